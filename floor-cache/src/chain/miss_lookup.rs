@@ -106,7 +106,7 @@ impl MissLookup {
                 Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
                 Decision::BypassAndCollect(allowed) => {
                     if let Some(complete) = lower.probe_keys.collect(now, &asked, allowed) {
-                        probe(&inner.stack, self.next, complete);
+                        start_probe(&inner.stack, self.next, complete);
                     }
                     asked.clear();
                 }
@@ -293,9 +293,9 @@ fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
 }
 
 /// Probes the local tier at `depth`, on a thread that may block.
-fn probe(stack: &Arc<TierStack>, depth: usize, probe: Probe) {
+fn start_probe(stack: &Arc<TierStack>, depth: usize, probe: Probe) {
     let asked = stack.clone();
-    stack.runtime.spawn_blocking(move || asked.lower[depth].run(&probe));
+    stack.runtime.spawn_blocking(move || asked.lower[depth].run_probe(&probe));
 }
 
 /// Stores the generated value, then completes the flight. Lower tiers that are nearly full may refuse it unless

@@ -228,8 +228,8 @@ impl Policy {
             }
             state.bypassed = 0;
         }
-        if let Some(allowance) = allowance {
-            state.threads.begin(now, allowance);
+        if !self.is_remote {
+            state.threads.begin(now, keys, allowance);
         }
         if asks { Decision::Ask } else { Decision::BypassAndSample }
     }

@@ -375,6 +375,42 @@ fn a_disk_that_only_probes_find_fast_is_probed_less_and_less_often() {
 }
 
 #[test]
+fn a_fast_store_is_asked_for_values_that_were_never_generated() {
+    let mut tier = Blocking::new();
+    assert_eq!(tier.look_up(100, NO_PRICE, |_| 5).asked, 100);
+    // Of a kind that the store has all of. Batches take longer than one value may.
+    for number in 0..20_000 {
+        let keys = if number % 2 == 0 { 1 } else { 256 };
+        let took = Duration::from_micros(5 * keys as u64);
+        assert_eq!(tier.policy.decide(tier.now, keys, None, NO_PRICE), Decision::Ask, "lookup {number}");
+        tier.now += took;
+        tier.policy.learn(tier.now, Asked::ForCaller, keys, keys, took);
+    }
+}
+
+#[test]
+fn a_store_that_blocks_is_bypassed_for_values_that_were_never_generated() {
+    let mut tier = Blocking::new();
+    assert_eq!(tier.look_up(100, NO_PRICE, |_| 5).asked, 100);
+    let took = Duration::from_millis(3);
+    let ask = |_: &u32| tier.policy.decide(tier.now, 1, None, NO_PRICE) == Decision::Ask;
+    let learn = |_| tier.policy.learn(tier.now, Asked::ForCaller, 1, 1, took);
+    assert!((0..1000).take_while(ask).map(learn).count() < 300);
+}
+
+#[test]
+fn a_disk_that_hung_during_a_probe_is_probed_again_within_a_minute() {
+    let mut tier = Blocking::new();
+    tier.look_up(100, NO_PRICE, |_| 3000);
+    for hung in [Duration::from_secs(3600), Duration::MAX] {
+        tier.policy.end_probe(tier.now, hung, 0.1);
+        assert_eq!(tier.look_up(1, NO_PRICE, |_| 5), Tally::default());
+        tier.now += Duration::from_secs(60);
+        assert_eq!(tier.look_up(1, NO_PRICE, |_| 5).collected, 1);
+    }
+}
+
+#[test]
 fn samples_on_callers_threads_count_like_callers() {
     let mut tier = Blocking::new();
     // Without hits the tier is bypassed, until a sample finds some.

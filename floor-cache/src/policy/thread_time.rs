@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 /// The time that threads spend in the queries of a local tier, and whether callers' threads may ask it.
 #[derive(Debug)]
 pub(super) struct ThreadTime {
-    /// Sums over recent queries: the seconds that they took and were allowed to take, and their number.
+    /// Sums over recent queries: the seconds that they took and were allowed to take, their number, and that of their keys.
     spent: f64,
     allowed: f64,
     queries: f64,
+    keys: f64,
     /// When the last query began.
     begun: Option<Instant>,
     /// When the tier was admitted again.
@@ -62,9 +63,13 @@ const SOON: u32 = 10;
 /// The pause after a probe that failed, relative to its duration: probes take a tenth of the time of a disk at most.
 const PROBE_PAUSE: u32 = 10;
 
+/// The longest pause. A disk that hung, or a machine that was suspended, during a probe is asked again after it.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
 impl ThreadTime {
     pub(super) const fn new() -> Self {
-        Self { spent: 0.0, allowed: 0.0, queries: 0.0, begun: None, admitted: None, next_probe: None, hold: MIN_HOLD }
+        let (spent, allowed, queries, keys) = (0.0, 0.0, 0.0, 0.0);
+        Self { spent, allowed, queries, keys, begun: None, admitted: None, next_probe: None, hold: MIN_HOLD }
     }
 
     /// The seconds that a query may take if it can save `work` seconds of generation.
@@ -80,14 +85,19 @@ impl ThreadTime {
         }
     }
 
-    /// Records the start of a query on a caller's thread that may take `allowance` seconds.
-    pub(super) fn begin(&mut self, now: Instant, allowance: f64) {
+    /// Records the start of a query for `keys` keys on a caller's thread that may take `allowance` seconds. If that is
+    /// unknown, it may take what recent queries may take for as many keys: its time counts too.
+    pub(super) fn begin(&mut self, now: Instant, keys: usize, allowance: Option<f64>) {
+        let keys = keys as f64;
+        let usual = (self.keys > 0.0).then(|| self.allowed / self.keys * keys);
+        let Some(allowance) = allowance.or(usual) else { return };
         let gap = self.begun.map_or(0.0, |begun| now.saturating_duration_since(begun).as_secs_f64());
         self.begun = Some(now);
         let kept = 1.0 - (gap / MEMORY).min(1.0 / MEMORY_QUERIES);
         self.spent *= kept;
         self.allowed = self.allowed * kept + allowance;
         self.queries = self.queries * kept + 1.0;
+        self.keys = self.keys * kept + keys;
     }
 
     /// Records that a query on a caller's thread took `seconds`. Excludes the tier if the recent ones took too long.
@@ -106,7 +116,8 @@ impl ThreadTime {
         if took.as_secs_f64() < PASS * allowed {
             *self = Self { admitted: Some(now), hold: self.hold, ..Self::new() };
         } else {
-            self.next_probe = Some(now + self.hold.max(PROBE_PAUSE * took));
+            let pause = took.saturating_mul(PROBE_PAUSE).min(MAX_PAUSE);
+            self.next_probe = Some(now + self.hold.max(pause));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{
     mem,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -21,8 +22,8 @@ enum Next {
     #[default]
     Empty,
     Collecting(Probe),
-    /// A probe runs. No other starts before it ends, however long the disk takes.
-    Running,
+    /// A probe runs until it is dropped. No other starts before, however long the disk takes.
+    Running(Weak<()>),
 }
 
 /// The keys of a probe, and how long its queries may take in seconds.
@@ -31,6 +32,8 @@ pub(crate) struct Probe {
     keys: Vec<Key>,
     allowed: f64,
     since: Instant,
+    /// Dropped with the probe, also if it panics or never runs.
+    token: Arc<()>,
 }
 
 /// A probe starts when it has so many keys, or some of them after a while.
@@ -43,11 +46,16 @@ const MAX_DURATION: Duration = Duration::from_millis(250);
 
 impl ProbeKeys {
     /// Adds `keys`, which may take `allowed` seconds. Returns the probe if it is complete. The caller must
-    /// [run](LowerTier::run) it.
+    /// [run](LowerTier::run_probe) it.
     pub(crate) fn collect(&self, now: Instant, keys: &[Key], allowed: f64) -> Option<Probe> {
         let mut next = self.0.lock();
-        if matches!(*next, Next::Empty) {
-            *next = Next::Collecting(Probe { keys: Vec::new(), allowed: 0.0, since: now });
+        let has_ended = match &*next {
+            Next::Empty => true,
+            Next::Running(probe) => probe.strong_count() == 0,
+            Next::Collecting(_) => false,
+        };
+        if has_ended {
+            *next = Next::Collecting(Probe { keys: Vec::new(), allowed: 0.0, since: now, token: Arc::default() });
         }
         let Next::Collecting(probe) = &mut *next else { return None };
         let taken = keys.len().min(KEYS - probe.keys.len());
@@ -55,19 +63,20 @@ impl ProbeKeys {
         probe.allowed += allowed * taken as f64 / keys.len().max(1) as f64;
         let is_late = now.saturating_duration_since(probe.since) >= COLLECTING;
         let is_complete = probe.keys.len() == KEYS || is_late && probe.keys.len() >= MIN_KEYS;
-        match mem::replace(&mut *next, Next::Running) {
-            Next::Collecting(probe) if is_complete => Some(probe),
-            collecting => {
-                *next = collecting;
-                None
-            }
+        if !is_complete {
+            return None;
+        }
+        let running = Next::Running(Arc::downgrade(&probe.token));
+        match mem::replace(&mut *next, running) {
+            Next::Collecting(probe) => Some(probe),
+            Next::Empty | Next::Running(_) => None,
         }
     }
 }
 
 impl LowerTier {
     /// Asks this local tier for the keys of `probe`, one after the other, and decides whether callers may ask it. Blocks.
-    pub(crate) fn run(&self, probe: &Probe) {
+    pub(crate) fn run_probe(&self, probe: &Probe) {
         let started = Instant::now();
         let longest = MAX_DURATION.min(Duration::try_from_secs_f64(probe.allowed).unwrap_or(MAX_DURATION));
         let mut asked = 0;
@@ -83,7 +92,6 @@ impl LowerTier {
         }
         let allowed = probe.allowed * asked as f64 / probe.keys.len() as f64;
         self.policy.end_probe(Instant::now(), started.elapsed(), allowed);
-        *self.probe_keys.0.lock() = Next::Empty;
     }
 }
 
@@ -111,9 +119,12 @@ mod tests {
     #[test]
     fn no_probe_starts_while_one_runs() {
         let (probe_keys, now) = (ProbeKeys::default(), Instant::now());
-        assert!(probe_keys.collect(now, &[KEY; KEYS], 1.0).is_some());
+        let probe = probe_keys.collect(now, &[KEY; KEYS], 1.0).expect("256 keys are enough");
         for hours in 1..5 {
             assert!(probe_keys.collect(now + Duration::from_secs(3600 * hours), &[KEY; KEYS], 1.0).is_none());
         }
+        // As when it has run, or when its thread has panicked.
+        drop(probe);
+        assert!(probe_keys.collect(now, &[KEY; KEYS], 1.0).is_some());
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use proptest::prelude::*;
 
 use super::*;
@@ -703,6 +703,51 @@ fn a_repeated_block_means_what_the_table_says_now() {
     let emptied = [&[0x20], &POST[..]].concat();
     heads_of(&mut state, 101, &[emptied]);
     assert_eq!(error(&mut state, &headers(201, true, &[&POST[..], &[0xbe]].concat())), Reason::CompressionError);
+}
+
+#[test]
+fn a_repeated_block_is_checked_like_a_new_one() {
+    let mut state = connected();
+    let block = post_with("content-length", "5");
+    for stream in [1, 3] {
+        state.receive(&[headers(stream, false, &block), reset(stream)].concat()).unwrap();
+    }
+    sent(&mut state);
+    assert!(state.last_head.find(&block, state.decoder.table_version()).is_some());
+    let itself = [&[0, 0, 0, 9, 0], &block[..]].concat();
+    for (stream, frames) in [
+        (5, headers(5, true, &block)),
+        // As trailers.
+        (7, [headers(7, false, &block), data(7, false, 5), headers(7, true, &block)].concat()),
+        (9, frame(kind::HEADERS, flag::END_HEADERS | flag::PRIORITY, 9, &itself)),
+    ] {
+        state.receive(&frames).unwrap();
+        assert_eq!(sent(&mut state), [reset_of(stream, Reason::ProtocolError)]);
+    }
+    state.requests.clear();
+    let (begin, end) = block.split_at(4);
+    let padded = [&[2, 0, 0, 0, 0, 0], begin, &[0, 0]].concat();
+    let begin = frame(kind::HEADERS, flag::PADDED | flag::PRIORITY, 11, &padded);
+    state.receive(&[begin, frame(kind::CONTINUATION, flag::END_HEADERS, 11, end)].concat()).unwrap();
+    let (stream, request) = state.next_request().unwrap();
+    assert_eq!((stream, &request.headers()["content-length"]), (11, &HeaderValue::from_static("5")));
+    state.receive(&data(11, true, 6)).unwrap();
+    assert_eq!(sent(&mut state), [reset_of(11, Reason::ProtocolError)]);
+    (13..23).step_by(2).for_each(|stream| state.receive(&headers(stream, false, &block)).unwrap());
+    assert_eq!(sent(&mut state).last(), Some(&reset_of(21, Reason::RefusedStream)));
+    assert_eq!(error(&mut state, &headers(1, false, &block)), Reason::StreamClosed);
+}
+
+#[test]
+fn remembered_heads_take_little_memory() {
+    let mut state = new(Limits { max_header_bytes: 16 << 10, ..LIMITS });
+    state.receive(&settings(&[])).unwrap();
+    let fields = (0..56).flat_map(|name| [0, 2, b'a' + name / 26, b'a' + name % 26, 0]);
+    let block: Vec<u8> = POST.into_iter().chain(fields).collect();
+    heads_of(&mut state, 1, &[block.clone(), block.clone()]);
+    assert!(state.last_head.find(&block, state.decoder.table_version()).is_some());
+    let freed = allocation_counter::measure(|| drop(std::mem::take(&mut state.last_head)));
+    assert!((-10 << 10..0).contains(&freed.bytes_current), "{freed:?}");
 }
 
 #[test]
