@@ -24,7 +24,7 @@ const ADDED_NICENESS: i32 = 5;
 
 /// How long a thread generates before it gives way. Without other threads that are ready, giving way costs about a
 /// microsecond.
-const GIVE_WAY_AFTER: Duration = Duration::from_micros(10);
+const GIVE_WAY_AFTER: Duration = Duration::from_micros(20);
 
 /// Observes the generation of a floor, and gives way to other threads between its stages.
 ///
