@@ -22,8 +22,7 @@ use floor_gen::explain::Observer;
 /// competes with one that serves calls. So generation goes on when calls occupy all cores.
 const ADDED_NICENESS: i32 = 5;
 
-/// How long a thread generates before it gives way. Without other threads that are ready, giving way costs about a
-/// microsecond.
+/// How long a thread generates before it gives way.
 const GIVE_WAY_AFTER: Duration = Duration::from_micros(20);
 
 /// Observes the generation of a floor, and gives way to other threads between its stages.
