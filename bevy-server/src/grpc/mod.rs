@@ -26,7 +26,7 @@ use tonic_health::ServingStatus;
 
 pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
 pub use calls::{FloorBody, ServiceDeps};
-use calls::{GuardedBytes, OK_TRAILERS};
+use calls::{GuardedBytes, OK_TRAILERS, head};
 pub use certificates::Certificates;
 use connection::{ConnectionDeps, Handshakes};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};

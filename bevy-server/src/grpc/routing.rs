@@ -207,10 +207,8 @@ impl Router {
         B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
     {
         let content_type = content_type(request.headers());
-        let route = match is_grpc(content_type) && is_for_floor_service(&request) {
-            true => Route::Floors(Protocol::Grpc),
-            false => connect::route(&request, content_type),
-        };
+        let is_grpc_call = is_grpc(content_type) && is_for_floor_service(&request);
+        let route = if is_grpc_call { Route::Floors(Protocol::Grpc) } else { connect::route(&request, content_type) };
         // Boxed, all but one, to keep the future of a floor call small.
         match route {
             Route::Floors(protocol) if protocol == Protocol::Grpc || !is_of_page(&request) => {

@@ -2,7 +2,6 @@
 //! lookups collected. A single query would not do: a disk with a limit on its rate answers the first ones at once.
 
 use std::{
-    mem,
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
@@ -15,15 +14,13 @@ use crate::{key::Key, policy::Asked, tier::TierErrorKind};
 
 /// The keys of the next probe of a tier.
 #[derive(Debug, Default)]
-pub(crate) struct ProbeKeys(Mutex<Next>);
+pub(crate) struct ProbeKeys(Mutex<Probes>);
 
 #[derive(Debug, Default)]
-enum Next {
-    #[default]
-    Empty,
-    Collecting(Probe),
-    /// A probe runs until it is dropped. No other starts before, however long the disk takes.
-    Running(Weak<()>),
+struct Probes {
+    collecting: Option<Probe>,
+    /// The token of the last probe. It runs until it is dropped, and no other starts before, however long the disk takes.
+    running: Weak<()>,
 }
 
 /// The keys of a probe, and how long its queries may take in seconds.
@@ -48,16 +45,13 @@ impl ProbeKeys {
     /// Adds `keys`, which may take `allowed` seconds. Returns the probe if it is complete. The caller must
     /// [run](LowerTier::run_probe) it.
     pub(crate) fn collect(&self, now: Instant, keys: &[Key], allowed: f64) -> Option<Probe> {
-        let mut next = self.0.lock();
-        let has_ended = match &*next {
-            Next::Empty => true,
-            Next::Running(probe) => probe.strong_count() == 0,
-            Next::Collecting(_) => false,
-        };
-        if has_ended {
-            *next = Next::Collecting(Probe { keys: Vec::new(), allowed: 0.0, since: now, token: Arc::default() });
+        let mut probes = self.0.lock();
+        let Probes { collecting, running } = &mut *probes;
+        if running.strong_count() > 0 {
+            return None;
         }
-        let Next::Collecting(probe) = &mut *next else { return None };
+        let new = || Probe { keys: Vec::new(), allowed: 0.0, since: now, token: Arc::default() };
+        let probe = collecting.get_or_insert_with(new);
         let taken = keys.len().min(KEYS - probe.keys.len());
         probe.keys.extend(&keys[..taken]);
         probe.allowed += allowed * taken as f64 / keys.len().max(1) as f64;
@@ -66,11 +60,8 @@ impl ProbeKeys {
         if !is_complete {
             return None;
         }
-        let running = Next::Running(Arc::downgrade(&probe.token));
-        match mem::replace(&mut *next, running) {
-            Next::Collecting(probe) => Some(probe),
-            Next::Empty | Next::Running(_) => None,
-        }
+        *running = Arc::downgrade(&probe.token);
+        collecting.take()
     }
 }
 

@@ -59,8 +59,8 @@ impl State {
         }
     }
 
-    /// Takes a complete header block. It is decoded in any case, because that changes the decoder's table; unless it is
-    /// the same as the last one and that has not changed the table.
+    /// Takes a complete header block. It is decoded also if it is refused, because decoding may change the decoder's
+    /// table. Only a copy of the last block that left the table unchanged need not be decoded.
     fn take_block(
         &mut self,
         id: u32,

@@ -27,7 +27,7 @@ pub(super) struct Decoded<'a> {
     pub(super) request: &'a Request<()>,
     /// The bytes of its fields, as HPACK counts them.
     pub(super) bytes: usize,
-    /// The version of the decoder's table before the block. The block has not changed it.
+    /// The version of the decoder's table, the same before and after the block.
     pub(super) table_version: u64,
 }
 
@@ -38,7 +38,7 @@ impl LastHead {
         is_equal(&self.block, block).then(|| (**head).clone())
     }
 
-    /// Takes a head that [`find`](Self::find) has not found.
+    /// Remembers a head that was decoded, and forgets the one before.
     pub(super) fn set(&mut self, decoded: &Decoded<'_>) {
         self.head = None;
         if decoded.bytes > MAX_HEAD_BYTES || decoded.block.len() > MAX_BLOCK_BYTES {

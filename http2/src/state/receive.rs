@@ -203,7 +203,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether the client has not opened this stream, or may not open it.
+    /// Whether this stream was never opened, or is one that a client cannot open.
     fn is_idle(&self, id: u32) -> bool {
         id > self.last_stream || id.is_multiple_of(2)
     }

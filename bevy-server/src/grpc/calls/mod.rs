@@ -20,7 +20,7 @@ use tonic::{Code, Status};
 use request::Call;
 pub(super) use request::{REQUEST_TIMEOUT, discard};
 pub use response::FloorBody;
-pub(super) use response::{GuardedBytes, OK_TRAILERS, SharedGuard};
+pub(super) use response::{GuardedBytes, OK_TRAILERS, SharedGuard, head};
 use stream_floors::FloorStream;
 
 use super::{

@@ -33,7 +33,7 @@ pub(super) fn respond(protocol: Protocol, body: FloorBody, served_by: HeaderValu
 }
 
 /// A response with status 200 and the content type of `protocol`.
-pub(super) fn head(protocol: Protocol, body: FloorBody) -> Response<FloorBody> {
+pub(in crate::grpc) fn head(protocol: Protocol, body: FloorBody) -> Response<FloorBody> {
     let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(protocol.content_type()));
     response

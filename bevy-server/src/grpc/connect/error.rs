@@ -9,8 +9,11 @@ use serde::Serialize;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::{json, protocol::Encoding, response::stream_head};
-use crate::grpc::FloorBody;
+use super::{
+    json,
+    protocol::{Encoding, Protocol},
+};
+use crate::grpc::{FloorBody, head};
 
 /// The flag of the last message of a stream.
 const END_OF_STREAM: u8 = 2;
@@ -66,7 +69,7 @@ pub(in crate::grpc) fn failed(status: &Status) -> Response<FloorBody> {
 /// The response to a stream that failed before its first floor: status 200, and the error in its only message.
 pub(in crate::grpc) fn failed_stream(encoding: Encoding, status: &Status) -> Response<FloorBody> {
     let message = end_of_stream(Some(status), &HeaderMap::new());
-    let mut response = stream_head(FloorBody::whole(message), encoding);
+    let mut response = head(Protocol::ConnectStream(encoding), FloorBody::whole(message));
     add_metadata(status, response.headers_mut());
     if status.code() == Code::Unimplemented {
         response.headers_mut().insert("connect-accept-encoding", HeaderValue::from_static("identity"));

@@ -7,10 +7,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
 
-use super::{
-    json,
-    protocol::{Encoding, Protocol},
-};
+use super::{json, protocol::Encoding};
 use crate::{
     grpc::{FloorBody, Rpc},
     headers::FLOOR_SERVER_US,
@@ -56,20 +53,12 @@ pub(in crate::grpc) fn add_caching(
     is_known
 }
 
-/// Turns the message of a unary response into JSON.
+/// Encodes the message of a unary response as JSON.
 pub(in crate::grpc) async fn encode_json(response: &mut Response<FloorBody>, rpc: Rpc) -> Result<(), Status> {
     let message = mem::take(response.body_mut()).take_unary().map(|(message, _)| message.into_bytes());
     let json = json::response(rpc, message.unwrap_or_default()).await?;
     *response.body_mut() = FloorBody::whole(json.into());
     Ok(())
-}
-
-/// A response with status 200 and the content type of a stream.
-pub(super) fn stream_head(body: FloorBody, encoding: Encoding) -> Response<FloorBody> {
-    let content_type = Protocol::ConnectStream(encoding).content_type();
-    let mut response = Response::new(body);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
 }
 
 fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderValue {

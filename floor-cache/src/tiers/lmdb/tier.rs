@@ -571,8 +571,8 @@ mod tests {
     use super::*;
     use crate::{envelope::Namespace, key::Class};
 
-    /// A thread with a reader of its own gives it back when it ends, in memory that the store's last owner may have
-    /// unmapped by then.
+    /// A thread that kept a reader would write to LMDB's table of readers when it ends. The owner of the store may have
+    /// unmapped the table before.
     #[test]
     fn a_thread_keeps_no_reader() {
         let home = tempfile::tempdir().unwrap();
