@@ -1,6 +1,8 @@
 //! The client side of HTTP/2 (RFC 9113), reduced to unary calls of gRPC and Connect. The load generators
 //! [`open_loop`](crate::open_loop) and [`load`](crate::load) use it: an HTTP library needs more CPU than the servers.
 
+mod headers;
+
 use std::{
     collections::HashMap,
     io::{self, Read, Write},
@@ -8,12 +10,13 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use floor_proto::{FRAME_PREFIX_BYTES, rpc::Rpc};
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use crate::load::OK;
+pub(crate) use self::headers::Headers;
+use self::headers::{HeaderReader, RequestHeaders};
 
 /// The protocol of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,8 +75,8 @@ impl From<SocketAddr> for Target {
 pub(crate) struct Connection {
     socket: Socket,
     pub(crate) protocol: Protocol,
-    /// The header block that every request has.
-    headers: Vec<u8>,
+    request_headers: RequestHeaders,
+    response_headers: HeaderReader,
     calls: u32,
     out: Vec<u8>,
     input: Box<[u8]>,
@@ -104,8 +107,7 @@ pub(crate) struct AnswerPart<'a> {
 
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
-    /// An HPACK header block.
-    Headers(&'a [u8]),
+    Headers(&'a Arc<Headers>),
     /// Bytes of the message.
     Data(&'a [u8]),
 }
@@ -144,9 +146,9 @@ impl Connection {
     pub(crate) fn open(target: &Target, rpc: Rpc) -> anyhow::Result<Self> {
         let socket = Socket::connect(target).with_context(|| format!("cannot connect to {}", target.address))?;
         let has_large_windows = target.has_large_windows;
-        // SETTINGS_HEADER_TABLE_SIZE = 0, SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE.
+        // SETTINGS_ENABLE_PUSH = 0, SETTINGS_INITIAL_WINDOW_SIZE.
         let window = if has_large_windows { MAX_WINDOW } else { DEFAULT_WINDOW };
-        let settings = [(1_u16, 0_u32), (2, 0), (4, window)]
+        let settings = [(2_u16, 0_u32), (4, window)]
             .map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()[..]].concat())
             .concat();
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
@@ -154,12 +156,12 @@ impl Connection {
         if has_large_windows {
             put_frame(&mut out, WINDOW_UPDATE, 0, 0, &(MAX_WINDOW - DEFAULT_WINDOW).to_be_bytes());
         }
-        let headers = request_headers(rpc, target);
         let input = vec![0; READ_BUFFER].into_boxed_slice();
         let mut connection = Self {
             socket,
             protocol: target.protocol,
-            headers,
+            request_headers: RequestHeaders::new(rpc, target),
+            response_headers: HeaderReader::default(),
             calls: 0,
             out,
             input,
@@ -177,7 +179,8 @@ impl Connection {
     pub(crate) fn queue_call(&mut self, message: &[u8]) -> usize {
         // Streams of a client have odd numbers.
         let stream = self.calls * 2 + 1;
-        put_frame(&mut self.out, HEADERS, END_HEADERS, stream, &self.headers);
+        let headers = self.request_headers.of_call(self.calls);
+        put_frame(&mut self.out, HEADERS, END_HEADERS, stream, headers);
         put_frame(&mut self.out, DATA, END_STREAM, stream, message);
         self.calls += 1;
         self.calls as usize - 1
@@ -247,7 +250,8 @@ impl Connection {
                 }
                 HEADERS => {
                     ensure!(frame.flags & END_HEADERS != 0, "the server sent headers in several frames");
-                    take(AnswerPart { call: frame.call(), content: Content::Headers(frame.payload), is_last })?;
+                    let headers = self.response_headers.read(frame.payload)?;
+                    take(AnswerPart { call: frame.call(), content: Content::Headers(&headers), is_last })?;
                 }
                 RST_STREAM | GOAWAY | CONTINUATION => {
                     bail!("the server refused: frame {} {:?}", frame.kind, frame.payload);
@@ -332,137 +336,10 @@ impl Socket {
     }
 }
 
-/// A request's headers in HPACK (RFC 7541): indexed where the static table has name and value, else literal without
-/// indexing, so that every call has the same bytes.
-fn request_headers(rpc: Rpc, target: &Target) -> Vec<u8> {
-    // :method POST, and :scheme http or https, from the static table.
-    let mut out = vec![0x83, if target.tls.is_some() { 0x87 } else { 0x86 }];
-    let (authority, token) = (target.address.to_string(), target.token.as_ref().map(|token| format!("Bearer {token}")));
-    // Name indices of the static table: :path is 4, :authority 1, content-type 31 and authorization 23. The last two are
-    // written as 15 and the rest.
-    let fields: [(&[u8], Option<&str>); 4] = [
-        (&[0x04], Some(rpc.path())),
-        (&[0x01], Some(authority.as_str())),
-        (&[0x0f, 0x10], Some(target.protocol.content_type())),
-        (&[0x0f, 0x08], token.as_deref()),
-    ];
-    for (name, value) in fields {
-        let Some(value) = value else { continue };
-        out.extend_from_slice(name);
-        put_string(&mut out, value);
-    }
-    if target.protocol == Protocol::Grpc {
-        out.push(0);
-        put_string(&mut out, "te");
-        put_string(&mut out, "trailers");
-    }
-    out
-}
-
-/// Appends an HPACK string. A length below 127 is one byte, whose first bit says that the string is not Huffman-coded.
-fn put_string(out: &mut Vec<u8>, text: &str) {
-    assert!(text.len() < 127, "{text:?} is too long for one byte of length");
-    out.push(text.len() as u8);
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// What the loads read from the headers or trailers of an answer.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Headers {
-    /// The tiers of `floor-served-by` with their floors: `lru`, or `lru=3,generated=8` on a batch.
-    pub(crate) served_by: Vec<(String, u64)>,
-    /// The number in `grpc-status`.
-    grpc_status: Option<u8>,
-    /// The status of HTTP.
-    http_status: Option<u16>,
-}
-
-impl Headers {
-    /// The number of the gRPC status that they say. `None` if they say none, and for an error of Connect.
-    pub(crate) fn status(&self, protocol: Protocol) -> Option<u8> {
-        match protocol {
-            Protocol::Grpc => self.grpc_status,
-            Protocol::Connect | Protocol::Json => (self.http_status == Some(200)).then_some(OK),
-        }
-    }
-}
-
-/// Decodes header blocks. A block is decoded once: the dynamic table has size 0, so equal bytes are equal headers.
-#[derive(Debug, Default)]
-pub(crate) struct HeaderCache(HashMap<Box<[u8]>, Arc<Headers>>);
-
-/// Header blocks that a cache holds. Blocks with a `date` differ every second.
-const MAX_BLOCKS: usize = 4096;
-
-impl HeaderCache {
-    pub(crate) fn read(&mut self, block: &[u8]) -> anyhow::Result<Arc<Headers>> {
-        if let Some(known) = self.0.get(block) {
-            return Ok(Arc::clone(known));
-        }
-        let mut headers = Headers::default();
-        let mut decoded = Vec::new();
-        httlib_hpack::Decoder::default()
-            .decode(&mut block.to_vec(), &mut decoded)
-            .map_err(|error| anyhow!("a header block cannot be decoded: {error:?}"))?;
-        for (name, value, _) in decoded {
-            let value = String::from_utf8_lossy(&value);
-            match &name[..] {
-                b"floor-served-by" => headers.served_by = tiers(&value),
-                b"grpc-status" => headers.grpc_status = Some(value.parse().context("grpc-status is a number")?),
-                b":status" => headers.http_status = Some(value.parse().context(":status is a number")?),
-                _ => {}
-            }
-        }
-        if self.0.len() == MAX_BLOCKS {
-            self.0.clear();
-        }
-        let headers = Arc::new(headers);
-        self.0.insert(block.into(), Arc::clone(&headers));
-        Ok(headers)
-    }
-}
-
-fn tiers(served_by: &str) -> Vec<(String, u64)> {
-    let parts = served_by.split(',').filter(|part| !part.is_empty());
-    let tier = |part: &str| match part.split_once('=') {
-        Some((tier, count)) => (tier.to_owned(), count.parse().unwrap_or(0)),
-        None => (part.to_owned(), 1),
-    };
-    parts.map(tier).collect()
-}
-
 fn unless_it_blocks(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tiers_of_an_answer_are_read() {
-        assert_eq!(tiers("lru"), [("lru".to_owned(), 1)]);
-        assert_eq!(tiers("lru=3,generated=8"), [("lru".to_owned(), 3), ("generated".to_owned(), 8)]);
-        assert_eq!(tiers(""), []);
-    }
-
-    /// A smaller dynamic table, `:status: 200` and `cache-control: private` as in RFC 7541, C.6.1, then literals.
-    #[test]
-    fn a_header_is_found_among_others() {
-        let mut block = vec![0x20, 0x88, 0x58, 0x85, 0xae, 0xc3, 0x77, 0x1a, 0x4b];
-        block.extend(b"\x40\x0ffloor-served-by\x03lru\x00\x0bgrpc-status\x0217");
-        let mut cache = HeaderCache::default();
-        let expected =
-            Headers { served_by: vec![("lru".to_owned(), 1)], grpc_status: Some(17), http_status: Some(200) };
-        for _ in 0..2 {
-            assert_eq!(*cache.read(&block).unwrap(), expected);
-        }
-        assert_eq!((expected.status(Protocol::Grpc), expected.status(Protocol::Connect)), (Some(17), Some(OK)));
-        assert_eq!(cache.0.len(), 1);
-        assert!(cache.read(&block[..block.len() - 1]).is_err());
     }
 }

@@ -23,7 +23,7 @@ use rustix::event::{PollFd, Timespec, poll};
 pub use crate::http2_client::{Protocol, Target};
 pub use floor_proto::rpc::Rpc;
 
-use crate::http2_client::{Connection, Content, HeaderCache, Headers};
+use crate::http2_client::{Connection, Content, Headers};
 
 /// How many calls are in flight, written as `CONNECTIONSxSTREAMS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,11 +176,7 @@ impl Calls {
     }
 
     /// Reads without blocking and passes each complete answer to `take`.
-    pub(crate) fn receive(
-        &mut self,
-        cache: &mut HeaderCache,
-        mut take: impl FnMut(Answer) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(Answer) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let Self { connection, open } = self;
         let protocol = connection.protocol;
         connection.receive(|part| {
@@ -188,11 +184,10 @@ impl Calls {
             let answer = &mut open[position].1;
             match part.content {
                 Content::Data(bytes) => answer.bytes += bytes.len() as u64,
-                Content::Headers(block) => {
-                    let headers = cache.read(block)?;
+                Content::Headers(headers) => {
                     answer.status = headers.status(protocol).or(answer.status);
                     if !headers.served_by.is_empty() {
-                        answer.headers = Some(headers);
+                        answer.headers = Some(Arc::clone(headers));
                     }
                 }
             }
@@ -219,7 +214,6 @@ pub struct ClosedLoop {
     open: Vec<Calls>,
     /// Messages sent.
     sent: usize,
-    headers: HeaderCache,
 }
 
 /// The parts of a timed run.
@@ -259,7 +253,7 @@ impl ClosedLoop {
     ) -> Self {
         let targets: Vec<Target> = targets.into_iter().map(Into::into).collect();
         assert!(!targets.is_empty() && !messages.is_empty(), "a load needs a server and a message");
-        Self { targets, rpc, shape, messages, open: Vec::new(), sent: 0, headers: HeaderCache::default() }
+        Self { targets, rpc, shape, messages, open: Vec::new(), sent: 0 }
     }
 
     /// Makes `calls` calls.
@@ -368,7 +362,7 @@ impl ClosedLoop {
         let ready: Vec<bool> = polled.iter().map(|polled| !polled.revents().is_empty()).collect();
         for (index, _) in ready.iter().enumerate().filter(|(_, is_ready)| **is_ready) {
             let mut complete = 0;
-            self.open[index].receive(&mut self.headers, |answer| {
+            self.open[index].receive(|answer| {
                 complete += 1;
                 tally.count(&answer, false)
             })?;
@@ -401,7 +395,7 @@ pub fn floor_request(seed: u64, number: u32) -> Bytes {
 /// prefix.
 pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<Bytes> {
     let (mut answer, mut status, mut is_complete) = (BytesMut::new(), None, false);
-    let (mut connection, mut cache) = (Connection::open(target, rpc)?, HeaderCache::default());
+    let mut connection = Connection::open(target, rpc)?;
     let timeout = Timespec::try_from(ANSWER_TIMEOUT).context("a timeout is short")?;
     connection.queue_call(message);
     while !is_complete {
@@ -411,7 +405,7 @@ pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<B
         connection.receive(|part| {
             match part.content {
                 Content::Data(bytes) => answer.extend_from_slice(bytes),
-                Content::Headers(block) => status = cache.read(block)?.status(target.protocol).or(status),
+                Content::Headers(headers) => status = headers.status(target.protocol).or(status),
             }
             is_complete |= part.is_last;
             Ok(())

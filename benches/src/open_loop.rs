@@ -14,10 +14,7 @@ use anyhow::ensure;
 use bytes::Bytes;
 use hdrhistogram::Histogram;
 
-use crate::{
-    http2_client::HeaderCache,
-    load::{Calls, Rpc, Tally, Target, nanos},
-};
+use crate::load::{Calls, Rpc, Tally, Target, nanos};
 
 /// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
 const MAX_OPEN_CALLS: usize = 100;
@@ -114,7 +111,6 @@ impl OpenLoop {
 struct Running<'a> {
     load: &'a OpenLoop,
     connections: Vec<Calls>,
-    headers: HeaderCache,
     sent: u64,
     /// The calls that do not count.
     settling: Tally,
@@ -127,7 +123,6 @@ impl<'a> Running<'a> {
         Ok(Self {
             load,
             connections: connections.collect::<anyhow::Result<_>>()?,
-            headers: HeaderCache::default(),
             sent: 0,
             settling: Tally::new(),
             tally: Tally::new(),
@@ -137,7 +132,7 @@ impl<'a> Running<'a> {
     /// Queues the calls that are due, and sends and receives as much as is possible without blocking. Returns whether
     /// every call was answered, or the time for answers is over.
     fn advance(&mut self, started: Instant) -> anyhow::Result<bool> {
-        let Self { load, connections, headers, sent, settling, tally } = self;
+        let Self { load, connections, sent, settling, tally } = self;
         let counts_from = started + load.settle;
         while *sent < load.calls() {
             let due = started + load.due(*sent);
@@ -154,7 +149,7 @@ impl<'a> Running<'a> {
         let mut is_answered = *sent == load.calls();
         for calls in connections {
             calls.connection.send()?;
-            calls.receive(headers, |answer| {
+            calls.receive(|answer| {
                 if let Some(expected) = load.answer_bytes {
                     ensure!(answer.bytes == expected, "an answer of {} bytes instead of {expected}", answer.bytes);
                 }
