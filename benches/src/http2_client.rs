@@ -238,7 +238,8 @@ impl Connection {
                 DATA => {
                     let length = frame.payload.len() as u32;
                     self.unacknowledged += length;
-                    if !self.has_large_windows {
+                    // A stream that has ended needs no more updates.
+                    if !self.has_large_windows && !is_last {
                         let received = self.received.entry(frame.stream).or_default();
                         *received += length;
                         if *received > INITIAL_UPDATE_THRESHOLD {
