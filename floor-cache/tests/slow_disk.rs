@@ -90,11 +90,11 @@ async fn a_local_tier_that_blocks_threads_is_bypassed_until_it_is_fast() {
 
     let asked = ask(&chain, 0).await;
     assert!(asked < 500, "{asked} of 2000 callers waited for the disk: {:?}", chain.report()[0]);
-    // Probes of the disk, while it is slow, make no caller wait.
+    // Rechecks of the disk, while it is slow, make no caller wait.
     let (began, queries) = (Instant::now(), disk.queries.load(SeqCst));
     let mut first = 2000;
     while disk.queries.load(SeqCst) == queries {
-        assert!(began.elapsed() < LONG_TIMEOUT, "the disk is not probed");
+        assert!(began.elapsed() < LONG_TIMEOUT, "the disk is not rechecked");
         assert_eq!(ask(&chain, first).await, 0, "{:?}", chain.report()[0]);
         first += 2000;
     }

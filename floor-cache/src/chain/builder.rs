@@ -25,12 +25,12 @@ use crate::{
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{LowerTier, ProbeKeys, Purges, TierStack, WriteBehind, WriteMetrics},
+    stack::{LowerTier, Purges, RecheckKeys, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
     tiers::LruTier,
 };
 
-/// A builder that adds tiers in probing order. [`assemble`](crate::assemble()) builds from a configuration; use this
+/// A builder that adds tiers in lookup order. [`assemble`](crate::assemble()) builds from a configuration; use this
 /// for chains that a configuration cannot describe.
 pub struct ChainBuilder<'a> {
     config: &'a ChainConfig,
@@ -133,8 +133,8 @@ impl<'a> ChainBuilder<'a> {
         let policy = Policy::new(self.config.bypass, tier.waits());
         let mismatches = AtomicU32::new(0);
         let hedging = Hedging::new(name, &self.hedges);
-        let probe_keys = ProbeKeys::default();
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, probe_keys, hedging, mismatches });
+        let recheck_keys = RecheckKeys::default();
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, recheck_keys, hedging, mismatches });
         Ok(self)
     }
 

@@ -68,7 +68,7 @@ impl Chain {
         self.0.stack.purge(keys).await
     }
 
-    /// Size and write counts of each tier, in probing order.
+    /// Size and write counts of each tier, in lookup order.
     #[must_use]
     pub fn holdings(&self) -> Vec<Holdings> {
         let memory = self.0.stack.memory.iter();
@@ -101,7 +101,7 @@ impl Chain {
         self.0.stack.memory.iter().any(|tier| tier.holds(&key))
     }
 
-    /// Whether each tier has `key`, in probing order. `false` for a tier that fails.
+    /// Whether each tier has `key`, in lookup order. `false` for a tier that fails.
     pub async fn contains(&self, key: &Key) -> Vec<(&'static str, bool)> {
         let hashed = Hashed::new(key);
         let memory = self.0.stack.memory.iter().map(|tier| (tier.name(), tier.holds(&hashed)));
@@ -114,7 +114,7 @@ impl Chain {
         memory.chain(join_all(lower).await).collect()
     }
 
-    /// The report of each tier in probing order, then of the source.
+    /// The report of each tier in lookup order, then of the source.
     #[must_use]
     pub fn report(&self) -> Vec<TierReport> {
         let memory = self.0.stack.memory.iter().map(|tier| tier.report());

@@ -26,7 +26,7 @@ use crate::{
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
     source::{GenerationRequest, Priority},
-    stack::{LowerTier, Probe, PurgeEpoch, RequiredIn, TierStack, Values},
+    stack::{LowerTier, PurgeEpoch, Recheck, RequiredIn, TierStack, Values},
     tier::TierError,
 };
 
@@ -83,7 +83,7 @@ impl MissLookup {
             }
             let asked = self.keys_to_ask(inner, lower);
             if !asked.is_empty() {
-                self.probe(inner, lower, &asked).await;
+                self.recheck(inner, lower, &asked).await;
             }
             self.next += 1;
         }
@@ -105,8 +105,8 @@ impl MissLookup {
                 Decision::Bypass => asked.clear(),
                 Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
                 Decision::BypassAndCollect(allowed) => {
-                    if let Some(complete) = lower.probe_keys.collect(now, &asked, allowed) {
-                        start_probe(&inner.stack, self.next, complete);
+                    if let Some(complete) = lower.recheck_keys.collect(now, &asked, allowed) {
+                        start_recheck(&inner.stack, self.next, complete);
                     }
                     asked.clear();
                 }
@@ -172,7 +172,7 @@ impl MissLookup {
     }
 
     /// Asks `lower` for `asked`, hedges if it is slow, and completes the flights of the values found.
-    async fn probe(&mut self, inner: &Inner, lower: &LowerTier, asked: &[Key]) {
+    async fn recheck(&mut self, inner: &Inner, lower: &LowerTier, asked: &[Key]) {
         let started = Instant::now();
         let mut query = pin!(lower.ask(asked));
         let slow_after = lower.hedging.slow_after().filter(|_| inner.hedge);
@@ -292,10 +292,10 @@ fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
     stack.runtime.spawn(async move { asked.lower[depth].sample(&keys).await });
 }
 
-/// Probes the local tier at `depth`, on a thread that may block.
-fn start_probe(stack: &Arc<TierStack>, depth: usize, probe: Probe) {
+/// Rechecks the local tier at `depth`, on a thread that may block.
+fn start_recheck(stack: &Arc<TierStack>, depth: usize, recheck: Recheck) {
     let asked = stack.clone();
-    stack.runtime.spawn_blocking(move || asked.lower[depth].run_probe(&probe));
+    stack.runtime.spawn_blocking(move || asked.lower[depth].run_recheck(&recheck));
 }
 
 /// Stores the generated value, then completes the flight. Lower tiers that are nearly full may refuse it unless

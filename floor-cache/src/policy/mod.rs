@@ -72,7 +72,7 @@ pub(crate) enum Decision {
     Bypass,
     /// Skip the tier, and ask it in the background to measure its cost.
     BypassAndSample,
-    /// Skip the local tier, and collect the keys for a probe. A probe of them may take so many seconds.
+    /// Skip the local tier, and collect the keys for a recheck. A recheck of them may take so many seconds.
     BypassAndCollect(f64),
 }
 
@@ -84,7 +84,7 @@ pub(crate) enum Asked {
     /// No caller: the query measures whether the tier has changed.
     InBackground,
     /// No caller, and on a thread that may block.
-    InProbe,
+    InRecheck,
 }
 
 /// The reason of a decision.
@@ -218,8 +218,8 @@ impl Policy {
             .map(|generation| ThreadTime::allowance(generation.run + cpu.overhead * keys as f64));
         match (access, allowance) {
             (Access::Admitted, _) => {}
-            (Access::ProbeDue, Some(allowance)) => return Decision::BypassAndCollect(allowance),
-            (Access::ProbeDue | Access::Excluded, _) => return Decision::Bypass,
+            (Access::RecheckDue, Some(allowance)) => return Decision::BypassAndCollect(allowance),
+            (Access::RecheckDue | Access::Excluded, _) => return Decision::Bypass,
         }
         if !asks {
             state.bypassed += 1;
@@ -234,9 +234,9 @@ impl Policy {
         if asks { Decision::Ask } else { Decision::BypassAndSample }
     }
 
-    /// Records the end of a probe that took `took` and was allowed `allowed` seconds.
-    pub(crate) fn end_probe(&self, now: Instant, took: Duration, allowed: f64) {
-        self.state.lock().threads.end_probe(now, took, allowed);
+    /// Records the end of a recheck that took `took` and was allowed `allowed` seconds.
+    pub(crate) fn end_recheck(&self, now: Instant, took: Duration, allowed: f64) {
+        self.state.lock().threads.end_recheck(now, took, allowed);
     }
 
     /// Records a query for `keys` keys with `hits` hits. A failure is a query without hits.
@@ -245,7 +245,7 @@ impl Policy {
             return;
         }
         let mut state = self.state.lock();
-        if !self.is_remote && asked != Asked::InProbe {
+        if !self.is_remote && asked != Asked::InRecheck {
             state.threads.end(now, took.as_secs_f64());
         }
         // While callers ask, their queries are enough, and a sample has the least weight.

@@ -20,9 +20,9 @@ pub(super) struct ThreadTime {
     begun: Option<Instant>,
     /// When the tier was admitted again.
     admitted: Option<Instant>,
-    /// While callers' threads may not ask: when the next probe may start.
-    next_probe: Option<Instant>,
-    /// The least time from an exclusion to the first probe.
+    /// While callers' threads may not ask: when the next recheck may start.
+    next_recheck: Option<Instant>,
+    /// The least time from an exclusion to the first recheck.
     hold: Duration,
 }
 
@@ -31,16 +31,17 @@ pub(super) struct ThreadTime {
 pub(super) enum Access {
     Admitted,
     Excluded,
-    /// Excluded, and keys are wanted for a probe on a thread that may block.
-    ProbeDue,
+    /// Excluded, and keys are wanted for a recheck on a thread that may block.
+    RecheckDue,
 }
 
 /// The time that queries may take, relative to the run time of the generation that they save. It is more than 1 because a
 /// thread that waits leaves its core to others, while generating also takes CPU time before and after the run.
-const ALLOWANCE: f64 = 2.0;
+const ALLOWANCE: f64 = 1.5;
 
-/// A probe admits the tier again if it takes less than this part of what is allowed. The gap prevents flicker.
-const PASS: f64 = 0.5;
+/// A recheck admits the tier again if it takes less than this part of what is allowed: less than generating. The gap
+/// prevents flicker.
+const PASS: f64 = 1.0 / ALLOWANCE;
 
 /// The memory of the sums: so many seconds, and at least so many queries.
 const MEMORY: f64 = 1.0;
@@ -60,16 +61,16 @@ const MAX_HOLD: Duration = Duration::from_secs(16);
 /// An exclusion is soon if it follows the admission within so many holds.
 const SOON: u32 = 10;
 
-/// The pause after a probe that failed, relative to its duration: probes take a tenth of the time of a disk at most.
-const PROBE_PAUSE: u32 = 10;
+/// The pause after a recheck that failed, relative to its duration: rechecks take a tenth of the time of a disk at most.
+const RECHECK_PAUSE: u32 = 10;
 
-/// The longest pause. A disk that hung, or a machine that was suspended, during a probe is asked again after it.
+/// The longest pause. A disk that hung, or a machine that was suspended, during a recheck is asked again after it.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl ThreadTime {
     pub(super) const fn new() -> Self {
         let (spent, allowed, queries, keys) = (0.0, 0.0, 0.0, 0.0);
-        Self { spent, allowed, queries, keys, begun: None, admitted: None, next_probe: None, hold: MIN_HOLD }
+        Self { spent, allowed, queries, keys, begun: None, admitted: None, next_recheck: None, hold: MIN_HOLD }
     }
 
     /// The seconds that a query may take if it can save `work` seconds of generation.
@@ -78,10 +79,10 @@ impl ThreadTime {
     }
 
     pub(super) fn access(&self, now: Instant) -> Access {
-        match self.next_probe {
+        match self.next_recheck {
             None => Access::Admitted,
             Some(at) if now < at => Access::Excluded,
-            Some(_) => Access::ProbeDue,
+            Some(_) => Access::RecheckDue,
         }
     }
 
@@ -103,21 +104,21 @@ impl ThreadTime {
     /// Records that a query on a caller's thread took `seconds`. Excludes the tier if the recent ones took too long.
     pub(super) fn end(&mut self, now: Instant, seconds: f64) {
         self.spent += seconds.min(MAX_PART * self.allowed);
-        if self.next_probe.is_none() && self.queries >= MIN_QUERIES && self.spent > self.allowed {
+        if self.next_recheck.is_none() && self.queries >= MIN_QUERIES && self.spent > self.allowed {
             let is_soon = self.admitted.is_some_and(|at| now.saturating_duration_since(at) < SOON * self.hold);
             self.hold = if is_soon { (2 * self.hold).min(MAX_HOLD) } else { MIN_HOLD };
-            self.next_probe = Some(now + self.hold);
+            self.next_recheck = Some(now + self.hold);
         }
     }
 
-    /// Records the end of a probe that took `took` and was allowed `allowed` seconds, 0 if it measured nothing. Admits the
-    /// tier, or decides when the next probe may start.
-    pub(super) fn end_probe(&mut self, now: Instant, took: Duration, allowed: f64) {
+    /// Records the end of a recheck that took `took` and was allowed `allowed` seconds, 0 if it measured nothing. Admits the
+    /// tier, or decides when the next recheck may start.
+    pub(super) fn end_recheck(&mut self, now: Instant, took: Duration, allowed: f64) {
         if took.as_secs_f64() < PASS * allowed {
             *self = Self { admitted: Some(now), hold: self.hold, ..Self::new() };
         } else {
-            let pause = took.saturating_mul(PROBE_PAUSE).min(MAX_PAUSE);
-            self.next_probe = Some(now + self.hold.max(pause));
+            let pause = took.saturating_mul(RECHECK_PAUSE).min(MAX_PAUSE);
+            self.next_recheck = Some(now + self.hold.max(pause));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{admission::WriteReason, probe::ProbeKeys, purge::Purges, write_behind::WriteBehind};
+use super::{admission::WriteReason, purge::Purges, recheck::RecheckKeys, write_behind::WriteBehind};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct TierStack {
     /// The leading tiers in this process's memory, which never wait. Often one, possibly none.
     pub(crate) memory: Box<[Arc<dyn MemoryTier>]>,
-    /// The other tiers, in probing order.
+    /// The other tiers, in lookup order.
     pub(crate) lower: Box<[LowerTier]>,
     pub(crate) flights: Flights,
     pub(crate) purges: Purges,
@@ -134,7 +134,7 @@ pub(crate) struct LowerTier {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
-    pub(crate) probe_keys: ProbeKeys,
+    pub(crate) recheck_keys: RecheckKeys,
     pub(crate) hedging: Hedging,
     /// Wrong values that audits found here since they last tripped the breaker.
     pub(crate) mismatches: AtomicU32,
