@@ -62,7 +62,11 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     report::ensure_release()?;
-    let mut ratios: BTreeMap<String, f64> = cases.into_iter().map(|case| (case.name.to_owned(), ratio(case))).collect();
+    let (mut ratios, count) = (BTreeMap::new(), cases.len());
+    for (at, case) in cases.into_iter().enumerate() {
+        eprintln!("case {} of {count}: {}", at + 1, case.name);
+        ratios.insert(case.name.to_owned(), ratio(case));
+    }
     ratios.extend(regret::ratios()?);
     if args.update {
         let origin = Origin::of("guard");

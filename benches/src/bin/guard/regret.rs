@@ -16,8 +16,9 @@ const CALLS: u64 = 400;
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     let setup = Setup::new();
     let mut ratios = Vec::new();
-    for cell in grid::SHORT.iter().copied().filter(|cell| cell.can_run(&setup)) {
-        eprintln!("{cell}");
+    let cells: Vec<Cell> = grid::SHORT.iter().copied().filter(|cell| cell.can_run(&setup)).collect();
+    for (at, &cell) in cells.iter().enumerate() {
+        eprintln!("cell {} of {}, 40 s or more: {cell}", at + 1, cells.len());
         let mut samples = Samples::default();
         measure(cell, &setup, &Plan::SHORT, |sample| {
             samples.push(sample);

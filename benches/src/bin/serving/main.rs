@@ -83,6 +83,9 @@ struct Args {
     /// Only measure what a client of new floors does to a client of floors in memory
     #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness"])]
     generating: bool,
+    /// Only measure what writes and evictions do to a client of floors in memory
+    #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness", "generating"])]
+    writing: bool,
     /// Compare only with this peer: bare-hyper, static-tonic, tonic-map, tonic-moka-message, tonic-moka-tiles
     #[arg(long = "peer", value_delimiter = ',', value_name = "NAME", conflicts_with_all = ["against", "variants", "syscalls"],
         value_parser = peer)]
@@ -133,7 +136,11 @@ fn main() -> anyhow::Result<()> {
         return tokio::runtime::Runtime::new()?.block_on(peer(&serve[0])?.serve(serve[1].parse::<SocketAddr>()?));
     }
     ensure_release()?;
-    let trials = [(args.fairness, neighbour::FAIRNESS), (args.generating, neighbour::GENERATING)];
+    let trials = [
+        (args.fairness, neighbour::FAIRNESS),
+        (args.generating, neighbour::GENERATING),
+        (args.writing, neighbour::WRITING),
+    ];
     if let Some((_, trial)) = trials.into_iter().find(|(is_asked, _)| *is_asked) {
         let mut record = Record::start(&args.record, "serving", trial.name)?;
         let window = Window { settle: args.window(0)?.settle, ..args.window(1)? };
