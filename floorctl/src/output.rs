@@ -60,6 +60,11 @@ pub(crate) fn write_batch_entry(out: &mut impl Write, floor: &EncodedFloor) -> i
     out.write_all(&entry)
 }
 
+/// `1 room`, `2,000 rooms`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", HumanCount(count), if count == 1 { "" } else { "s" })
+}
+
 /// The number of floors from each tier, such as `lru 1,000, generated 24`; only the tier for a single floor.
 pub(crate) fn served(by: &ServedBy) -> String {
     match by.iter().collect::<Vec<_>>()[..] {

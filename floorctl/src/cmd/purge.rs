@@ -4,7 +4,6 @@ use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
 use floor_proto::operations::{Purged, TierResult};
-use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
@@ -73,7 +72,7 @@ impl Purge {
             output::print_json(sum)?;
         } else {
             let tiers = if sum.purged.is_empty() { "no tier".to_owned() } else { sum.purged.join(", ") };
-            output::print(format_args!("Purged {} floors from {tiers}", HumanCount(sum.floors)))?;
+            output::print(format_args!("Purged {} from {tiers}", output::counted(sum.floors, "floor")))?;
         }
         match &sum.failed[..] {
             [] => Ok(()),

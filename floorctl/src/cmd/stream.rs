@@ -62,8 +62,8 @@ impl Stream {
         let served = floors.served().await?;
         writeln!(
             std::io::stderr(),
-            "{} floors served by {}",
-            HumanCount(self.count.into()),
+            "{} served by {}",
+            output::counted(self.count.into(), "floor"),
             output::served(&served.by)
         )?;
         Ok(())

@@ -88,8 +88,8 @@ impl Warm {
             return output::print_json(&WarmJson { floors, bytes, seconds, floors_per_second, served });
         }
         output::print(format_args!(
-            "Warmed {} floors in {seconds:.2} s ({} floors/s): {}",
-            HumanCount(floors),
+            "Warmed {} in {seconds:.2} s ({} floors/s): {}",
+            output::counted(floors, "floor"),
             HumanCount(floors_per_second.round() as u64),
             output::served(&served.by)
         ))

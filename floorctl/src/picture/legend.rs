@@ -20,7 +20,7 @@ use super::{
     scene::{Mark, Object, Scene},
     text,
 };
-use crate::{json, names};
+use crate::{json, names, output};
 
 /// The text of a legend.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ impl Legend {
         let metrics = wire.metrics.unwrap_or_default();
         let summary = format!(
             "{}, {}, {} steps to the exit, difficulty {}.{:03}",
-            several(floor.rooms().len(), "room"),
-            several(metrics.loops as usize, "loop"),
+            output::counted(floor.rooms().len() as u64, "room"),
+            output::counted(metrics.loops.into(), "loop"),
             HumanCount(metrics.critical_path.into()),
             metrics.difficulty / 1000,
             metrics.difficulty % 1000,
@@ -180,11 +180,6 @@ fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
     let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();
     let tinted = roles.into_iter().filter(|role| colour::tint(*role).is_some());
     tinted.map(|role| (role, format!("{} room", names::role(role)))).collect()
-}
-
-/// `1 room`, `2 rooms`.
-fn several(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn range(levels: &[u32]) -> String {
