@@ -297,7 +297,7 @@ impl Blocking {
     fn recheck(&mut self, micros: u32) {
         let took = Duration::from_micros(256 * u64::from(micros));
         self.now += took;
-        self.policy.end_recheck(self.now, took, 256.0 * 1.5 * self.run);
+        self.policy.end_recheck(self.now, took, 256.0 * 2.0 * self.run);
     }
 }
 
@@ -306,7 +306,7 @@ impl Blocking {
 fn a_store_that_blocks_threads_is_bypassed_however_late_generated_values_arrive() {
     for (disk, query) in [
         ("3 ms a query", (|_| 3000) as fn(u64) -> u64),
-        ("1.7 times generating", |_| 340),
+        ("2.2 times generating", |_| 440),
         ("30 queries at once, then a wait", |number| if number % 30 == 29 { 100_000 } else { 100 }),
         ("one query in 20 misses the page cache", |number| if number % 20 == 0 { 20_000 } else { 5 }),
     ] {

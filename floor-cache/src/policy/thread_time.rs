@@ -37,11 +37,11 @@ pub(super) enum Access {
 
 /// The time that queries may take, relative to the run time of the generation that they save. It is more than 1 because a
 /// thread that waits leaves its core to others, while generating also takes CPU time before and after the run.
-const ALLOWANCE: f64 = 1.5;
+const ALLOWANCE: f64 = 2.0;
 
 /// A recheck admits the tier again if it takes less than this part of what is allowed: less than generating. The gap
 /// prevents flicker.
-const PASS: f64 = 1.0 / ALLOWANCE;
+const PASS: f64 = 0.5;
 
 /// The memory of the sums: so many seconds, and at least so many queries.
 const MEMORY: f64 = 1.0;
