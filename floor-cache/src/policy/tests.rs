@@ -401,7 +401,7 @@ fn a_store_that_blocks_is_bypassed_for_values_that_were_never_generated() {
 }
 
 #[test]
-fn a_disk_that_hung_during_a_recheck_is_probed_again_within_a_minute() {
+fn a_disk_that_hung_during_a_recheck_is_asked_again_within_a_minute() {
     let mut tier = Blocking::new();
     tier.look_up(100, NO_PRICE, |_| 3000);
     for hung in [Duration::from_secs(3600), Duration::MAX] {
