@@ -3,10 +3,7 @@
 
 use std::{cell::LazyCell, hint::black_box};
 
-use benches::{
-    floors::{self, Entries},
-    suite::Suite,
-};
+use benches::floors::{self, Entries};
 use bytes::Bytes;
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_cache::{
@@ -83,10 +80,7 @@ fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, seale
 
 criterion_group! {
     name = benches;
-    config = {
-        let suite = Suite::start("envelope");
-        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("envelope", 50 samples);
     targets = envelope
 }
 criterion_main!(benches);

@@ -10,7 +10,6 @@ use std::{cell::LazyCell, hint::black_box, ops::Range, slice, sync::Arc, time::D
 use benches::{
     floors::Entries,
     stores::{self, Store},
-    suite::Suite,
     timing::{answered, timed},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -142,10 +141,7 @@ fn bare_get(store: &Store, connection: &MultiplexedConnection, entries: &Arc<Ent
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = {
-        let suite = Suite::start("tiers");
-        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("tiers", 50 samples);
     targets = tiers
 }
 criterion_main!(benches);

@@ -9,7 +9,7 @@
 //! - [`peers`]: other caches and other servers for the same work.
 //! - [`chains`]: the chains that commands compare, and stores for one. [`trace`]: request logs. [`exact_lru`]: the hit
 //!   ratio of an exact LRU.
-//! - [`counts`]: instruction and allocation counts. [`callgrind`]: the file with the instructions. [`suite`]: the
+//! - [`counts`]: instruction and allocation counts. [`callgrind`]: the file with the instructions. [`mod@suite`]: the
 //!   durations of criterion's suites.
 //! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load, and tables of them. [`report`]: records.
 //!   [`regret`]: the benchmark of `cache.bypass`.

@@ -12,7 +12,7 @@ use crate::{
     redis_server::RedisServer,
     report,
     server::Server,
-    timing::{mean_and_interval, median},
+    timing::{Spread, mean_and_interval},
 };
 
 /// The counters of the processes at one moment.
@@ -216,15 +216,11 @@ impl Samples {
         let mut table = report::table([""].into_iter().chain(headers).chain(tiers));
         for name in &names {
             let mut row = vec![(*name).to_owned()];
-            row.extend(columns.iter().map(|&(_, decimals, figure)| {
-                let mut figures = self.figures(load, name, figure);
-                let middle = median(&mut figures);
-                let [.., last] = figures[..] else { return String::new() };
-                match figures.len() {
-                    1 => format!("{middle:.decimals$}"),
-                    _ => format!("{middle:.decimals$} ({:.decimals$} .. {last:.decimals$})", figures[0]),
-                }
-            }));
+            row.extend(
+                columns.iter().map(|&(_, decimals, figure)| {
+                    format!("{:.decimals$}", Spread::of(self.figures(load, name, figure)))
+                }),
+            );
             row.extend(ratios.iter().map(|(_, figure)| self.ratio(load, names[0], name, *figure).to_string()));
             row.extend(tiers.map(|_| self.shares(load, name)));
             table.add_row(row);

@@ -1,6 +1,7 @@
 //! Timed loops, and the statistics of their results. Every bench and command uses it.
 
 use std::{
+    fmt,
     future::Future,
     hint::black_box,
     ops::Range,
@@ -94,9 +95,47 @@ pub fn percentile<T: PartialOrd + Copy>(samples: &mut [T], percent: usize) -> T 
     samples[(samples.len() * percent).div_ceil(100).max(1) - 1]
 }
 
-/// The median of `samples`, which it sorts.
-pub fn median<T: PartialOrd + Copy>(samples: &mut [T]) -> T {
-    percentile(samples, 50)
+/// The median, the least and the greatest of some samples. Printed as `2.0 (1.0 .. 4.0)`, and one sample as `2.0`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The middle sample; of an even number the mean of the two in the middle.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub greatest: f64,
+    has_one: bool,
+}
+
+impl Spread {
+    /// That of `samples`.
+    ///
+    /// # Panics
+    /// When there is none, or one is not a number.
+    pub fn of(samples: impl IntoIterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = samples.into_iter().collect();
+        sorted.sort_by(|a, b| a.partial_cmp(b).expect("samples are numbers"));
+        let (least, greatest) = (sorted[0], sorted[sorted.len() - 1]);
+        let median = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        Self { median, least, greatest, has_one: sorted.len() == 1 }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = f.precision().unwrap_or(0);
+        let Self { median, least, greatest, has_one } = self;
+        write!(f, "{median:.decimals$}")?;
+        if *has_one { Ok(()) } else { write!(f, " ({least:.decimals$} .. {greatest:.decimals$})") }
+    }
+}
+
+/// The median of `samples`.
+///
+/// # Panics
+/// As [`Spread::of`].
+pub fn median(samples: impl IntoIterator<Item = f64>) -> f64 {
+    Spread::of(samples).median
 }
 
 /// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1.
@@ -156,11 +195,17 @@ mod tests {
     #[test]
     fn percentiles_are_samples() {
         let mut samples = [5, 1, 4, 2, 3];
-        assert_eq!(median(&mut samples), 3);
         assert_eq!(percentile(&mut samples, 99), 5);
         assert_eq!(percentile(&mut samples, 20), 1);
         assert_eq!(percentile(&mut samples, 21), 2);
-        assert_eq!(median(&mut [7.5]), 7.5);
+    }
+
+    #[test]
+    fn a_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median([5.0, 1.0, 3.0]), 3.0);
+        assert_eq!(median([4.0, 1.0, 3.0, 8.0]), 3.5);
+        assert_eq!(format!("{:.1}", Spread::of([4.0, 1.0])), "2.5 (1.0 .. 4.0)");
+        assert_eq!(format!("{:.1}", Spread::of([7.5])), "7.5");
     }
 
     #[test]

@@ -6,16 +6,12 @@
 mod grpc;
 mod tiers;
 
-use benches::suite::Suite;
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{criterion_group, criterion_main};
 
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = {
-        let suite = Suite::start("batching");
-        Criterion::default().sample_size(30).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("batching", 30 samples);
     targets = tiers::tiers, grpc::grpc
 }
 criterion_main!(benches);

@@ -8,8 +8,7 @@ mod fixture;
 mod memory;
 mod stores;
 
-use benches::suite::Suite;
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{criterion_group, criterion_main};
 
 /// Floors of the chain's source.
 const COUNT: u32 = 1024;
@@ -17,10 +16,7 @@ const COUNT: u32 = 1024;
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = {
-        let suite = Suite::start("chain");
-        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("chain", 50 samples);
     targets = memory::layers, stores::hits, stores::through
 }
 criterion_main!(benches);

@@ -5,10 +5,7 @@
 mod mapgen_maps;
 mod peers;
 
-use benches::{
-    floors::{self, SIDE},
-    suite::Suite,
-};
+use benches::floors::{self, SIDE};
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
@@ -43,10 +40,7 @@ fn generate(bencher: &mut Bencher<'_>, kind: Kind, side: u16) {
 
 criterion_group! {
     name = benches;
-    config = {
-        let suite = Suite::start("generation");
-        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("generation", 50 samples);
     targets = generation, peers::peers
 }
 criterion_main!(benches);

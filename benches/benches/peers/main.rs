@@ -21,7 +21,6 @@ use std::{
 use benches::{
     floors::Entries,
     peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
-    suite::Suite,
     timing::in_rounds,
 };
 use bytes::Bytes;
@@ -147,10 +146,7 @@ impl Peer for OurLru {
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = {
-        let suite = Suite::start("peers");
-        Criterion::default().sample_size(50).warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("peers", 50 samples);
     targets = hits, writes, async_peers::async_peers
 }
 criterion_main!(benches);

@@ -7,7 +7,7 @@ mod serializers;
 
 use std::cell::LazyCell;
 
-use benches::{floors, suite::Suite};
+use benches::floors;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 
 /// Distinct floors: enough that the branch predictor does not learn them.
@@ -49,10 +49,7 @@ fn each<I, O>(bencher: &mut criterion::Bencher<'_>, inputs: &[I], work: impl Fn(
 
 criterion_group! {
     name = benches;
-    config = {
-        let suite = Suite::start("protobuf");
-        Criterion::default().warm_up_time(suite.warm_up()).measurement_time(suite.measured())
-    };
+    config = benches::suite!("protobuf", 100 samples);
     targets = encode, decode, serializers::serializers
 }
 criterion_main!(benches);

@@ -76,8 +76,8 @@ fn access(bytes: &AlignedVec) -> &ArchivedFloor {
 
 fn print_sizes(messages: &[v1::Floor]) {
     let print = |name: &str, length: &dyn Fn(&v1::Floor) -> usize| {
-        let middle = median(&mut messages.iter().map(length).collect::<Vec<_>>());
-        println!("protobuf/size/{name}: {middle} bytes, the median of {} floors of 100x100", messages.len());
+        let middle = median(messages.iter().map(|message| length(message) as f64));
+        println!("protobuf/size/{name}: {middle:.0} bytes, the median of {} floors of 100x100", messages.len());
     };
     print("prost", &Message::encoded_len);
     for (name, shape) in SHAPES {
@@ -85,6 +85,6 @@ fn print_sizes(messages: &[v1::Floor]) {
         print(&format!("rkyv/{name}"), &|message| rkyv_bytes(&shape(message)).len());
     }
     let floors = floors::standard(COUNT);
-    let mut tiles: Vec<usize> = floors.iter().map(|floor| tile_floor::message(floor).encoded_len()).collect();
-    println!("protobuf/size/tile-a-message: {} bytes", median(&mut tiles));
+    let tiles = floors.iter().map(|floor| tile_floor::message(floor).encoded_len() as f64);
+    println!("protobuf/size/tile-a-message: {:.0} bytes", median(tiles));
 }

@@ -82,7 +82,7 @@ fn main() -> anyhow::Result<ExitCode> {
 /// The median ratio over [`TURNS`] turns.
 fn ratio(mut case: Case) -> f64 {
     case.turn();
-    median(&mut (0..TURNS).map(|_| case.turn()).collect::<Vec<_>>())
+    median((0..TURNS).map(|_| case.turn()))
 }
 
 fn compare(record: &Record, ratios: &BTreeMap<String, f64>, budget: u32) -> ExitCode {

@@ -91,5 +91,5 @@ fn hit(store: &Store, entries: u32) -> f64 {
             started.elapsed().as_secs_f64() * 1e6 / f64::from(LOOKUPS)
         })
     };
-    median(&mut (0..SAMPLES).map(sample).collect::<Vec<_>>())
+    median((0..SAMPLES).map(sample))
 }

@@ -35,5 +35,5 @@ pub(crate) fn measure() -> Vec<Curve> {
 
 /// The median over `inputs` of the duration of `work`, in microseconds.
 fn micros<'a, I: 'a, O>(inputs: &'a [I], work: impl FnMut(&'a I) -> O) -> f64 {
-    median(&mut nanos_of_each(inputs, work)) / 1e3
+    median(nanos_of_each(inputs, work)) / 1e3
 }

@@ -23,12 +23,19 @@ use benches::{
     report::{Record, RecordArgs, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, Figure, MEMORY, P50, P99, RATE, Samples},
 };
-use clap::Parser;
+use clap::{ArgGroup, Parser};
 use fleet::{Build, Clients, Fleet, Limit, Variant};
 use latency::{CLOCK_LATE, LATE};
 
 #[derive(Debug, Parser)]
-#[command(about = "Compares our server with other implementations of the service")]
+#[command(
+    about = "Compares our server with other implementations of the service",
+    group(
+        ArgGroup::new("neighbour")
+            .args(["fairness", "generating", "writing"])
+            .conflicts_with_all(["syscalls", "against", "variants"])
+    )
+)]
 struct Args {
     /// Number of rounds; the figures are medians over them
     #[arg(long, default_value_t = 5)]
@@ -78,13 +85,13 @@ struct Args {
     #[arg(long = "variant", value_delimiter = ',', conflicts_with = "syscalls")]
     variants: Vec<Variant>,
     /// Only measure what a client at ten times its quota does to another client
-    #[arg(long, conflicts_with_all = ["syscalls", "against", "variants"])]
+    #[arg(long)]
     fairness: bool,
     /// Only measure what a client of new floors does to a client of floors in memory
-    #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness"])]
+    #[arg(long)]
     generating: bool,
     /// Only measure what writes and evictions do to a client of floors in memory
-    #[arg(long, conflicts_with_all = ["syscalls", "against", "variants", "fairness", "generating"])]
+    #[arg(long)]
     writing: bool,
     /// Compare only with this peer: bare-hyper, static-tonic, tonic-map, tonic-moka-message, tonic-moka-tiles
     #[arg(long = "peer", value_delimiter = ',', value_name = "NAME", conflicts_with_all = ["against", "variants", "syscalls"],

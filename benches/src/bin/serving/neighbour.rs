@@ -14,7 +14,7 @@ use benches::{
     report::Record,
     sample::{Column, P50, P99, RATE, Sample, Snapshot},
     server::{Server, Setup},
-    timing::median,
+    timing::Spread,
 };
 
 use crate::{
@@ -190,29 +190,6 @@ impl Trial {
             }
         }
         text + "\n"
-    }
-}
-
-/// The median, the least and the greatest of the rounds.
-struct Spread {
-    median: f64,
-    least: f64,
-    greatest: f64,
-}
-
-impl Spread {
-    fn of(figures: impl Iterator<Item = f64>) -> Self {
-        let mut figures: Vec<f64> = figures.collect();
-        let median = median(&mut figures);
-        Self { median, least: figures[0], greatest: figures[figures.len() - 1] }
-    }
-}
-
-impl fmt::Display for Spread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = f.precision().unwrap_or(0);
-        let Self { median, least, greatest } = self;
-        write!(f, "median {median:.digits$}, least {least:.digits$}, greatest {greatest:.digits$}")
     }
 }
 
