@@ -11,11 +11,14 @@ use std::{
 
 use async_channel::{Receiver, Sender, TrySendError};
 use bevy::{prelude::*, tasks::futures_lite::future};
-use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
+use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Reply, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
-use tokio::sync::{Notify, oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, oneshot},
+};
 
 use super::{
     fair_queue::{Capacity, FairQueue},
@@ -91,7 +94,30 @@ pub(super) struct Job {
     client: ClientId,
     cells: u64,
     demand: Demand,
-    pub(super) reply: oneshot::Sender<Result<Made, SourceError>>,
+    pub(super) reply: ReplyTo,
+}
+
+pub(super) type Outcome = Result<Made, SourceError>;
+
+/// Who gets the outcome of a job.
+#[derive(Debug)]
+pub(super) enum ReplyTo {
+    Future(oneshot::Sender<Outcome>),
+    Caller(Reply),
+}
+
+impl ReplyTo {
+    /// Whether nobody gets it.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Self::Future(sender) if sender.is_closed())
+    }
+
+    pub(super) fn send(self, outcome: Outcome) {
+        match self {
+            Self::Future(sender) => drop(sender.send(outcome)),
+            Self::Caller(reply) => reply.send(outcome),
+        }
+    }
 }
 
 impl GenerationQueue {
@@ -177,8 +203,13 @@ impl GenerationQueue {
 
 impl Source for GenerationQueue {
     fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
-        let answer = self.0.push(request);
-        async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
+        let (sender, outcome) = oneshot::channel();
+        self.0.push(request, ReplyTo::Future(sender));
+        async move { outcome.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
+    }
+
+    fn generate_then(&self, request: GenerationRequest, reply: Reply, _runtime: &Handle) {
+        self.0.push(request, ReplyTo::Caller(reply));
     }
 
     fn class_name(&self, class: Class) -> &'static str {
@@ -204,34 +235,35 @@ impl Source for GenerationQueue {
 }
 
 impl Queue {
-    fn push(&self, request: GenerationRequest) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
+    /// Queues a job, or sends the reason why not to `reply`.
+    fn push(&self, request: GenerationRequest, reply: ReplyTo) {
         let GenerationRequest { key, priority, client, demand } = request;
         let cells = key::spec(&key).map_or(1, |spec| spec.cells() as u64);
-        let (reply, answer) = oneshot::channel();
         let job = Job { key, client, cells, demand, reply };
         match priority {
-            Priority::Foreground => self.push_foreground(job)?,
-            Priority::Background => {
-                let queue = &self.background.0;
-                queue.try_send(job).map_err(|refused| match refused {
-                    TrySendError::Full(_) => self.busy_error(queue.len(), 0),
-                    TrySendError::Closed(_) => SourceError::Stopped,
-                })?;
-                self.waiting.inc();
-            }
+            Priority::Foreground => self.push_foreground(job),
+            Priority::Background => self.push_background(job),
         }
-        Ok(answer)
     }
 
-    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
+    fn push_background(&self, job: Job) {
+        let queue = &self.background.0;
+        match queue.try_send(job) {
+            Ok(()) => self.waiting.inc(),
+            Err(TrySendError::Full(job)) => job.reply.send(Err(self.busy_error(queue.len(), 0))),
+            Err(TrySendError::Closed(job)) => job.reply.send(Err(SourceError::Stopped)),
+        }
+    }
+
+    fn push_foreground(&self, job: Job) {
         if self.permits.0.is_closed() {
-            return Err(SourceError::Stopped);
+            return job.reply.send(Err(SourceError::Stopped));
         }
         let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
-        self.quotas.charge(client, cells).map_err(|retry_after| {
+        if let Err(retry_after) = self.quotas.charge(client, cells) {
             self.refused.quota.inc();
-            SourceError::Limited { retry_after }
-        })?;
+            return job.reply.send(Err(SourceError::Limited { retry_after }));
+        }
         let mut foreground = self.lock();
         let pushed = foreground.jobs.push(client, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
@@ -240,15 +272,23 @@ impl Queue {
         let (queued, queued_cost) = (foreground.jobs.len(), foreground.jobs.cost());
         drop(foreground);
         let busy = || self.busy_error(queued, queued_cost);
-        let displaced = pushed.map_err(|_| {
-            self.quotas.refund(client, cells);
-            self.refused.queue.inc();
-            busy()
-        })?;
+        let displaced = match pushed {
+            Ok(displaced) => displaced,
+            Err(job) => {
+                self.quotas.refund(client, cells);
+                self.refused.queue.inc();
+                return job.reply.send(Err(busy()));
+            }
+        };
         self.waiting.inc();
         // A displaced job leaves its permit to the new one.
         if displaced.is_empty() && self.permits.0.try_send(()).is_err() {
-            return Err(SourceError::Stopped);
+            // The workers take as many jobs as there are permits.
+            if let Some(job) = self.pop_foreground() {
+                self.waiting.dec();
+                job.reply.send(Err(SourceError::Stopped));
+            }
+            return;
         }
         for (i, job) in displaced.into_iter().enumerate() {
             if i > 0 {
@@ -257,9 +297,8 @@ impl Queue {
             self.waiting.dec();
             self.quotas.refund(job.client, job.cells);
             self.refused.queue.inc();
-            let _ = job.reply.send(Err(busy()));
+            job.reply.send(Err(busy()));
         }
-        Ok(())
     }
 
     /// The estimated cost of a job in nanoseconds.
@@ -324,6 +363,16 @@ impl Queue {
             self.idle.notify_one();
         }
         job
+    }
+
+    /// Whether more callers wait than there are workers.
+    pub(super) fn is_busy(&self) -> bool {
+        self.permits.1.len() > self.workers
+    }
+
+    /// The estimated time to generate the floor of `job`.
+    pub(super) fn expected_duration(&self, job: &Job) -> Duration {
+        Duration::from_nanos(self.cost(job))
     }
 
     /// Whether a worker skips `job`: no caller waits for it, and a caller waits for another.

@@ -238,12 +238,11 @@ impl Chain {
         self.0.stack.flights.join(key, priority, |key| self.0.stack.peek(key))
     }
 
-    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task does the rest, so dropping a
-    /// caller does not stop it.
+    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task waits for lower tiers, so dropping
+    /// a caller does not stop it.
     fn start_lookup(&self, leaders: Vec<Leader>, options: Options) {
-        let mut lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
-        lookup.start(&self.0);
-        if !lookup.is_done() {
+        let lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
+        if let Some(lookup) = lookup.start(&self.0) {
             let inner = self.0.clone();
             self.0.stack.runtime.spawn(async move { lookup.finish(&inner).await });
         }

@@ -1,6 +1,6 @@
 //! The two costs that the policy compares: of a query to a tier, and of generating a value.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 
@@ -66,7 +66,7 @@ impl QueryCost {
 #[derive(Debug)]
 pub(crate) struct GenerationCost {
     workers: f64,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
@@ -106,8 +106,8 @@ pub(crate) struct Forecast {
 
 /// A generation in progress. If it is dropped, the generation was cancelled.
 #[derive(Debug)]
-pub(crate) struct InProgress<'a> {
-    cost: &'a GenerationCost,
+pub(crate) struct InProgress {
+    state: Arc<Mutex<State>>,
     work: Work,
     /// Estimated seconds on a worker.
     run: f64,
@@ -135,7 +135,7 @@ impl GenerationCost {
             queued: 0,
             background: 0,
         };
-        Self { workers: workers.max(1) as f64, state: Mutex::new(state) }
+        Self { workers: workers.max(1) as f64, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Whether a value of `class` was ever generated.
@@ -166,7 +166,7 @@ impl GenerationCost {
     }
 
     /// Records the start of a generation of `work`.
-    pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress<'_> {
+    pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress {
         let mut state = self.state.lock();
         let run = state.run[work.class.index()].get().unwrap_or_default() * f64::from(work.size);
         let in_front = state.queued + state.background;
@@ -179,14 +179,14 @@ impl GenerationCost {
         }
         // Background work runs after callers' work, so only an idle source shows its duration.
         let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
-        InProgress { cost: self, work, run, predicted, is_background, was_idle }
+        InProgress { state: self.state.clone(), work, run, predicted, is_background, was_idle }
     }
 }
 
-impl InProgress<'_> {
+impl InProgress {
     /// Records that the value is ready `elapsed` after the start. Generating it took `took`, and `cpu` of CPU time.
     pub(crate) fn finish(self, elapsed: Duration, took: Duration, cpu: Duration) {
-        let mut state = self.cost.state.lock();
+        let mut state = self.state.lock();
         let elapsed = elapsed.as_secs_f64();
         if self.was_idle {
             let dispatch = (elapsed - took.as_secs_f64()).max(0.0);
@@ -200,9 +200,9 @@ impl InProgress<'_> {
     }
 }
 
-impl Drop for InProgress<'_> {
+impl Drop for InProgress {
     fn drop(&mut self) {
-        let mut state = self.cost.state.lock();
+        let mut state = self.state.lock();
         if self.is_background {
             state.background -= 1;
         } else {
