@@ -134,8 +134,10 @@ pub struct ClientId(pub u64);
 /// Receives the value of a request. Dropped before, it receives an error.
 pub struct Reply {
     key: Key,
-    receive: Option<Box<dyn FnOnce(Result<Made, SourceError>) + Send>>,
+    receive: Option<Receive>,
 }
+
+type Receive = Box<dyn FnOnce(Result<Made, SourceError>) + Send>;
 
 impl Reply {
     /// Calls `receive` once, with the value of `key` or an error. `receive` must not block.

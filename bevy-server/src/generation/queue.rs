@@ -29,6 +29,9 @@ use crate::{config::Quota, key, metrics::register_gauge};
 /// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
 const BACKGROUND_CAPACITY: usize = 64;
+/// An outcome may wait for the next ones while the jobs that wait take the workers longer than this, so that they have work
+/// until the outcome's caller asks again.
+const BUSY: Duration = Duration::from_micros(500);
 /// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
 /// prefetch is in the background queue.
 const BACKGROUND_INTERVAL: u32 = 16;
@@ -94,6 +97,8 @@ pub(super) struct Job {
     client: ClientId,
     cells: u64,
     demand: Demand,
+    /// Whether the outcome may wait for the next ones. Known when a worker takes the job.
+    pub(super) may_wait: bool,
     pub(super) reply: ReplyTo,
 }
 
@@ -196,8 +201,9 @@ impl GenerationQueue {
 
     /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
-        self.0.permits.0.close();
+        // In this order, so that no worker ends between the two and leaves a background job.
         self.0.background.0.close();
+        self.0.permits.0.close();
     }
 }
 
@@ -239,7 +245,7 @@ impl Queue {
     fn push(&self, request: GenerationRequest, reply: ReplyTo) {
         let GenerationRequest { key, priority, client, demand } = request;
         let cells = key::spec(&key).map_or(1, |spec| spec.cells() as u64);
-        let job = Job { key, client, cells, demand, reply };
+        let job = Job { key, client, cells, demand, may_wait: false, reply };
         match priority {
             Priority::Foreground => self.push_foreground(job),
             Priority::Background => self.push_background(job),
@@ -350,8 +356,12 @@ impl Queue {
 
     fn pop_foreground(&self) -> Option<Job> {
         let mut foreground = self.lock();
-        let job = foreground.jobs.pop();
+        let mut job = foreground.jobs.pop();
         let left = foreground.jobs.len();
+        if let Some(job) = &mut job {
+            // The other jobs of the same client gain from the wait.
+            job.may_wait = self.is_busy(foreground.jobs.cost()) && foreground.jobs.has_jobs_of(job.client);
+        }
         if foreground.jobs.is_half_empty() {
             foreground.full_since = None;
         }
@@ -365,9 +375,9 @@ impl Queue {
         job
     }
 
-    /// Whether more callers wait than there are workers.
-    pub(super) fn is_busy(&self) -> bool {
-        self.permits.1.len() > self.workers
+    /// Whether the workers are busy for a while with jobs of this cost in nanoseconds.
+    const fn is_busy(&self, cost: u64) -> bool {
+        cost / self.workers as u64 >= BUSY.as_nanos() as u64
     }
 
     /// The estimated time to generate the floor of `job`.

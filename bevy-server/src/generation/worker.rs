@@ -16,24 +16,24 @@ use tokio::runtime::Handle;
 use super::queue::{Job, Outcome, Queue, ReplyTo};
 use crate::{key, priority::GiveWay};
 
-/// The longest that a floor waits for the next ones, to be sent with them. docs/decisions/0108-thread-priorities.md has
-/// the measurements.
+/// How long a floor may wait for the next ones, to be sent with them. docs/decisions/0110-answers-together.md has the
+/// measurements.
 const MAX_HELD: Duration = Duration::from_millis(1);
 
-/// Serves `queue` until it is stopped and empty. Callers get their floors on a thread of `runtime`.
+/// Serves `queue` until it is stopped and empty. Floors are sent on a thread of `runtime`.
 pub(super) async fn run(queue: Arc<Queue>, runtime: Handle) {
     let mut generator = Generator::new();
     let mut finished = Finished::new(runtime);
     let mut job_number = 0u32;
     while let Some(job) = next(&queue, job_number, &mut finished).await {
         job_number = job_number.wrapping_add(1);
+        if finished.held() + queue.expected_duration(&job) > MAX_HELD {
+            finished.send();
+        }
         if job.reply.is_closed() || queue.skips(&job) {
             queue.refund(&job);
             job.reply.send(Err(SourceError::Abandoned));
             continue;
-        }
-        if !queue.is_busy() || finished.held() + queue.expected_duration(&job) > MAX_HELD {
-            finished.send();
         }
         let outcome = generate_floor(&mut generator, job.key);
         match &outcome {
@@ -45,6 +45,9 @@ pub(super) async fn run(queue: Arc<Queue>, runtime: Handle) {
             }
         }
         finished.add(job.reply, outcome);
+        if !job.may_wait {
+            finished.send();
+        }
     }
     finished.send();
 }
@@ -60,9 +63,8 @@ async fn next(queue: &Queue, job_number: u32, finished: &mut Finished) -> Option
 
 /// Outcomes that are not sent yet.
 ///
-/// A floor that is sent alone wakes a thread, which interrupts generation for one answer. While more callers wait than
-/// there are workers, every caller waits longer than [`MAX_HELD`] for its turn, and workers have work meanwhile. Then
-/// several outcomes are sent by one task of the runtime, which wakes one thread.
+/// A floor that is sent alone wakes a thread, which interrupts generation for one answer. A client that has other jobs in a
+/// queue that is busy gets several floors together, from one task of the runtime.
 struct Finished {
     outcomes: Vec<(ReplyTo, Outcome)>,
     /// When the first of them was finished.
@@ -89,7 +91,12 @@ impl Finished {
         self.since = None;
         let outcomes = mem::take(&mut self.outcomes);
         if !outcomes.is_empty() {
-            self.runtime.spawn(async move { outcomes.into_iter().for_each(|(reply, outcome)| reply.send(outcome)) });
+            self.runtime.spawn(async move {
+                for (reply, outcome) in outcomes {
+                    // A panic fails the flights of this reply only.
+                    let _ = catch_unwind(AssertUnwindSafe(|| reply.send(outcome)));
+                }
+            });
         }
     }
 }
@@ -134,68 +141,117 @@ mod tests {
     use floor_cache::{ClientId, Demand, GenerationRequest, Priority, Reply, Source};
     use floor_gen::FloorSpec;
     use prometheus::Registry;
+    use tokio::task;
 
     use super::*;
     use crate::{config::Quota, generation::GenerationQueue};
 
-    const WORKERS: usize = 1;
+    /// The outcomes of requested floors, each with its client and the task that sent it.
+    type Outcomes = mpsc::Receiver<(u64, task::Id, Outcome)>;
 
     fn queue() -> GenerationQueue {
-        GenerationQueue::new(16, WORKERS, Quota::default(), &Registry::new()).unwrap()
+        GenerationQueue::new(64, 1, Quota::default(), &Registry::new()).unwrap()
     }
 
-    /// Requests `floors` floors of one tower; their outcomes arrive at the receiver.
-    fn request(queue: &GenerationQueue, floors: i32, side: u32) -> mpsc::Receiver<Outcome> {
+    fn reply(key: Key, client: u64, sender: &mpsc::Sender<(u64, task::Id, Outcome)>) -> Reply {
+        let sender = sender.clone();
+        Reply::new(key, move |outcome| sender.send((client, task::id(), outcome)).unwrap())
+    }
+
+    /// Requests floors of `side` cells: as many for each client as given.
+    fn request(queue: &GenerationQueue, side: u32, floors: &[u32]) -> Outcomes {
         let (sender, outcomes) = mpsc::channel();
-        for number in 1..=floors {
-            let key = key::of(&FloorSpec::resolve(42, number, side, side, None).unwrap());
-            let (client, demand, sender) = (ClientId::default(), Demand::always(), sender.clone());
-            let request = GenerationRequest { key, priority: Priority::Foreground, client, demand };
-            let reply = Reply::new(key, move |outcome| sender.send(outcome).unwrap());
-            queue.generate_then(request, reply, &Handle::current());
+        for (client, floors) in (0..).zip(floors) {
+            for number in 1..=*floors {
+                let key = key::of(&FloorSpec::resolve(client, number, side, side, None).unwrap());
+                let (priority, demand) = (Priority::Foreground, Demand::always());
+                let request = GenerationRequest { key, priority, client: ClientId(client), demand };
+                queue.generate_then(request, reply(key, client, &sender), &Handle::current());
+            }
         }
         outcomes
     }
 
-    #[tokio::test]
-    async fn every_outcome_is_sent() {
-        let queue = queue();
-        let outcomes = request(&queue, 10, 64);
+    /// Runs one worker until the queue is empty. Returns how many floors each task sent, and of which clients.
+    async fn sent_together(queue: GenerationQueue, outcomes: Outcomes) -> Vec<Vec<u64>> {
         queue.stop();
-        run(queue.0.clone(), Handle::current()).await;
-        for _ in 0..10 {
-            tokio::task::yield_now().await;
-        }
-        let outcomes: Vec<_> = outcomes.try_iter().collect();
-        assert_eq!(outcomes.len(), 10);
-        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+        let runtime = Handle::current();
+        tokio::spawn(async move { run(queue.0, runtime).await }).await.unwrap();
+        let mut tasks: Vec<(task::Id, Vec<u64>)> = Vec::new();
+        // Each outcome has a sender, so this ends with the last of them.
+        tokio::spawn(async move {
+            task::yield_now().await;
+            for (client, task, outcome) in outcomes.try_iter() {
+                assert!(outcome.is_ok(), "{outcome:?}");
+                match tasks.last_mut() {
+                    Some((last, clients)) if *last == task => clients.push(client),
+                    _ => tasks.push((task, vec![client])),
+                }
+            }
+            tasks.into_iter().map(|(_, clients)| clients).collect()
+        })
+        .await
+        .unwrap()
     }
 
     #[tokio::test]
-    async fn held_outcomes_are_sent_together_and_once() {
+    async fn a_busy_queue_sends_floors_of_one_client_together_and_all_of_them() {
+        let queue = queue();
+        // By the estimate before the first floor, a floor of 64x64 takes 41 us and 60 of them 2.5 ms.
+        let outcomes = request(&queue, 64, &[60]);
+        let sent = sent_together(queue, outcomes).await;
+        assert_eq!(sent.iter().map(Vec::len).sum::<usize>(), 60);
+        assert!(sent.len() < 60, "{sent:?}");
+        assert_eq!(sent.last().unwrap().len(), 1, "the last one waits for nothing: {sent:?}");
+    }
+
+    #[tokio::test]
+    async fn a_short_queue_sends_each_floor_at_once() {
+        let queue = queue();
+        let outcomes = request(&queue, 16, &[6]);
+        assert_eq!(sent_together(queue, outcomes).await, vec![vec![0]; 6]);
+    }
+
+    #[tokio::test]
+    async fn the_only_floor_of_a_client_is_sent_at_once() {
+        let queue = queue();
+        let outcomes = request(&queue, 64, &[50, 1]);
+        let sent = sent_together(queue, outcomes).await;
+        let with_the_other = sent.iter().find(|clients| clients.contains(&1)).unwrap();
+        assert_eq!(with_the_other.last(), Some(&1), "nothing is generated before it is sent: {sent:?}");
+    }
+
+    #[tokio::test]
+    async fn large_floors_do_not_wait_for_each_other() {
+        let queue = queue();
+        let outcomes = request(&queue, 512, &[4]);
+        assert_eq!(sent_together(queue, outcomes).await, vec![vec![0]; 4]);
+    }
+
+    #[tokio::test]
+    async fn what_is_finished_is_sent_before_a_wait() {
         let (mut finished, queue) = (Finished::new(Handle::current()), queue());
         let (sender, outcomes) = mpsc::channel();
-        for number in 1..=3 {
-            let (key, sender) = (key::of(&FloorSpec::resolve(42, number, 16, 16, None).unwrap()), sender.clone());
-            let reply = ReplyTo::Caller(Reply::new(key, move |outcome| sender.send(outcome).unwrap()));
-            finished.add(reply, Err(SourceError::Abandoned));
+        let key = key::of(&FloorSpec::resolve(42, 7, 16, 16, None).unwrap());
+        for client in 0..3 {
+            finished.add(ReplyTo::Caller(reply(key, client, &sender)), Err(SourceError::Abandoned));
         }
-        tokio::task::yield_now().await;
+        task::yield_now().await;
         assert_eq!(outcomes.try_iter().count(), 0, "held");
         assert!(next(&queue.0, 1, &mut finished).now_or_never().is_none(), "no job");
-        tokio::task::yield_now().await;
-        assert_eq!(outcomes.try_iter().count(), 3, "sent before the wait for a job");
         assert_eq!(finished.held(), Duration::ZERO);
-        finished.send();
-        tokio::task::yield_now().await;
-        assert_eq!(outcomes.try_iter().count(), 0);
+        task::yield_now().await;
+        let tasks: Vec<task::Id> = outcomes.try_iter().map(|(_, task, _)| task).collect();
+        assert_eq!(tasks, [tasks[0]; 3]);
     }
 
     #[tokio::test]
     async fn a_stopped_queue_answers_at_once() {
         let queue = queue();
         queue.stop();
-        let outcomes = request(&queue, 1, 16);
-        assert!(matches!(outcomes.try_recv(), Ok(Err(SourceError::Stopped))));
+        let key = key::of(&FloorSpec::resolve(42, 7, 16, 16, None).unwrap());
+        let (priority, client, demand) = (Priority::Foreground, ClientId::default(), Demand::always());
+        let request = GenerationRequest { key, priority, client, demand };
+        assert_eq!(queue.generate(request).now_or_never().unwrap().unwrap_err(), SourceError::Stopped);
     }
 }

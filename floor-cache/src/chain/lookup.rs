@@ -126,8 +126,7 @@ impl Chain {
 
     /// The value of `key` from the first tier that has it, or generated.
     ///
-    /// The future may be dropped at any time. The lookup continues in its own task and stores the value for the next
-    /// caller.
+    /// The future may be dropped at any time. The lookup continues without it and stores the value for the next caller.
     ///
     /// # Errors
     /// The errors of the [`Source`](crate::Source). The chain skips a tier that fails.

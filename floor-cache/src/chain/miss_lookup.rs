@@ -88,7 +88,8 @@ impl MissLookup {
         None
     }
 
-    /// Starts the generation of the pending values; each completes its flight. Nobody waits for it.
+    /// Starts the generation of the pending values; each completes its flight. No task waits for them. Until then the source
+    /// keeps this chain alive.
     fn start_generation(mut self, inner: &Arc<Inner>) {
         self.count_in_flight(inner);
         let shared = Arc::new((self.steps, self.in_flight));

@@ -116,6 +116,7 @@ pub(crate) struct InProgress {
     is_background: bool,
     /// Whether a worker was free.
     was_idle: bool,
+    workers: usize,
 }
 
 const WEIGHT: f64 = 1.0 / 16.0;
@@ -179,7 +180,15 @@ impl GenerationCost {
         }
         // Background work runs after callers' work, so only an idle source shows its duration.
         let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
-        InProgress { state: self.state.clone(), work, run, predicted, is_background, was_idle }
+        InProgress {
+            state: self.state.clone(),
+            workers: self.workers as usize,
+            work,
+            run,
+            predicted,
+            is_background,
+            was_idle,
+        }
     }
 }
 
@@ -188,11 +197,13 @@ impl InProgress {
     pub(crate) fn finish(self, elapsed: Duration, took: Duration, cpu: Duration) {
         let mut state = self.state.lock();
         let elapsed = elapsed.as_secs_f64();
-        if self.was_idle {
+        // The value of a worker that has more to do may have waited for the next ones.
+        let is_idle = state.queued <= self.workers;
+        if self.was_idle && is_idle {
             let dispatch = (elapsed - took.as_secs_f64()).max(0.0);
             let usual = state.dispatch.get().unwrap_or(dispatch);
             state.dispatch.add(dispatch.min(OUTLIER * usual.max(took.as_secs_f64())), WEIGHT);
-        } else if !self.is_background && self.predicted > 0.0 {
+        } else if !self.was_idle && !self.is_background && self.predicted > 0.0 {
             let beyond = elapsed - state.dispatch.get().unwrap_or_default();
             state.stretch.add((beyond / self.predicted).clamp(MIN_STRETCH, MAX_STRETCH), WEIGHT);
         }
@@ -341,7 +352,7 @@ mod tests {
     #[test]
     fn the_forecast_includes_queued_work_and_excludes_cancelled_work() {
         let cost = known();
-        let queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        let queued: Vec<InProgress> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         let _ahead = cost.begin(work(STANDARD, 1000), true);
         assert_forecast_near(cost.forecast([work(STANDARD, 10)]), 520e-6, 90e-6);
         drop(queued);
@@ -351,7 +362,7 @@ mod tests {
     #[test]
     fn waits_longer_than_predicted_raise_the_forecast() {
         let cost = known();
-        let _queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        let _queued: Vec<InProgress> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         for _ in 0..200 {
             // The prediction is 500 us and 20 us of dispatch.
             cost.begin(work(STANDARD, 10), false).finish(micros(1520), micros(100), micros(90));
