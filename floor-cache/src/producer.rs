@@ -2,7 +2,7 @@
 //! lookups sit above both.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
@@ -17,10 +17,10 @@ use tokio::runtime::Handle;
 
 use crate::{
     key::Key,
-    policy::{CpuCost, Forecast, GenerationCost, InProgress, LoadMonitor, Work},
+    policy::{CpuCost, Forecast, GenerationCost, LoadMonitor, Work},
     report::{TierReport, micros},
     served::{GENERATED, Outcome, Step},
-    source::{GenerationRequest, Made, Priority, Reply, Source, SourceError},
+    source::{GenerationRequest, Made, Priority, Source, SourceError},
 };
 
 /// The source with its counts, its costs and the load that it causes.
@@ -73,42 +73,15 @@ impl Producer {
 
     /// Calls the source and records the cost of the generation. A panic of the source becomes an error of this key.
     pub(crate) async fn generate_uncounted(&self, request: GenerationRequest) -> GenerateResult {
-        let (started, key, in_progress) = (Instant::now(), request.key, self.begin(&request));
+        let (started, key) = (Instant::now(), request.key);
+        let in_progress = self.cost.begin(self.work(&key), request.priority == Priority::Background);
         let work = AssertUnwindSafe(async { self.source.generate(request).await });
         let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
-        Ok(self.record(made, started, in_progress))
-    }
-
-    /// As [`generate`](Self::generate), but calls `then` with the outcome. No task waits for it.
-    pub(crate) fn generate_then(
-        self: &Arc<Self>,
-        request: GenerationRequest,
-        then: impl FnOnce(GenerateResult) + Send + 'static,
-    ) {
-        let (started, key, in_progress) = (Instant::now(), request.key, self.begin(&request));
-        let producer = self.clone();
-        let reply = Reply::new(key, move |made| {
-            then(made.map(|made| {
-                let made = producer.record(made, started, in_progress);
-                producer.generations.count(producer.source.class_name(key.class()), made.step.took);
-                made
-            }));
-        });
-        // A source that panics drops the reply, which then has the error.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.source.generate_then(request, reply, &self.runtime)));
-    }
-
-    fn begin(&self, request: &GenerationRequest) -> InProgress {
-        self.cost.begin(self.work(&request.key), request.priority == Priority::Background)
-    }
-
-    /// Records the cost of a value that was requested at `started`.
-    fn record(&self, made: Made, started: Instant, in_progress: InProgress) -> Generated {
         let since = started.elapsed();
         in_progress.finish(since, made.took, made.cpu);
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
-        Generated::new(made, started, since)
+        Ok(Generated::new(made, started, since))
     }
 
     /// Generates `key` in the background once per class, so that the policy has a generation cost to compare with.

@@ -76,11 +76,6 @@ impl<J> FairQueue<J> {
         self.cost
     }
 
-    /// Whether a job of `client` waits.
-    pub(super) fn has_jobs_of(&self, client: ClientId) -> bool {
-        self.clients.get(&client).is_some_and(|backlog| !backlog.jobs.is_empty())
-    }
-
     /// Adds a job of `client` with an estimated `cost`. Returns the jobs that had to make room for it.
     ///
     /// # Errors

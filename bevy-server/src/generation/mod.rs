@@ -1,6 +1,6 @@
 //! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
-//! A miss puts a job into a bounded queue, which is fair between clients, and is called back. Workers on the
+//! A miss puts a job into a bounded queue, which is fair between clients, and waits on a oneshot. Workers on the
 //! `AsyncComputeTaskPool` take jobs, generate, encode and reply, with a lower priority than the threads that serve calls.
 //! A job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
 
@@ -16,7 +16,7 @@ use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeT
 pub use queue::GenerationQueue;
 pub(crate) use worker::panic_message;
 
-use crate::{priority, runtime::TokioHandle};
+use crate::priority;
 
 /// Starts the workers that serve the resource [`GenerationQueue`], one per thread of the `AsyncComputeTaskPool`.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
     }
 }
 
-fn start_workers(generation: Res<'_, GenerationQueue>, runtime: Res<'_, TokioHandle>) {
+fn start_workers(generation: Res<'_, GenerationQueue>) {
     for _ in 0..generation.0.workers {
-        AsyncComputeTaskPool::get().spawn(worker::run(generation.0.clone(), runtime.0.clone())).detach();
+        AsyncComputeTaskPool::get().spawn(worker::run(generation.0.clone())).detach();
     }
 }

@@ -11,14 +11,11 @@ use std::{
 
 use async_channel::{Receiver, Sender, TrySendError};
 use bevy::{prelude::*, tasks::futures_lite::future};
-use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Reply, Source, SourceError};
+use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, oneshot},
-};
+use tokio::sync::{Notify, oneshot};
 
 use super::{
     fair_queue::{Capacity, FairQueue},
@@ -29,9 +26,6 @@ use crate::{config::Quota, key, metrics::register_gauge};
 /// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
 const BACKGROUND_CAPACITY: usize = 64;
-/// An outcome may wait for the next ones while the jobs that wait take the workers longer than this, so that they have work
-/// until the outcome's caller asks again.
-const BUSY: Duration = Duration::from_micros(500);
 /// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
 /// prefetch is in the background queue.
 const BACKGROUND_INTERVAL: u32 = 16;
@@ -97,32 +91,7 @@ pub(super) struct Job {
     client: ClientId,
     cells: u64,
     demand: Demand,
-    /// Whether the outcome may wait for the next ones. Known when a worker takes the job.
-    pub(super) may_wait: bool,
-    pub(super) reply: ReplyTo,
-}
-
-pub(super) type Outcome = Result<Made, SourceError>;
-
-/// Who gets the outcome of a job.
-#[derive(Debug)]
-pub(super) enum ReplyTo {
-    Future(oneshot::Sender<Outcome>),
-    Caller(Reply),
-}
-
-impl ReplyTo {
-    /// Whether nobody gets it.
-    pub(super) fn is_closed(&self) -> bool {
-        matches!(self, Self::Future(sender) if sender.is_closed())
-    }
-
-    pub(super) fn send(self, outcome: Outcome) {
-        match self {
-            Self::Future(sender) => drop(sender.send(outcome)),
-            Self::Caller(reply) => reply.send(outcome),
-        }
-    }
+    pub(super) reply: oneshot::Sender<Result<Made, SourceError>>,
 }
 
 impl GenerationQueue {
@@ -201,21 +170,15 @@ impl GenerationQueue {
 
     /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
-        // In this order, so that no worker ends between the two and leaves a background job.
-        self.0.background.0.close();
         self.0.permits.0.close();
+        self.0.background.0.close();
     }
 }
 
 impl Source for GenerationQueue {
     fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
-        let (sender, outcome) = oneshot::channel();
-        self.0.push(request, ReplyTo::Future(sender));
-        async move { outcome.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
-    }
-
-    fn generate_then(&self, request: GenerationRequest, reply: Reply, _runtime: &Handle) {
-        self.0.push(request, ReplyTo::Caller(reply));
+        let answer = self.0.push(request);
+        async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
     }
 
     fn class_name(&self, class: Class) -> &'static str {
@@ -241,35 +204,34 @@ impl Source for GenerationQueue {
 }
 
 impl Queue {
-    /// Queues a job, or sends the reason why not to `reply`.
-    fn push(&self, request: GenerationRequest, reply: ReplyTo) {
+    fn push(&self, request: GenerationRequest) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let GenerationRequest { key, priority, client, demand } = request;
         let cells = key::spec(&key).map_or(1, |spec| spec.cells() as u64);
-        let job = Job { key, client, cells, demand, may_wait: false, reply };
+        let (reply, answer) = oneshot::channel();
+        let job = Job { key, client, cells, demand, reply };
         match priority {
-            Priority::Foreground => self.push_foreground(job),
-            Priority::Background => self.push_background(job),
+            Priority::Foreground => self.push_foreground(job)?,
+            Priority::Background => {
+                let queue = &self.background.0;
+                queue.try_send(job).map_err(|refused| match refused {
+                    TrySendError::Full(_) => self.busy_error(queue.len(), 0),
+                    TrySendError::Closed(_) => SourceError::Stopped,
+                })?;
+                self.waiting.inc();
+            }
         }
+        Ok(answer)
     }
 
-    fn push_background(&self, job: Job) {
-        let queue = &self.background.0;
-        match queue.try_send(job) {
-            Ok(()) => self.waiting.inc(),
-            Err(TrySendError::Full(job)) => job.reply.send(Err(self.busy_error(queue.len(), 0))),
-            Err(TrySendError::Closed(job)) => job.reply.send(Err(SourceError::Stopped)),
-        }
-    }
-
-    fn push_foreground(&self, job: Job) {
+    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
         if self.permits.0.is_closed() {
-            return job.reply.send(Err(SourceError::Stopped));
+            return Err(SourceError::Stopped);
         }
         let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
-        if let Err(retry_after) = self.quotas.charge(client, cells) {
+        self.quotas.charge(client, cells).map_err(|retry_after| {
             self.refused.quota.inc();
-            return job.reply.send(Err(SourceError::Limited { retry_after }));
-        }
+            SourceError::Limited { retry_after }
+        })?;
         let mut foreground = self.lock();
         let pushed = foreground.jobs.push(client, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
@@ -278,23 +240,15 @@ impl Queue {
         let (queued, queued_cost) = (foreground.jobs.len(), foreground.jobs.cost());
         drop(foreground);
         let busy = || self.busy_error(queued, queued_cost);
-        let displaced = match pushed {
-            Ok(displaced) => displaced,
-            Err(job) => {
-                self.quotas.refund(client, cells);
-                self.refused.queue.inc();
-                return job.reply.send(Err(busy()));
-            }
-        };
+        let displaced = pushed.map_err(|_| {
+            self.quotas.refund(client, cells);
+            self.refused.queue.inc();
+            busy()
+        })?;
         self.waiting.inc();
         // A displaced job leaves its permit to the new one.
         if displaced.is_empty() && self.permits.0.try_send(()).is_err() {
-            // The workers take as many jobs as there are permits.
-            if let Some(job) = self.pop_foreground() {
-                self.waiting.dec();
-                job.reply.send(Err(SourceError::Stopped));
-            }
-            return;
+            return Err(SourceError::Stopped);
         }
         for (i, job) in displaced.into_iter().enumerate() {
             if i > 0 {
@@ -303,8 +257,9 @@ impl Queue {
             self.waiting.dec();
             self.quotas.refund(job.client, job.cells);
             self.refused.queue.inc();
-            job.reply.send(Err(busy()));
+            let _ = job.reply.send(Err(busy()));
         }
+        Ok(())
     }
 
     /// The estimated cost of a job in nanoseconds.
@@ -356,12 +311,8 @@ impl Queue {
 
     fn pop_foreground(&self) -> Option<Job> {
         let mut foreground = self.lock();
-        let mut job = foreground.jobs.pop();
+        let job = foreground.jobs.pop();
         let left = foreground.jobs.len();
-        if let Some(job) = &mut job {
-            // The other jobs of the same client gain from the wait.
-            job.may_wait = self.is_busy(foreground.jobs.cost()) && foreground.jobs.has_jobs_of(job.client);
-        }
         if foreground.jobs.is_half_empty() {
             foreground.full_since = None;
         }
@@ -373,16 +324,6 @@ impl Queue {
             self.idle.notify_one();
         }
         job
-    }
-
-    /// Whether the workers are busy for a while with jobs of this cost in nanoseconds.
-    const fn is_busy(&self, cost: u64) -> bool {
-        cost / self.workers as u64 >= BUSY.as_nanos() as u64
-    }
-
-    /// The estimated time to generate the floor of `job`.
-    pub(super) fn expected_duration(&self, job: &Job) -> Duration {
-        Duration::from_nanos(self.cost(job))
     }
 
     /// Whether a worker skips `job`: no caller waits for it, and a caller waits for another.

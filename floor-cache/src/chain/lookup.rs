@@ -126,7 +126,8 @@ impl Chain {
 
     /// The value of `key` from the first tier that has it, or generated.
     ///
-    /// The future may be dropped at any time. The lookup continues without it and stores the value for the next caller.
+    /// The future may be dropped at any time. The lookup continues in its own task and stores the value for the next
+    /// caller.
     ///
     /// # Errors
     /// The errors of the [`Source`](crate::Source). The chain skips a tier that fails.
@@ -237,11 +238,12 @@ impl Chain {
         self.0.stack.flights.join(key, priority, |key| self.0.stack.peek(key))
     }
 
-    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task waits for lower tiers, so dropping
-    /// a caller does not stop it.
+    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task does the rest, so dropping a
+    /// caller does not stop it.
     fn start_lookup(&self, leaders: Vec<Leader>, options: Options) {
-        let lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
-        if let Some(lookup) = lookup.start(&self.0) {
+        let mut lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
+        lookup.start(&self.0);
+        if !lookup.is_done() {
             let inner = self.0.clone();
             self.0.stack.runtime.spawn(async move { lookup.finish(&inner).await });
         }

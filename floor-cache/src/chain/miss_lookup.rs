@@ -20,7 +20,7 @@ use super::{
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
-    policy::{Asked, CallInFlight, CpuCost, Decision},
+    policy::{Asked, CpuCost, Decision},
     producer::{GenerateResult, Producer},
     sampler::Draw,
     served::{Found, Options, Outcome, Step},
@@ -36,8 +36,6 @@ pub(crate) struct MissLookup {
     pending: Vec<Leader>,
     /// The lower tier to ask next.
     next: usize,
-    /// The keys to ask it for, if that was decided already.
-    asked: Option<Vec<Key>>,
     steps: Vec<Step>,
     options: Options,
     /// Keys that the shared tier missed.
@@ -46,14 +44,12 @@ pub(crate) struct MissLookup {
     epoch: PurgeEpoch,
     /// Hedged generations that are running.
     hedges: FuturesUnordered<Hedge>,
-    /// Counts the lookup as a call in flight, if it is a foreground lookup and takes more than a local query.
-    in_flight: Option<CallInFlight>,
 }
 
 impl MissLookup {
     pub(crate) fn new(pending: Vec<Leader>, options: Options, epoch: PurgeEpoch) -> Self {
         let (steps, shared_misses, hedges) = (Vec::new(), Vec::new(), FuturesUnordered::new());
-        Self { pending, next: 0, asked: None, steps, options, shared_misses, epoch, hedges, in_flight: None }
+        Self { pending, next: 0, steps, options, shared_misses, epoch, hedges }
     }
 
     /// Whether every flight is complete.
@@ -61,61 +57,31 @@ impl MissLookup {
         self.pending.is_empty()
     }
 
-    /// Does what needs no waiting: asks the leading lower tiers that answer at once, and starts the generation of what is
-    /// left if no tier has to be waited for. Returns the lookup if [`finish`](Self::finish) has to do the rest.
-    pub(crate) fn start(mut self, inner: &Arc<Inner>) -> Option<Self> {
-        while !self.is_done() {
-            let Some(lower) = inner.stack.lower.get(self.next) else {
-                self.start_generation(inner);
-                return None;
-            };
-            let waits = lower.tier.waits();
-            if waits {
-                self.count_in_flight(inner);
+    /// Asks the leading lower tiers that answer without waiting.
+    pub(crate) fn start(&mut self, inner: &Inner) {
+        while let Some(lower) = inner.stack.lower.get(self.next).filter(|lower| !lower.tier.waits()) {
+            if self.is_done() {
+                return;
             }
             let asked = self.keys_to_ask(inner, lower);
             if !asked.is_empty() {
                 let started = Instant::now();
-                let answer = if waits { None } else { lower.ask(&asked).now_or_never() };
-                let Some(answer) = answer else {
-                    self.asked = Some(asked);
-                    return Some(self);
-                };
+                let Some(answer) = lower.ask(&asked).now_or_never() else { return };
                 self.handle_answer(inner, lower, &asked, answer, (started, started.elapsed()));
             }
             self.next += 1;
-        }
-        None
-    }
-
-    /// Starts the generation of the pending values; each completes its flight. No task waits for them. Until then the source
-    /// keeps this chain alive.
-    fn start_generation(mut self, inner: &Arc<Inner>) {
-        self.count_in_flight(inner);
-        let shared = Arc::new((self.steps, self.in_flight));
-        for mut leader in self.pending {
-            let (request, inner_then, shared) = (leader.request(self.options), inner.clone(), shared.clone());
-            inner.producer.generate_then(request, move |made| {
-                complete_with(&inner_then, &mut leader, made, &shared.0, RequiredIn::NoTier);
-            });
-        }
-    }
-
-    /// Counts the lookup as a call in flight, if a caller waits for it.
-    fn count_in_flight(&mut self, inner: &Inner) {
-        if self.options.priority == Priority::Foreground {
-            self.in_flight.get_or_insert_with(|| inner.producer.load.call());
         }
     }
 
     /// Asks the remaining tiers and generates what none has.
     pub(crate) async fn finish(mut self, inner: &Inner) {
-        self.count_in_flight(inner);
+        // Only foreground lookups count as calls in flight.
+        let _in_flight = (self.options.priority == Priority::Foreground).then(|| inner.producer.load.call());
         while let Some(lower) = inner.stack.lower.get(self.next) {
             if self.is_done() {
                 return;
             }
-            let asked = self.asked.take().unwrap_or_else(|| self.keys_to_ask(inner, lower));
+            let asked = self.keys_to_ask(inner, lower);
             if !asked.is_empty() {
                 self.recheck(inner, lower, &asked).await;
             }
@@ -262,7 +228,7 @@ impl MissLookup {
 
     /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &Inner) {
-        let Self { pending, steps, options, shared_misses, epoch, hedges, in_flight: _in_flight, .. } = self;
+        let Self { pending, steps, options, shared_misses, epoch, hedges, .. } = self;
         let mut hedges: HashMap<Key, Hedge> = hedges.into_iter().map(|hedge| (hedge.key, hedge)).collect();
         // Background work takes no leases, so that no other server waits for it.
         let leases = inner.leases.as_ref().filter(|_| options.priority == Priority::Foreground);

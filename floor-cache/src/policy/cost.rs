@@ -1,6 +1,6 @@
 //! The two costs that the policy compares: of a query to a tier, and of generating a value.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -66,7 +66,7 @@ impl QueryCost {
 #[derive(Debug)]
 pub(crate) struct GenerationCost {
     workers: f64,
-    state: Arc<Mutex<State>>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
@@ -106,8 +106,8 @@ pub(crate) struct Forecast {
 
 /// A generation in progress. If it is dropped, the generation was cancelled.
 #[derive(Debug)]
-pub(crate) struct InProgress {
-    state: Arc<Mutex<State>>,
+pub(crate) struct InProgress<'a> {
+    cost: &'a GenerationCost,
     work: Work,
     /// Estimated seconds on a worker.
     run: f64,
@@ -116,7 +116,6 @@ pub(crate) struct InProgress {
     is_background: bool,
     /// Whether a worker was free.
     was_idle: bool,
-    workers: usize,
 }
 
 const WEIGHT: f64 = 1.0 / 16.0;
@@ -136,7 +135,7 @@ impl GenerationCost {
             queued: 0,
             background: 0,
         };
-        Self { workers: workers.max(1) as f64, state: Arc::new(Mutex::new(state)) }
+        Self { workers: workers.max(1) as f64, state: Mutex::new(state) }
     }
 
     /// Whether a value of `class` was ever generated.
@@ -167,7 +166,7 @@ impl GenerationCost {
     }
 
     /// Records the start of a generation of `work`.
-    pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress {
+    pub(crate) fn begin(&self, work: Work, is_background: bool) -> InProgress<'_> {
         let mut state = self.state.lock();
         let run = state.run[work.class.index()].get().unwrap_or_default() * f64::from(work.size);
         let in_front = state.queued + state.background;
@@ -180,30 +179,20 @@ impl GenerationCost {
         }
         // Background work runs after callers' work, so only an idle source shows its duration.
         let was_idle = if is_background { in_front == 0 } else { in_front < self.workers as usize };
-        InProgress {
-            state: self.state.clone(),
-            workers: self.workers as usize,
-            work,
-            run,
-            predicted,
-            is_background,
-            was_idle,
-        }
+        InProgress { cost: self, work, run, predicted, is_background, was_idle }
     }
 }
 
-impl InProgress {
+impl InProgress<'_> {
     /// Records that the value is ready `elapsed` after the start. Generating it took `took`, and `cpu` of CPU time.
     pub(crate) fn finish(self, elapsed: Duration, took: Duration, cpu: Duration) {
-        let mut state = self.state.lock();
+        let mut state = self.cost.state.lock();
         let elapsed = elapsed.as_secs_f64();
-        // The value of a worker that has more to do may have waited for the next ones.
-        let is_idle = state.queued <= self.workers;
-        if self.was_idle && is_idle {
+        if self.was_idle {
             let dispatch = (elapsed - took.as_secs_f64()).max(0.0);
             let usual = state.dispatch.get().unwrap_or(dispatch);
             state.dispatch.add(dispatch.min(OUTLIER * usual.max(took.as_secs_f64())), WEIGHT);
-        } else if !self.was_idle && !self.is_background && self.predicted > 0.0 {
+        } else if !self.is_background && self.predicted > 0.0 {
             let beyond = elapsed - state.dispatch.get().unwrap_or_default();
             state.stretch.add((beyond / self.predicted).clamp(MIN_STRETCH, MAX_STRETCH), WEIGHT);
         }
@@ -211,9 +200,9 @@ impl InProgress {
     }
 }
 
-impl Drop for InProgress {
+impl Drop for InProgress<'_> {
     fn drop(&mut self) {
-        let mut state = self.state.lock();
+        let mut state = self.cost.state.lock();
         if self.is_background {
             state.background -= 1;
         } else {
@@ -352,7 +341,7 @@ mod tests {
     #[test]
     fn the_forecast_includes_queued_work_and_excludes_cancelled_work() {
         let cost = known();
-        let queued: Vec<InProgress> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        let queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         let _ahead = cost.begin(work(STANDARD, 1000), true);
         assert_forecast_near(cost.forecast([work(STANDARD, 10)]), 520e-6, 90e-6);
         drop(queued);
@@ -362,7 +351,7 @@ mod tests {
     #[test]
     fn waits_longer_than_predicted_raise_the_forecast() {
         let cost = known();
-        let _queued: Vec<InProgress> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
+        let _queued: Vec<InProgress<'_>> = (0..9).map(|_| cost.begin(work(STANDARD, 10), false)).collect();
         for _ in 0..200 {
             // The prediction is 500 us and 20 us of dispatch.
             cost.begin(work(STANDARD, 10), false).finish(micros(1520), micros(100), micros(90));

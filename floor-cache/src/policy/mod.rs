@@ -23,9 +23,9 @@ mod simulation;
 mod tests;
 mod thread_time;
 
-pub(crate) use cost::{Forecast, GenerationCost, InProgress, Work};
+pub(crate) use cost::{Forecast, GenerationCost, Work};
 pub(crate) use hedging::Hedging;
-pub(crate) use load::{CallInFlight, CpuCost, LoadMonitor};
+pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.
 #[derive(Debug)]

@@ -118,12 +118,12 @@ struct Station {
 }
 
 /// A call, or a query in the background.
-struct Call {
+struct Call<'a> {
     began: f64,
     asked: f64,
     started: f64,
     left: usize,
-    generating: Vec<(usize, f64, InProgress)>,
+    generating: Vec<(usize, f64, InProgress<'a>)>,
     in_background: bool,
 }
 
@@ -136,7 +136,7 @@ struct Simulation<'a> {
     now: f64,
     stations: [Station; STATIONS],
     timers: BinaryHeap<Reverse<(u64, Job)>>,
-    calls: Vec<Call>,
+    calls: Vec<Call<'a>>,
     totals: Totals,
     in_flight: usize,
     random: u64,
