@@ -14,9 +14,7 @@ test *args="--workspace":
 
 # Check formatting, clippy and rustdoc, as .ci/run does
 lint:
-    cargo fmt --all --check
-    cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+    .ci/run format clippy rustdoc
 
 # Run the benches, or one of them: just bench tiers
 bench *filter:
@@ -24,9 +22,12 @@ bench *filter:
 
 # Run the release server end to end with floorctl
 e2e:
-    cargo build --release --locked -p bevy-server -p floorctl --bins
-    .ci/end-to-end
+    .ci/run programs end-to-end
 
 # Run everything that CI runs; installs missing packages by apt-get, as root
 ci:
     .ci/run
+
+# Print how long README's two commands take from nothing
+cold:
+    .ci/cold

@@ -1,5 +1,5 @@
-//! Exports floors of every kind without a server, and reads them back with the editors' own loaders or schemas: cells
-//! and objects must be those of the floor.
+//! Exports floors of every kind without a server, and reads them back with the editors' own loaders: cells and
+//! objects must be those of the floor. `.ci/exports` checks the files against schemas.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
@@ -77,32 +77,13 @@ fn things(floor: &v1::Floor) -> Vec<(u32, u32, String, u32)> {
     things
 }
 
-/// Fails with every error that the schema finds.
-fn assert_schema(schema: &jsonschema::Validator, document: &Value, what: &str) {
-    let errors = schema.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path()));
-    let errors = errors.take(5).collect::<Vec<_>>();
-    assert!(errors.is_empty(), "{what}: {errors:#?}");
-}
-
-fn schema(name: &str) -> jsonschema::Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas").join(name);
-    let mut schema = read_json(&path);
-    // LDtk's names draft 7 by an address that is not its own.
-    if schema["$schema"] == "https://json-schema.org/draft-07/schema#" {
-        schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
-    }
-    jsonschema::validator_for(&schema).unwrap()
-}
-
-/// Exports every floor to LDtk, checks it with LDtk's schema and reads it with ldtk2.
+/// Exports every floor to LDtk and reads it with ldtk2.
 #[test]
 fn ldtk_reads_every_cell_and_object() {
     let directory = tempfile::tempdir().unwrap();
-    let schema = schema("ldtk-1.5.3.json");
     for (name, floor) in floors() {
         let path = directory.path().join("floor.ldtk");
         export(&name, "ldtk", &path);
-        assert_schema(&schema, &read_json(&path), &name);
         let project = ldtk2::Ldtk::from_path(&path).unwrap();
         let level = &project.levels[0];
         assert_eq!((level.px_wid, level.px_hei), (i64::from(WIDTH * SIDE), i64::from(HEIGHT * SIDE)));
@@ -286,16 +267,14 @@ fn read_tmx(path: &Path) -> TiledMap {
     TiledMap { terrain: cells_of("terrain", 0), region: cells_of("region", 1), objects: objects.collect() }
 }
 
-/// Checks the format with a schema, and walls and doors with the cells.
+/// Compares walls and doors with the cells.
 #[test]
 fn a_virtual_tabletop_gets_walls_doors_and_a_picture() {
     let directory = tempfile::tempdir().unwrap();
-    let schema = schema("uvtt-0.3.json");
     for (name, floor) in floors() {
         let path = directory.path().join("floor.dd2vtt");
         export(&name, "uvtt", &path);
         let map = read_json(&path);
-        assert_schema(&schema, &map, &name);
         let (terrain, _) = cells(&floor);
         let at = |x: u32, y: u32| Terrain::try_from(i32::from(terrain[(y * WIDTH + x) as usize])).unwrap();
         let is_wall = |x: u32, y: u32| at(x, y) == Terrain::Wall;
@@ -362,25 +341,18 @@ fn unit_edges(polylines: &Value) -> Vec<((u32, u32), (u32, u32))> {
 }
 
 #[test]
-fn the_json_meets_its_schema_and_is_read_back() {
+fn the_json_is_read_back() {
     let directory = tempfile::tempdir().unwrap();
-    let (code, text, stderr) = floorctl(&["schema"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
     for (name, floor) in floors() {
         let path = directory.path().join("floor.json");
         export(&name, "json", &path);
         let document = read_json(&path);
-        assert_schema(&schema, &document, &name);
         assert_eq!(document["spawns"].as_array().unwrap().len(), floor.spawns.len());
         let again = directory.path().join("again.json");
         let arguments = [path.to_str().unwrap(), "--to", "json", "--output", again.to_str().unwrap()];
         let (code, _, stderr) = floorctl(&[&["export"], &arguments[..]].concat());
         assert_eq!(code, Some(0), "{stderr}");
         assert_eq!(read_json(&again), document, "{name}");
-        let mut wrong = document;
-        wrong["rooms"][0]["role"] = "pantry".into();
-        assert!(!schema.is_valid(&wrong));
     }
 }
 
