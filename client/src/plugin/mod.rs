@@ -183,7 +183,7 @@ impl Plugin for FloorClientPlugin {
         let thread = thread::Builder::new().name("floor-client".to_owned());
         // Without the thread every request fails with `ClientError::Stopped`.
         if let Err(error) = thread.spawn(move || plugin.run_requests(requests)) {
-            error!("the thread of the floor client cannot be started: {error}");
+            tracing::error!("the thread of the floor client cannot be started: {error}");
         }
         app.register_type::<RequestFloor>()
             .register_type::<FloorArrived>()
@@ -212,7 +212,7 @@ impl FloorClientPlugin {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => {
-                error!("the floor client cannot make calls: {error}");
+                tracing::error!("the floor client cannot make calls: {error}");
                 return;
             }
         };
