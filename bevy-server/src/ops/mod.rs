@@ -32,7 +32,6 @@ use crate::{
     auth::Authenticator,
     cache::ChainResource,
     config::Token,
-    generation::GenerationQueue,
     lifecycle::Phase,
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
@@ -43,7 +42,7 @@ use crate::{
 #[derive(Resource, Debug)]
 pub struct OpsListener(pub TcpListener);
 
-/// Serves the operations pages on [`OpsListener`], about the chain, the generation queue and the metrics. Adds
+/// Serves the operations pages on [`OpsListener`], about the chain and the metrics. Adds
 /// [`OperatorAccess`]. Add it after the [`AuthPlugin`](crate::auth::AuthPlugin).
 #[derive(Debug)]
 pub struct OpsPlugin {
@@ -61,7 +60,6 @@ impl Plugin for OpsPlugin {
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
-            generation: world.resource::<GenerationQueue>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
@@ -94,7 +92,6 @@ impl Readiness {
 struct OpsState {
     registry: Registry,
     chain: Chain,
-    generation: GenerationQueue,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,
