@@ -15,6 +15,10 @@ pub(crate) enum HeadError {
     TooLarge,
 }
 
+/// Bytes of fields that are decoded, as a multiple of the limit. A byte of a block can be a reference to a field of
+/// kilobytes, so a block that is short enough may have thousands of times the limit.
+const DECODED_BYTES_PER_LIMIT: usize = 4;
+
 /// Collects the fields of a header block.
 #[derive(Debug)]
 pub(crate) struct HeadBuilder {
@@ -45,16 +49,20 @@ impl HeadBuilder {
         }
     }
 
-    /// Adds a field of `size` bytes.
-    pub(crate) fn push(&mut self, field: Field, size: usize) {
+    /// Adds a field of `size` bytes. False if the fields are so far above the limit that the rest need not be decoded.
+    pub(crate) fn push(&mut self, field: Field, size: usize) -> bool {
         self.bytes += size;
         if self.bytes > self.max_bytes {
             // The rest is decoded only for the table.
-            return;
+            return self.bytes <= DECODED_BYTES_PER_LIMIT * self.max_bytes;
         }
         let is_pseudo = !matches!(field, Field::Header(..));
         let is_repeated = match field {
-            Field::Header(name, value) => self.headers.try_append(name, value).is_err(),
+            Field::Header(name, value) => {
+                // Of two, a proxy may have checked the other one.
+                let is_second_host = name == header::HOST && self.headers.contains_key(&name);
+                is_second_host || self.headers.try_append(name, value).is_err()
+            }
             Field::Method(method) => self.method.replace(method).is_some(),
             Field::Path(path) => self.path.replace(path).is_some() || self.has_invalid_path,
             Field::InvalidPath => std::mem::replace(&mut self.has_invalid_path, true) || self.path.is_some(),
@@ -63,6 +71,7 @@ impl HeadBuilder {
             Field::Malformed(_) => true,
         };
         self.is_malformed |= is_repeated || (is_pseudo && !self.headers.is_empty());
+        true
     }
 
     /// The bytes of the fields so far.
@@ -76,9 +85,15 @@ impl HeadBuilder {
             return Err(HeadError::TooLarge);
         }
         let Some(method) = self.method.filter(|_| !self.is_malformed) else { return Err(HeadError::Malformed) };
-        let has_target = self.has_scheme && (self.path.is_some() || self.has_invalid_path);
-        // A request for a tunnel has no path. The caller sees `/` and refuses the method.
-        if !has_target && method != Method::CONNECT {
+        let has_path = self.path.is_some() || self.has_invalid_path;
+        let is_target_valid = match method {
+            // A request for a tunnel has neither (RFC 9113, section 8.5). The caller sees `/` and refuses the method.
+            Method::CONNECT => !self.has_scheme && !has_path,
+            _ => self.has_scheme && has_path,
+        };
+        // `*` is for the server as a whole, about which only OPTIONS asks (RFC 9110, section 7.1).
+        let is_for_server = self.path.as_ref().is_some_and(|path| path.as_str() == "*");
+        if !is_target_valid || (is_for_server && method != Method::OPTIONS) {
             return Err(HeadError::Malformed);
         }
         if self.has_invalid_path {

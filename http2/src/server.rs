@@ -21,6 +21,8 @@ use crate::{
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 32 << 10;
+/// Bytes that a connection receives before others have their turn.
+const TURN_BYTES: usize = 64 << 10;
 /// Capacity that an empty output keeps.
 const MAX_IDLE_CAPACITY: usize = 64 << 10;
 
@@ -41,6 +43,8 @@ pub type Accepted = (Request<RequestBody>, Responder);
 pub struct Connection<T> {
     transport: T,
     shared: Arc<Shared>,
+    /// Bytes since the connection last gave way to others.
+    received: usize,
     /// Set when the client has closed, or the connection has failed.
     is_ended: bool,
 }
@@ -58,7 +62,7 @@ impl<T: Transport> Connection<T> {
     /// A connection whose client has sent nothing yet, not even the preface of HTTP/2.
     #[must_use]
     pub fn new(transport: T, limits: Limits) -> Self {
-        Self { transport, shared: Arc::new(Shared(Mutex::new(State::new(limits)))), is_ended: false }
+        Self { transport, shared: Arc::new(Shared(Mutex::new(State::new(limits)))), received: 0, is_ended: false }
     }
 
     /// The next request, and where its response is sent. `None` when the client has closed the connection, or when it was
@@ -86,7 +90,8 @@ impl<T: Transport> Connection<T> {
                 }
                 state.has_room()
             };
-            if has_room {
+            let may_receive = self.received < TURN_BYTES;
+            if has_room && may_receive {
                 match self.poll_receive(cx) {
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => return self.end(cx, None),
@@ -98,7 +103,13 @@ impl<T: Transport> Connection<T> {
                 Ok(Sent { is_done: true, .. }) => return self.end(cx, None),
                 // Reading stopped because the output was full.
                 Ok(Sent { has_room: true, .. }) if !has_room => {}
-                Ok(_) => return Poll::Pending,
+                Ok(_) => {
+                    self.received = 0;
+                    if has_room && !may_receive {
+                        cx.waker().wake_by_ref();
+                    }
+                    return Poll::Pending;
+                }
                 Err(error) => return self.end(cx, Some(Err(error.into()))),
             }
         }
@@ -112,6 +123,7 @@ impl<T: Transport> Connection<T> {
             if buffer.filled().is_empty() {
                 return Poll::Ready(Ok(false));
             }
+            self.received += buffer.filled().len();
             let mut state = self.shared.lock();
             if state.output.capacity() == 0 {
                 state.output = WRITE_BUFFER.take();

@@ -51,12 +51,13 @@ impl Name {
     fn with<'a>(self, value: &'a [u8], to_bytes: fn(&'a [u8]) -> Bytes) -> Field {
         match self {
             Self::Authority if is_value(value) => Field::Authority,
-            Self::Scheme if is_value(value) => Field::Scheme,
+            Self::Scheme if is_value(value) && !value.is_empty() => Field::Scheme,
             Self::Method => Method::from_bytes(value).map_or(Field::Malformed(Self::Method), Field::Method),
-            Self::Path if value.is_empty() => Field::Malformed(self),
+            // A fragment is not sent (RFC 9112, section 3.2).
+            Self::Path if value.is_empty() || value.contains(&b'#') => Field::Malformed(self),
             Self::Path => PathAndQuery::from_maybe_shared(to_bytes(value)).map_or(Field::InvalidPath, Field::Path),
             Self::Header(name) => match HeaderValue::from_maybe_shared(to_bytes(value)) {
-                Ok(value) if !is_of_connection(&name, &value) => Field::Header(name, value),
+                Ok(value) if is_trimmed(&value) && !is_of_connection(&name, &value) => Field::Header(name, value),
                 _ => Field::Malformed(Self::Header(name)),
             },
             Self::Authority | Self::Scheme | Self::Malformed(_) => Field::Malformed(self),
@@ -78,6 +79,12 @@ impl Name {
 /// Whether a header may have this value, as [`HeaderValue`] decides it.
 fn is_value(value: &[u8]) -> bool {
     value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+}
+
+/// Whether a value neither begins nor ends with white space (RFC 9113, section 8.2.1).
+fn is_trimmed(value: &HeaderValue) -> bool {
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    !is_space(value.as_bytes().first()) && !is_space(value.as_bytes().last())
 }
 
 /// Whether a header is about the connection, which HTTP/2 does not allow (RFC 9113, section 8.2.2).
@@ -143,18 +150,23 @@ impl Decoder {
         self.table_version
     }
 
-    /// Decodes a header block. Gives each field to `take` with its size in bytes (RFC 9113, section 6.5.2).
+    /// Decodes a header block. Gives each field to `take` with its size in bytes (RFC 9113, section 6.5.2), until `take`
+    /// returns false.
     ///
     /// # Errors
-    /// The block is not valid. The connection has to end.
-    pub(crate) fn decode(&mut self, block: &[u8], mut take: impl FnMut(Field, usize)) -> Result<(), HpackError> {
+    /// The block is not valid, or its rest was not decoded. The connection has to end.
+    pub(crate) fn decode(
+        &mut self,
+        block: &[u8],
+        mut take: impl FnMut(Field, usize) -> bool,
+    ) -> Result<(), HpackError> {
         let mut input = Input(block);
         let mut may_resize = true;
         while let Some(first) = input.0.first().copied() {
-            match first {
+            let goes_on = match first {
                 0x80.. => {
                     let entry = self.entry(input.number(7)?)?;
-                    take(entry.field.clone(), entry.size);
+                    take(entry.field.clone(), entry.size)
                 }
                 0x20..0x40 => {
                     let size = input.number(5)?;
@@ -172,12 +184,16 @@ impl Decoder {
                     // A field that does not enter the table is not cloned, which would allocate.
                     if is_indexed {
                         self.table_version += 1;
-                        take(entry.field.clone(), entry.size);
+                        let goes_on = take(entry.field.clone(), entry.size);
                         self.insert(entry);
+                        goes_on
                     } else {
-                        take(entry.field, entry.size);
+                        take(entry.field, entry.size)
                     }
                 }
+            };
+            if !goes_on {
+                return Err(HpackError::TooLarge);
             }
             may_resize = false;
         }

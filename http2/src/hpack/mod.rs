@@ -28,4 +28,6 @@ pub(crate) enum HpackError {
     Huffman,
     #[error("the header block sets an invalid table size")]
     TableSize,
+    #[error("the fields of the header block are far above the limit")]
+    TooLarge,
 }

@@ -7,6 +7,7 @@ use crate::{
     error::{ConnectionError, Reason},
     frame::{self, FrameHeader, dependency, flag, kind, without_padding},
     head::{HeadBuilder, HeadError, content_length},
+    hpack::HpackError,
 };
 
 /// Bytes of a header block, as a multiple of the limit for its fields. A block up to this size is answered with 431, a
@@ -44,11 +45,7 @@ impl State {
         let is_last = header.has(flag::END_HEADERS);
         if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
             let id = block.stream;
-            if id > self.last_stream && self.closing != Closing::Final {
-                self.last_stream = id;
-                self.refuse_large_head(id, false);
-            }
-            return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a header block is far above the limit"));
+            return self.end_for_large_head(id);
         }
         if payload.is_empty() && !is_last {
             self.frame_budget.take()?;
@@ -75,8 +72,10 @@ impl State {
             return self.open(id, ends, depends_on_itself, Ok(request));
         }
         let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
-        if self.decoder.decode(block, |field, size| head.push(field, size)).is_err() {
-            return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded"));
+        match self.decoder.decode(block, |field, size| head.push(field, size)) {
+            Ok(()) => {}
+            Err(HpackError::TooLarge) => return self.end_for_large_head(id),
+            Err(_) => return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded")),
         }
         if let Some(stream) = self.streams.get_mut(&id) {
             if stream.is_received {
@@ -173,6 +172,16 @@ impl State {
             frame::put_reset(output, id, Reason::NoError);
         }
         self.remember_reset(id);
+    }
+
+    /// Ends the connection, because the rest of a block is not decoded and the table is then unknown (RFC 9113, section
+    /// 10.5.1).
+    fn end_for_large_head(&mut self, id: u32) -> Result<(), ConnectionError> {
+        if id > self.last_stream && self.closing != Closing::Final {
+            self.last_stream = id;
+            self.refuse_large_head(id, false);
+        }
+        Err(ConnectionError::new(Reason::EnhanceYourCalm, "a header block is far above the limit"))
     }
 
     fn refuse_large_head(&mut self, id: u32, ends: bool) {

@@ -143,11 +143,15 @@ impl State {
                 let change = value - self.initial_send_window;
                 self.initial_send_window = value;
                 for stream in self.streams.values_mut() {
+                    let was_closed = stream.send_window <= 0;
                     stream.send_window += change;
                     if stream.send_window > MAX_WINDOW {
                         return Err(too_large());
                     }
-                    wake(&mut stream.writer);
+                    // A writer that waits for anything else would only wait again.
+                    if was_closed && stream.send_window > 0 {
+                        wake(&mut stream.writer);
+                    }
                 }
             }
             _ => {}

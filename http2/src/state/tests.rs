@@ -13,7 +13,11 @@ use http::{HeaderValue, StatusCode};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{error::StreamEnded, frame::flag, head::HeadBuilder};
+use crate::{
+    error::StreamEnded,
+    frame::{flag, setting},
+    head::HeadBuilder,
+};
 
 const LIMITS: Limits =
     Limits { max_streams: 4, max_header_bytes: 1024, stream_window: 20_000, connection_window: 70_000 };
@@ -356,6 +360,14 @@ fn malformed_requests_are_reset_and_do_not_reach_the_caller() {
         &post_with("x", "a\r\nb"),
         &post_with("", ""),
         &post_with(":protocol", "websocket"),
+        // As nghttpd.
+        &post_with("x", " y"),
+        &post_with("x", "y\t"),
+        &[&post_with("host", "a")[..], &[0, 4], b"host", &[1], b"a"].concat(),
+        &[0x83, 0x86, 0x44, 3, b'/', b'#', b'a'],
+        &[0x83, 0x86, 0x44, 1, b'*'],
+        &[0x83, 0x46, 0, 0x84],
+        &[&[0x42, 7][..], b"CONNECT", &[0x84], &authority].concat(),
     ] {
         let mut state = connected();
         state.receive(&headers(1, true, block)).unwrap();
@@ -376,6 +388,29 @@ fn requests_that_are_too_large_or_have_no_valid_path_are_answered() {
         assert!(frames[0].3.starts_with(status), "{:?}", frames[0].3);
         assert!(!state.has_streams() && state.next_request().is_none());
     }
+}
+
+#[test]
+fn a_block_of_thousands_of_references_is_not_decoded_to_its_end() {
+    let mut block = large_block();
+    block.extend_from_slice(&[0xbe; 3000]);
+    let mut state = connected();
+    let error = state.receive(&headers(1, false, &block)).unwrap_err();
+    assert!(matches!(error, ConnectionError::Protocol { reason: Reason::EnhanceYourCalm, .. }), "{error:?}");
+    assert!(sent(&mut state)[0].3.starts_with(b"\x08\x03431"));
+}
+
+#[test]
+fn a_change_of_the_window_wakes_only_writers_that_may_go_on() {
+    let mut state = with_call(true);
+    state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, false).unwrap();
+    state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 0)])).unwrap();
+    let (wakes, waker) = waker();
+    assert_eq!(poll_send(&mut state, 1, b"x", &waker), Poll::Pending);
+    state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 0)])).unwrap();
+    assert_eq!(wakes.take(), 0);
+    state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 1)])).unwrap();
+    assert_eq!(wakes.take(), 1);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub(crate) struct View {
     pub(crate) streams: BTreeMap<u32, Stream>,
     /// The greatest stream that the client has opened.
     last_opened: u32,
+    /// The stream of a header block of the client that is not whole, if its request ends with it.
+    ends_after_block: Option<u32>,
     decoder: httlib_hpack::Decoder<'static>,
     /// The smallest table that the client has asked for since the last header block of the server.
     smaller_table: Option<u32>,
@@ -105,6 +107,7 @@ impl View {
             client_window: DEFAULT_WINDOW,
             streams: BTreeMap::new(),
             last_opened: 0,
+            ends_after_block: None,
             decoder: httlib_hpack::Decoder::default(),
             smaller_table: None,
             block: None,
@@ -139,7 +142,15 @@ impl View {
             HEADERS => {
                 self.last_opened = self.last_opened.max(id);
                 let stream = self.streams.entry(id).or_default();
-                stream.is_request_ended |= flags & 1 != 0;
+                let (ends, is_whole) = (flags & 1 != 0, flags & 4 != 0);
+                stream.is_request_ended |= ends && is_whole;
+                // END_STREAM counts once the block is whole (RFC 9113, section 6.2).
+                self.ends_after_block = (ends && !is_whole).then_some(id);
+            }
+            CONTINUATION if flags & 4 != 0 => {
+                if let Some(id) = self.ends_after_block.take() {
+                    self.streams.entry(id).or_default().is_request_ended = true;
+                }
             }
             DATA => {
                 self.client_window -= payload.len() as i64;
