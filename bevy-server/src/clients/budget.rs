@@ -43,7 +43,7 @@ impl Budget {
         Self::new(limit, Client::unsent)
     }
 
-    /// A budget of `limit` bytes for large requests that are being received.
+    /// A budget of `limit` bytes for requests that are being received.
     #[must_use]
     pub fn receiving(limit: usize) -> Self {
         Self::new(limit, Client::receiving)

@@ -72,7 +72,7 @@ struct ClientState {
     registry: Weak<Registry>,
     /// Bytes of responses that wait to be sent.
     unsent: ClientUse,
-    /// Bytes of large requests that are being received.
+    /// Bytes of requests that are being received.
     receiving: ClientUse,
 }
 

@@ -14,10 +14,10 @@ mod calls;
 mod certificates;
 mod connect;
 mod connection;
+mod request_body;
 mod routing;
 mod server;
 mod status;
-mod timed_body;
 
 use bevy::prelude::*;
 use prometheus::IntGauge;

@@ -3,8 +3,8 @@
 
 use std::{
     convert::Infallible,
-    fmt::Display,
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -27,8 +27,8 @@ use super::{
         self, Answer, CallHead, Caller, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard,
     },
     connect::{self, Protocol, Route},
+    request_body::{Charge, RequestBody, TimeLimit, head_bytes},
     status,
-    timed_body::TimedBody,
 };
 use crate::{
     auth::{Authenticator, LastToken},
@@ -42,6 +42,12 @@ const CORS_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Limit for a message to health or reflection: the name of a service or a symbol. tonic's own limit is 4 MiB for each
 /// call, outside every memory budget.
 const MAX_NAME_MESSAGE_BYTES: usize = 4 << 10;
+
+/// What a call to tonic's services holds until it has ended, beside its head: tonic boxes several layers, and a watch of
+/// health keeps a task.
+const TONIC_CALL_BYTES: usize = 24 << 10;
+/// The one service with streams of requests.
+const REFLECTION_PATH: &str = "/grpc.reflection.";
 
 /// The services of the port. Cheap to clone.
 #[derive(Clone)]
@@ -204,7 +210,7 @@ impl Router {
     /// Answers a request. Every error is a status in the response.
     pub(super) async fn call<B>(self, request: Request<B>) -> Response<FloorBody>
     where
-        B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let content_type = content_type(request.headers());
         let is_grpc_call = is_grpc(content_type) && is_for_floor_service(&request);
@@ -226,7 +232,7 @@ impl Router {
 
     async fn call_floors<B>(&self, request: Request<B>, protocol: Protocol) -> Response<FloorBody>
     where
-        B: Body<Data = Bytes, Error: Display>,
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         let caller = self.0.caller(request.headers());
         self.0.services.floor_service.clone().answer_caller(request, caller, protocol).await
@@ -235,7 +241,7 @@ impl Router {
     /// Answers a call of Connect, or refuses a request. Pages may read the response.
     async fn call_with_cors<B>(self, request: Request<B>, route: Route) -> Response<FloorBody>
     where
-        B: Body<Data = Bytes, Error: Display + Into<BoxError>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let cors = self.0.services.cors.clone();
         let service = tower::service_fn(move |request: Request<B>| {
@@ -245,7 +251,7 @@ impl Router {
                     Route::Floors(protocol) => router.call_floors(request, protocol).await,
                     Route::Tonic => router.call_tonic(request).await,
                     Route::Refused(refusal) => {
-                        calls::discard(request.into_body()).await;
+                        router.discard(request).await;
                         refusal.respond()
                     }
                 })
@@ -255,16 +261,37 @@ impl Router {
         response
     }
 
+    /// Reads the body of a refused request.
+    async fn discard<B>(&self, request: Request<B>)
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
+    {
+        let client = self.0.anonymous(request.headers());
+        let (head, body) = request.into_parts();
+        let budget = self.0.services.floor_service.0.receiving();
+        let charge = Charge { client: &client, budget, head: &head.headers };
+        calls::discard(RequestBody::charged(pin!(body), charge)).await;
+    }
+
     async fn call_tonic<B>(self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        let mut request = request.map(|body| tonic::body::Body::new(TimedBody::new(body)));
+        // The address pays: a preflight has no token, and a call to health needs none.
+        let client = self.0.anonymous(request.headers());
+        let bytes = TONIC_CALL_BYTES + head_bytes(request.headers());
+        let held = match self.0.services.floor_service.0.reserve_call(&client, bytes) {
+            Ok(held) => held,
+            Err(status) => return status_of_any_grpc(&status, request.headers()),
+        };
+        let limit =
+            if request.uri().path().starts_with(REFLECTION_PATH) { TimeLimit::Pauses } else { TimeLimit::Whole };
+        let mut request = request.map(|body| tonic::body::Body::new(RequestBody::new(Box::pin(body), limit)));
         // The services that need the client find it themselves: a preflight and a call to health need no token.
         request.extensions_mut().insert(self.clone());
         let Ok(mut response) = self.0.services.tonic_routes.clone().oneshot(request).await;
         let guard = response.extensions_mut().remove::<SharedGuard>();
-        response.map(|body| FloorBody::other(body, guard))
+        response.map(|body| FloorBody::other(body, guard, held))
     }
 }
 
@@ -277,6 +304,17 @@ impl hyper::service::Service<Request<Incoming>> for Router {
         let router = self.clone();
         Box::pin(async move { Ok(router.call(request).await) })
     }
+}
+
+/// A status without a body, for gRPC or gRPC-Web.
+fn status_of_any_grpc(status: &Status, request: &HeaderMap) -> Response<FloorBody> {
+    let mut response = status.clone().into_http();
+    if let Some(content_type) = request.get(header::CONTENT_TYPE)
+        && content_type.as_bytes().starts_with(b"application/grpc-web")
+    {
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type.clone());
+    }
+    response
 }
 
 /// Whether a page makes the request: it says where it is from.
@@ -315,7 +353,7 @@ impl FloorService {
     /// Handles one call of `client`. Every error is a status in the response.
     pub async fn answer(
         self,
-        request: Request<impl Body<Data = Bytes, Error: Display>>,
+        request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
         client: Client,
     ) -> Response<FloorBody> {
         self.answer_caller(request, client.into(), Protocol::Grpc).await
@@ -324,7 +362,7 @@ impl FloorService {
     /// As [`answer`](Self::answer), of a caller that may be refused, and in any protocol.
     async fn answer_caller(
         self,
-        request: Request<impl Body<Data = Bytes, Error: Display>>,
+        request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
         caller: Caller,
         protocol: Protocol,
     ) -> Response<FloorBody> {
@@ -338,7 +376,7 @@ impl FloorService {
         metrics_guard.observe(&head.headers, &caller.client);
         // A panic becomes a status of this call and does not affect others.
         let record = metrics_guard.record.as_ref();
-        let call = CallHead { rpc, protocol, uri: &head.uri, headers: &head.headers, started };
+        let call = CallHead { rpc, protocol, uri: head.uri, headers: head.headers, started };
         let answer = calls::answer(&metrics_guard.state, call, body, caller, record);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
@@ -373,7 +411,7 @@ impl FloorService {
 
 impl<B> tower::Service<Request<B>> for FloorService
 where
-    B: Body<Data = Bytes, Error: Display> + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<tonic::body::Body>;
     type Error = Infallible;

@@ -72,11 +72,11 @@ pub(super) fn request_timed_out(limit: Duration) -> Status {
     Status::deadline_exceeded(format!("the request was not received within {} s", limit.as_secs()))
 }
 
-/// Partially received requests use up the memory budget.
+/// The client's requests that are being received use up the memory that it may have.
 pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,
-        "too many large requests are being received; send smaller requests or retry later",
+        "too many requests of this client are being received; end some, or retry later",
         ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
     )
 }

@@ -13,6 +13,7 @@ mod connection_limits;
 mod decoding;
 mod draining;
 mod fairness;
+mod held_calls;
 mod no_cache;
 mod quotas;
 mod slow_senders;

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::harness::{Server, TIMEOUT, http2::RawHttp2};
 
+const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
 /// Limit for half-sent requests of all kinds. The server's own is 10 seconds.
 const LIMIT: Duration = Duration::from_secs(15);
 
@@ -31,13 +32,34 @@ fn half_sent_requests_end() {
                 ended.unwrap_or_else(|error| panic!("{half:?}: {error}"));
             });
         }
-        threads.spawn(|| {
-            let mut peer = RawHttp2::connect(&server);
-            peer.send(&RawHttp2::headers("/grpc.health.v1.Health/Check", 1, &[]));
-            while peer.responses == 0 {
-                peer.next_frame().expect("a status ends the call");
-            }
-        });
+        // A part of a body, whatever the service and the protocol, is no more time.
+        let unary = ["/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch", GET_FLOOR];
+        for (path, sent) in unary.into_iter().flat_map(|path| [(path, &b""[..]), (path, &[0])]) {
+            let server = &server;
+            threads.spawn(move || {
+                let mut peer = RawHttp2::connect(server);
+                peer.send(&RawHttp2::headers(path, 1, &[]));
+                if !sent.is_empty() {
+                    peer.send(&RawHttp2::frame(RawHttp2::DATA, 0, 1, sent));
+                }
+                while peer.responses == 0 {
+                    peer.next_frame().expect("a status ends the call");
+                }
+            });
+        }
+        for content_type in ["application/json", "application/proto", "application/grpc-web+proto", "text/plain"] {
+            let address = &server.grpc;
+            threads.spawn(move || {
+                let mut peer = TcpStream::connect(address).unwrap();
+                peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+                let head = format!(
+                    "POST {GET_FLOOR} HTTP/1.1\r\nhost: floors\r\ncontent-type: {content_type}\r\ncontent-length: 99\r\n\r\n{{"
+                );
+                peer.write_all(head.as_bytes()).unwrap();
+                let read = peer.read(&mut [0; 1024]);
+                read.unwrap_or_else(|error| panic!("{content_type}: {error}"));
+            });
+        }
     });
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
     assert_eq!(server.page("/readyz").0, 200);

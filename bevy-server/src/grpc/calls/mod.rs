@@ -9,16 +9,17 @@ mod response;
 mod stream_body;
 mod stream_floors;
 
-use std::{fmt::Display, sync::Arc, time::Instant};
+use std::{pin::pin, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::Chain;
 use http::{HeaderMap, Response, Uri};
 use http_body::Body;
 use tonic::{Code, Status};
+use tower::BoxError;
 
 use request::Call;
-pub(super) use request::{REQUEST_TIMEOUT, discard};
+pub(super) use request::discard;
 pub use response::FloorBody;
 pub(super) use response::{GuardedBytes, OK_TRAILERS, SharedGuard, head};
 use stream_floors::FloorStream;
@@ -26,6 +27,7 @@ use stream_floors::FloorStream;
 use super::{
     InFlight, InFlightGuard, RequestMetrics, Rpc,
     connect::{self, Caching, Encoding, Protocol, Query},
+    request_body::{Charge, RequestBody},
     status,
 };
 use crate::{
@@ -92,6 +94,19 @@ impl ServiceState {
         }
     }
 
+    /// The memory for requests that are being received.
+    pub(super) const fn receiving(&self) -> &Budget {
+        &self.receiving
+    }
+
+    /// Reserves memory for what a call of `client` holds until it is answered.
+    pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.receiving.try_reserve(client, bytes).ok_or_else(|| {
+            self.deps.refusals.count(Limit::Receiving);
+            status::request_budget_exhausted()
+        })
+    }
+
     /// The client of calls whose address is unknown.
     pub(super) fn unknown_client(&self) -> Client {
         self.deps.clients.unknown()
@@ -148,12 +163,6 @@ pub(super) struct Caller {
     pub(super) needs_token: bool,
 }
 
-impl Caller {
-    fn admitted(self) -> Result<Client, Status> {
-        self.refusal.map_or(Ok(self.client), Err)
-    }
-}
-
 impl From<Client> for Caller {
     fn from(client: Client) -> Self {
         Self { client, refusal: None, needs_token: false }
@@ -167,12 +176,12 @@ pub(super) enum Answer {
 }
 
 /// What is known of a call before its body.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct CallHead<'a> {
+#[derive(Debug)]
+pub(super) struct CallHead {
     pub(super) rpc: Rpc,
     pub(super) protocol: Protocol,
-    pub(super) uri: &'a Uri,
-    pub(super) headers: &'a HeaderMap,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
     /// When the server received the headers.
     pub(super) started: Instant,
 }
@@ -187,14 +196,17 @@ struct Received<'a> {
 /// Answers a call. A recorded call is told what it did.
 pub(super) async fn answer(
     state: &Arc<ServiceState>,
-    head: CallHead<'_>,
-    body: impl Body<Data = Bytes, Error: Display>,
+    mut head: CallHead,
+    body: impl Body<Data = Bytes, Error: Into<BoxError>>,
     caller: Caller,
     record: Option<&Arc<CallRecord>>,
 ) -> Result<Answer, Status> {
     let rpc = head.rpc;
-    let is_private = caller.needs_token;
-    let (in_flight, client, call) = match admit(state, head, caller) {
+    let Caller { client, refusal, needs_token: is_private } = caller;
+    let charge = Charge { client: &client, budget: &state.receiving, head: &head.headers };
+    let body = pin!(body);
+    let body = RequestBody::charged(body, charge);
+    let (in_flight, call) = match admit(state, &head, &client, refusal) {
         Ok(admitted) => admitted,
         Err(status) => {
             // Clients of gRPC expect a reset after an early status.
@@ -205,16 +217,20 @@ pub(super) async fn answer(
         }
     };
     let mut call = call.traced(record.is_some_and(|record| record.is_traced()));
-    let mut caching = None;
+    let mut names_version = None;
     let mut message = if let Protocol::ConnectGet(_) = call.protocol {
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         call.protocol = Protocol::ConnectGet(query.encoding);
-        caching = Some(Caching { headers: head.headers, names_version: query.names_version, is_private });
+        names_version = Some(query.names_version);
         query.message
     } else {
-        let received = request::receive(&call, body, &client, &state.receiving).await;
-        received.inspect_err(|status| state.count_refusal(Limit::Receiving, status))?
+        let received = request::receive(&call, body, charge).await;
+        let received = received.inspect_err(|status| state.count_refusal(Limit::Receiving, status))?;
+        // A call may wait for its floor, and its head may be large.
+        head.headers = HeaderMap::new();
+        received
     };
+    drop(head.uri);
     if call.protocol.encoding() == Encoding::Json {
         message = connect::request_of_json(rpc, &message)?;
     }
@@ -235,7 +251,10 @@ pub(super) async fn answer(
     if call.protocol != Protocol::Grpc {
         response.body_mut().remove_framing();
         let encoding = call.protocol.encoding();
-        let is_known = caching.is_some_and(|caching| connect::add_caching(&mut response, rpc, encoding, caching));
+        let is_known = names_version.is_some_and(|names_version| {
+            let caching = Caching { headers: &head.headers, names_version, is_private };
+            connect::add_caching(&mut response, rpc, encoding, caching)
+        });
         if encoding == Encoding::Json && !is_known {
             let growing = state.reserve_unsent(&client, JSON_GROWTH * response.body().unsent_bytes())?;
             // Boxed to keep the futures of other calls small.
@@ -251,11 +270,18 @@ pub(super) async fn answer(
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
 }
 
-/// The guard, the client and the options of a call that may begin.
-fn admit(state: &ServiceState, head: CallHead<'_>, caller: Caller) -> Result<(InFlightGuard, Client, Call), Status> {
+/// The guard and the options of a call that may begin.
+fn admit(
+    state: &ServiceState,
+    head: &CallHead,
+    client: &Client,
+    refusal: Option<Status>,
+) -> Result<(InFlightGuard, Call), Status> {
     let in_flight = state.deps.in_flight.try_begin().ok_or_else(status::draining)?;
-    let client = caller.admitted()?;
-    let call = Call::from_headers(head.headers, head.protocol, head.started, &client, state.deps.no_cache)
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
+    let call = Call::from_headers(&head.headers, head.protocol, head.started, client, state.deps.no_cache)
         .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
-    Ok((in_flight, client, call))
+    Ok((in_flight, call))
 }

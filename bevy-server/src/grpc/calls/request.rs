@@ -15,25 +15,24 @@ use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
 use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
 use http_body_util::BodyExt;
-use tonic::Status;
+use tonic::{Status, metadata::MetadataValue};
 
 use crate::{
-    clients::{Budget, Client, Reserved},
+    clients::{Client, Reserved},
     config::NoCache,
     grpc::{
         connect::{self, Encoding, MAX_JSON_BYTES, Protocol},
+        request_body::Charge,
         status::{self, Violation},
     },
     headers::{FLOOR_TRACE, GRPC_TIMEOUT, X_FORWARDED_FOR},
 };
 
-/// Limit for receiving a request, from its headers on. A request is one small message.
-pub(in crate::grpc) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Larger requests that do not arrive at once take memory of the budget. One floor takes a few dozen bytes, and one
-/// address may have 32,768 calls that wait for the rest of their requests.
+/// A message up to this length is charged with its call, a longer one by itself.
 const UNBUDGETED_BYTES: usize = 1 << 10;
-/// Budget for partially received large requests, over all connections.
-pub(super) const RECEIVING_BYTES: usize = 64 << 20;
+/// Budget for requests that are being received, over all connections: 16 of the largest messages, and what their calls
+/// hold.
+pub(super) const RECEIVING_BYTES: usize = 65 << 20;
 
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]
@@ -154,34 +153,28 @@ fn timeout(value: &str) -> Option<Duration> {
 /// The request message. It mostly arrives with the headers, and then no timer is needed.
 pub(super) async fn receive(
     call: &Call,
-    body: impl Body<Data = Bytes, Error: Display>,
-    client: &Client,
-    budget: &Budget,
+    body: impl Body<Data = Bytes, Error = Status>,
+    charge: Charge<'_>,
 ) -> Result<Bytes, Status> {
-    let mut message = pin!(read(call.protocol, body, client, budget));
+    let mut message = pin!(read(call.protocol, body, charge));
     if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
         return message;
     }
-    let whole = async {
-        let whole = tokio::time::timeout(REQUEST_TIMEOUT, message).await;
-        whole.unwrap_or_else(|_| Err(status::request_timed_out(REQUEST_TIMEOUT)))
-    };
-    call.with_deadline(whole).await
+    call.with_deadline(message).await
 }
 
 /// Reads a request body to its end. Returns its message, without the frame prefix if it has one.
 async fn read(
     protocol: Protocol,
-    body: impl Body<Data = Bytes, Error: Display>,
-    client: &Client,
-    budget: &Budget,
+    body: impl Body<Data = Bytes, Error = Status>,
+    charge: Charge<'_>,
 ) -> Result<Bytes, Status> {
     let mut body = pin!(body);
     let limit = match protocol.encoding() {
         Encoding::Proto => DEFAULT_MESSAGE_BYTES,
         Encoding::Json => MAX_JSON_BYTES,
     };
-    let mut assembler = MessageAssembler { received: BytesMut::new(), limit, client, budget, reserved: None };
+    let mut assembler = MessageAssembler { received: BytesMut::new(), protocol, limit, charge, reserved: None };
     if !protocol.is_framed() {
         return read_unframed(body, assembler).await;
     }
@@ -190,20 +183,28 @@ async fn read(
             let received = assembler.received.len();
             return Err(Status::invalid_argument(format!("the request ended after {received} bytes of its message")));
         };
-        if let Ok(data) = frame.map_err(|error| body_error(&error))?.into_data()
-            && let Some(message) = assembler.push(data)?
+        if let Ok(data) = frame?.into_data()
+            && let Some(whole) = assembler.push(data)?
         {
-            break message;
+            break whole;
         }
     };
-    read_to_end(body).await?;
-    Ok(message)
+    let Whole { mut message, mut surplus } = message;
+    if !body.is_end_stream() {
+        message = assembler.detach(&message)?;
+        surplus += read_to_end(body).await?;
+    }
+    match surplus {
+        0 => Ok(message),
+        1..FRAME_PREFIX_BYTES => Err(Status::internal(format!("{surplus} bytes follow the request message"))),
+        _ => Err(Status::unimplemented("the call has more than one message; this method takes one")),
+    }
 }
 
 /// Reads a body that is the message. A body beyond the limit is read on for a while, so that its client reads the error
 /// instead of a reset.
 async fn read_unframed(
-    mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>,
+    mut body: Pin<&mut impl Body<Data = Bytes, Error = Status>>,
     mut assembler: MessageAssembler<'_>,
 ) -> Result<Bytes, Status> {
     while let Some(data) = next_data(body.as_mut()).await? {
@@ -221,74 +222,74 @@ async fn read_unframed(
 }
 
 /// The next data of a body. Trailers are none.
-async fn next_data(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<Option<Bytes>, Status> {
+async fn next_data(mut body: Pin<&mut impl Body<Data = Bytes, Error = Status>>) -> Result<Option<Bytes>, Status> {
     let Some(frame) = body.as_mut().frame().await else { return Ok(None) };
-    Ok(Some(frame.map_err(|error| body_error(&error))?.into_data().unwrap_or_default()))
+    Ok(Some(frame?.into_data().unwrap_or_default()))
 }
 
-/// Reads the rest of a refused request, for a limited time: a response that is sent before its request has ended is
-/// followed by a reset, which some clients report instead of the response.
-pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error: Display>) {
+/// Reads the rest of a refused request: a response that is sent before its request has ended is followed by a reset,
+/// which some clients report instead of the response. `body` limits the time.
+pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error = Status>) {
     let mut body = pin!(body);
-    let rest = async { while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {} };
-    let mut rest = pin!(rest);
-    // Mostly it has arrived, and then no timer is needed.
-    if poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx))).await.is_pending() {
-        let _ = tokio::time::timeout(REQUEST_TIMEOUT, rest).await;
-    }
+    while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {}
 }
 
-/// Reads the rest of a body, mostly nothing. A response that is sent before the end of its request resets the call, which
-/// some clients report as an error.
-async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error: Display>>) -> Result<(), Status> {
-    let mut extra_bytes = 0;
+/// Reads the rest of a body and counts its bytes, mostly none. A response that is sent before the end of its request
+/// resets the call, which some clients report as an error.
+async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error = Status>>) -> Result<usize, Status> {
+    let mut surplus = 0;
     while !body.is_end_stream()
         && let Some(frame) = body.as_mut().frame().await
     {
-        extra_bytes += frame.map_err(|error| body_error(&error))?.into_data().map_or(0, |data| data.len());
-        if extra_bytes > DEFAULT_MESSAGE_BYTES {
+        surplus += frame?.into_data().map_or(0, |data| data.len());
+        if surplus > DEFAULT_MESSAGE_BYTES {
             return Err(Status::out_of_range(format!(
                 "more than {DEFAULT_MESSAGE_BYTES} bytes follow the request message"
             )));
         }
     }
-    Ok(())
-}
-
-fn body_error(error: &impl Display) -> Status {
-    Status::cancelled(format!("the request body failed: {error}"))
+    Ok(surplus)
 }
 
 /// Assembles a message from the chunks of a body. Mostly there is one chunk.
 struct MessageAssembler<'a> {
     received: BytesMut,
+    protocol: Protocol,
     /// The most bytes that a message may have.
     limit: usize,
-    client: &'a Client,
-    budget: &'a Budget,
+    /// Who pays for a large message.
+    charge: Charge<'a>,
     /// The memory of a large message.
     reserved: Option<Reserved>,
 }
 
+/// A whole message.
+struct Whole {
+    message: Bytes,
+    /// Bytes that came behind it.
+    surplus: usize,
+}
+
 impl MessageAssembler<'_> {
-    fn push(&mut self, mut data: Bytes) -> Result<Option<Bytes>, Status> {
+    fn push(&mut self, mut data: Bytes) -> Result<Option<Whole>, Status> {
         if self.received.is_empty()
-            && let Some(length) = length(&data, self.limit)?
+            && let Some(length) = self.length(&data)?
             && data.len() >= FRAME_PREFIX_BYTES + length
         {
             data.advance(FRAME_PREFIX_BYTES);
+            let surplus = data.len() - length;
             data.truncate(length);
-            return Ok(Some(data));
+            return Ok(Some(Whole { message: data, surplus }));
         }
         self.received.extend_from_slice(&data);
-        match length(&self.received, self.limit)? {
+        match self.length(&self.received)? {
             Some(length) if self.received.len() >= FRAME_PREFIX_BYTES + length => {
                 self.received.advance(FRAME_PREFIX_BYTES);
-                Ok(Some(self.received.split_to(length).freeze()))
+                let message = self.received.split_to(length).freeze();
+                Ok(Some(Whole { message, surplus: self.received.len() }))
             }
             Some(length) if length > UNBUDGETED_BYTES && self.reserved.is_none() => {
-                let reserved = self.budget.try_reserve(self.client, length);
-                self.reserved = Some(reserved.ok_or_else(status::request_budget_exhausted)?);
+                self.reserve(length)?;
                 // Reserve once, so that the buffer does not double.
                 self.received.reserve(FRAME_PREFIX_BYTES + length - self.received.len());
                 Ok(None)
@@ -305,35 +306,62 @@ impl MessageAssembler<'_> {
         }
         if length > UNBUDGETED_BYTES.max(self.received.capacity()) {
             let capacity = length.next_power_of_two();
-            let reserved = self.budget.try_reserve(self.client, capacity);
-            self.reserved = Some(reserved.ok_or_else(status::request_budget_exhausted)?);
+            self.reserve(capacity)?;
             self.received.reserve(capacity - self.received.len());
         }
         self.received.extend_from_slice(data);
         Ok(())
     }
+
+    /// A copy of a message, to be kept while the end of its request is awaited: the chunk in which it came may be a whole
+    /// read buffer.
+    fn detach(&mut self, message: &Bytes) -> Result<Bytes, Status> {
+        if message.len() > UNBUDGETED_BYTES && self.reserved.is_none() {
+            self.reserve(message.len())?;
+        }
+        Ok(Bytes::copy_from_slice(message))
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), Status> {
+        let reserved = self.charge.budget.try_reserve(self.charge.client, bytes);
+        self.reserved = Some(reserved.ok_or_else(status::request_budget_exhausted)?);
+        Ok(())
+    }
+
+    /// The message length in a frame prefix. `None` if the prefix is incomplete.
+    fn length(&self, data: &[u8]) -> Result<Option<usize>, Status> {
+        let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
+            return Ok(None);
+        };
+        let [compressed, length @ ..] = *prefix;
+        match compressed {
+            0 => {}
+            1 => return Err(compressed_request(self.protocol, self.charge.head)),
+            flag => {
+                return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0")));
+            }
+        }
+        let (length, limit) = (u32::from_be_bytes(length) as usize, self.limit);
+        if length > limit {
+            return Err(Status::out_of_range(format!("the request message has {length} bytes; the limit is {limit}")));
+        }
+        Ok(Some(length))
+    }
+}
+
+/// The status of a request whose message has the flag of compression (gRPC's specification of compression).
+fn compressed_request(protocol: Protocol, head: &HeaderMap) -> Status {
+    let is_identity = |value: &HeaderValue| value.as_bytes() == b"identity";
+    if protocol == Protocol::Grpc && head.get("grpc-encoding").is_none_or(is_identity) {
+        return Status::internal("the message is marked as compressed, and the headers name no encoding");
+    }
+    let mut status = Status::unimplemented("the request is compressed; this server takes identity only");
+    status.metadata_mut().insert("grpc-accept-encoding", MetadataValue::from_static("identity"));
+    status
 }
 
 fn too_large(length: usize, limit: usize) -> Status {
     Status::out_of_range(format!("the request message has {length} bytes or more; the limit is {limit}"))
-}
-
-/// The message length in a frame prefix. `None` if the prefix is incomplete.
-fn length(data: &[u8], limit: usize) -> Result<Option<usize>, Status> {
-    let Some((prefix, _)) = data.split_first_chunk::<FRAME_PREFIX_BYTES>() else {
-        return Ok(None);
-    };
-    let [compressed, length @ ..] = *prefix;
-    match compressed {
-        0 => {}
-        1 => return Err(Status::unimplemented("the request is compressed; this server takes identity only")),
-        flag => return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0"))),
-    }
-    let length = u32::from_be_bytes(length) as usize;
-    if length > limit {
-        return Err(Status::out_of_range(format!("the request message has {length} bytes; the limit is {limit}")));
-    }
-    Ok(Some(length))
 }
 
 /// Resolves the spec in `field` of the request. What is resolved is valid, and no code behind checks it again.

@@ -144,8 +144,8 @@ enum Frames {
     Unary { message: Option<GuardedBytes>, has_trailers: bool },
     /// The frames of a stream.
     Stream(StreamBody),
-    /// The body of a tonic service, with a guard if the call is one for floors.
-    Other(tonic::body::Body, Option<SharedGuard>),
+    /// The body of a tonic service, with a guard if the call is one for floors, and the memory of the call.
+    Other(tonic::body::Body, Option<SharedGuard>, #[expect(dead_code, reason = "only held")] Reserved),
 }
 
 impl FloorBody {
@@ -196,10 +196,10 @@ impl FloorBody {
         Self { frames: Frames::Stream(stream), deadline }
     }
 
-    /// The body of a tonic service.
-    pub(in crate::grpc) fn other(body: tonic::body::Body, guard: Option<SharedGuard>) -> Self {
+    /// The body of a tonic service. `held` is the memory of the call.
+    pub(in crate::grpc) fn other(body: tonic::body::Body, guard: Option<SharedGuard>, held: Reserved) -> Self {
         let deadline = guard.as_ref().and_then(|guard| guard.deadline);
-        Self { frames: Frames::Other(body, guard), deadline }
+        Self { frames: Frames::Other(body, guard, held), deadline }
     }
 
     /// When the client stops waiting. A response that it does not take until then is reset.
@@ -268,7 +268,7 @@ impl Body for FloorBody {
                 Poll::Ready(message.or_else(trailers).map(Ok))
             }
             Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
-            Frames::Other(body, guard) => {
+            Frames::Other(body, guard, _) => {
                 let frame = Pin::new(body).poll_frame(cx);
                 // Any frame may be the last, so each holds the guard.
                 frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::shared(bytes, guard.clone())))
@@ -281,7 +281,7 @@ impl Body for FloorBody {
             Frames::Empty => true,
             Frames::Unary { message, has_trailers } => message.is_none() && !has_trailers,
             Frames::Stream(_) => false,
-            Frames::Other(body, _) => body.is_end_stream(),
+            Frames::Other(body, ..) => body.is_end_stream(),
         }
     }
 
@@ -293,7 +293,7 @@ impl Body for FloorBody {
             }
             // No exact size: gRPC-Web appends the trailers to the body, beyond what a content-length would announce.
             Frames::Unary { .. } | Frames::Stream(_) => SizeHint::default(),
-            Frames::Other(body, _) => body.size_hint(),
+            Frames::Other(body, ..) => body.size_hint(),
         }
     }
 }

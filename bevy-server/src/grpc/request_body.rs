@@ -1,0 +1,138 @@
+//! The bodies of requests, for every protocol and service: a client must send one in time, and a call that waits for its
+//! body is charged to its client.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Sleep;
+use tonic::Status;
+use tower::BoxError;
+
+use super::status;
+use crate::clients::{Budget, Client, Reserved};
+
+/// Limit for receiving a whole request, from its headers on. A request is one small message.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limit for the pause between two messages of a request stream. Only reflection has one.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+/// What a call that waits holds beside its head: the states of its stream and of its task, and the beginning of a
+/// message.
+const WAITING_CALL_BYTES: usize = 12 << 10;
+/// What an entry of a `HeaderMap` takes: 104 bytes, and what the allocator cannot use again soon. Its vectors grow by
+/// doubling.
+const HEADER_ENTRY_BYTES: usize = 160;
+
+/// The memory of a head, in bytes.
+pub(super) fn head_bytes(headers: &HeaderMap) -> usize {
+    let values: usize = headers.values().map(|value| value.len()).sum();
+    headers.len().next_power_of_two() * HEADER_ENTRY_BYTES + values
+}
+
+/// How much time a client has to send a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeLimit {
+    /// [`REQUEST_TIMEOUT`] for the whole request.
+    Whole,
+    /// [`REQUEST_TIMEOUT`] for the first message of a stream, and [`PAUSE_TIMEOUT`] for each further one.
+    Pauses,
+}
+
+/// Who pays for a call that waits for its body, and for which head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Charge<'a> {
+    pub(super) client: &'a Client,
+    pub(super) budget: &'a Budget,
+    pub(super) head: &'a HeaderMap,
+}
+
+/// A request body that fails if its client does not send it in time, or if its client has too many calls that wait.
+pub(super) struct RequestBody<'a, B> {
+    body: Pin<B>,
+    charge: Option<Charge<'a>>,
+    limit: TimeLimit,
+    /// Set once the server has to wait. Mostly the body arrives with the head.
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    timer: Pin<Box<Sleep>>,
+    limit: Duration,
+    _reserved: Option<Reserved>,
+}
+
+impl Waiting {
+    fn new(limit: Duration, reserved: Option<Reserved>) -> Self {
+        Self { timer: Box::pin(tokio::time::sleep(limit)), limit, _reserved: reserved }
+    }
+}
+
+impl<'a, B> RequestBody<'a, B> {
+    /// A body of a call for which nothing is charged here.
+    pub(super) const fn new(body: Pin<B>, limit: TimeLimit) -> Self {
+        Self { body, charge: None, limit, waiting: None }
+    }
+
+    /// The body of a call with one message. While it waits, `charge` pays.
+    pub(super) const fn charged(body: Pin<B>, charge: Charge<'a>) -> Self {
+        Self { body, charge: Some(charge), limit: TimeLimit::Whole, waiting: None }
+    }
+
+    fn wait(&mut self) -> Result<&mut Waiting, Status> {
+        if self.waiting.is_none() {
+            let reserve = |charge: Charge<'_>| {
+                let bytes = WAITING_CALL_BYTES + head_bytes(charge.head);
+                charge.budget.try_reserve(charge.client, bytes).ok_or_else(status::request_budget_exhausted)
+            };
+            let reserved = self.charge.map(reserve).transpose()?;
+            self.waiting = Some(Waiting::new(REQUEST_TIMEOUT, reserved));
+        }
+        Ok(self.waiting.as_mut().expect("it was set"))
+    }
+}
+
+impl<B, T> Body for RequestBody<'_, B>
+where
+    Pin<B>: Unpin,
+    B: std::ops::DerefMut<Target = T>,
+    T: Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = &mut *self;
+        match this.body.as_mut().poll_frame(cx) {
+            Poll::Ready(frame) => {
+                if this.limit == TimeLimit::Pauses {
+                    this.waiting = Some(Waiting::new(PAUSE_TIMEOUT, None));
+                }
+                Poll::Ready(frame.map(|frame| frame.map_err(|error| body_error(error.into()))))
+            }
+            Poll::Pending => match this.wait() {
+                Ok(Waiting { timer, limit, .. }) => {
+                    timer.as_mut().poll(cx).map(|()| Some(Err(status::request_timed_out(*limit))))
+                }
+                Err(status) => Poll::Ready(Some(Err(status))),
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A status inside the error, or else a cancelled call.
+fn body_error(error: BoxError) -> Status {
+    Status::try_from_error(error).unwrap_or_else(|error| Status::cancelled(format!("the request body failed: {error}")))
+}
