@@ -130,11 +130,6 @@ impl<J> FairQueue<J> {
         self.largest_client().map_or(0.0, |client| self.share_with(client, 0, 0))
     }
 
-    /// Whether at most half of the places and half of the cost are taken.
-    pub(super) const fn is_half_empty(&self) -> bool {
-        self.jobs <= self.capacity.jobs / 2 && self.cost <= self.capacity.cost / 2
-    }
-
     const fn is_full_for(&self, cost: u64) -> bool {
         // A job that costs more than the limit by itself is accepted by an empty queue.
         self.jobs >= self.capacity.jobs || (self.jobs > 0 && self.cost.saturating_add(cost) > self.capacity.cost)

@@ -31,8 +31,11 @@ const BACKGROUND_CAPACITY: usize = 64;
 const BACKGROUND_INTERVAL: u32 = 16;
 /// The most work that waits, in time of one worker.
 const MAX_QUEUED_TIME: Duration = Duration::from_secs(10);
-/// How long the queue must be full, of several clients' jobs, before the server reports that it is not ready.
+/// How long the queue must be full, of several clients' jobs, before the server reports that it is saturated.
 const SATURATION: Duration = Duration::from_secs(30);
+/// A pause between refusals after which a queue was not full. Refused clients come again after their retry delay, which
+/// is at most as long.
+const SATURATION_GAP: Duration = Duration::from_secs(5);
 /// The cost of a cell of a kind that was not generated yet, in picoseconds.
 const INITIAL_CELL_COST: u64 = 10_000;
 
@@ -80,8 +83,19 @@ impl RefusedFloors {
 #[derive(Debug)]
 struct Foreground {
     jobs: FairQueue<Job>,
-    /// Since when the queue has refused jobs without getting half empty.
-    full_since: Option<Instant>,
+    /// Since when the queue has been full again and again, and when it was last, of jobs of several clients.
+    full: Option<(Instant, Instant)>,
+}
+
+impl Foreground {
+    /// Notes that a job was refused or displaced. A queue full of one client's jobs still has room for others.
+    fn note_full(&mut self) {
+        if self.jobs.largest_share() <= 0.5 {
+            let now = Instant::now();
+            let first = self.full.filter(|(_, last)| now - *last < SATURATION_GAP).map_or(now, |(first, _)| first);
+            self.full = Some((first, now));
+        }
+    }
 }
 
 /// A floor to generate.
@@ -105,7 +119,7 @@ impl GenerationQueue {
         let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
         let jobs = FairQueue::new(Capacity { jobs: capacity, cost: time });
         let queue = Self(Arc::new(Queue {
-            foreground: Mutex::new(Foreground { jobs, full_since: None }),
+            foreground: Mutex::new(Foreground { jobs, full: None }),
             permits: async_channel::unbounded(),
             background: async_channel::bounded(BACKGROUND_CAPACITY),
             quotas: Quotas::new(quota),
@@ -131,13 +145,11 @@ impl GenerationQueue {
         register_gauge(registry, "floors_generation_saturated", help, saturated)
     }
 
-    /// Whether the queue has long been full of jobs of several clients. A queue full of one client's jobs still has
-    /// room for others.
+    /// Whether the queue has long been full of jobs of several clients.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
-        let foreground = self.0.lock();
-        foreground.full_since.is_some_and(|since| since.elapsed() >= SATURATION)
-            && foreground.jobs.largest_share() <= 0.5
+        let full = self.0.lock().full;
+        full.is_some_and(|(first, last)| last - first >= SATURATION && last.elapsed() < SATURATION_GAP)
     }
 
     /// Whether a caller waits for a worker.
@@ -235,7 +247,7 @@ impl Queue {
         let mut foreground = self.lock();
         let pushed = foreground.jobs.push(client, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
-            foreground.full_since.get_or_insert_with(Instant::now);
+            foreground.note_full();
         }
         let (queued, queued_cost) = (foreground.jobs.len(), foreground.jobs.cost());
         drop(foreground);
@@ -313,9 +325,6 @@ impl Queue {
         let mut foreground = self.lock();
         let job = foreground.jobs.pop();
         let left = foreground.jobs.len();
-        if foreground.jobs.is_half_empty() {
-            foreground.full_since = None;
-        }
         drop(foreground);
         if left == 0
             && self.idle_wake_requested.load(Ordering::SeqCst)
