@@ -97,7 +97,9 @@ impl Plugin for GrpcPlugin {
             (world.resource::<InFlight>().clone(), "Calls to the floor service that are being answered.");
         let calls = move || in_flight.calls() as f64;
         register_gauge(registry, "floors_calls_in_flight", help, calls).expect("registered once");
-        let limiter = ConnectionLimiter::new(total, self.limits.max_connections_per_ip, Some(open));
+        // One address leaves others half of the places, however few there are.
+        let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
+        let limiter = ConnectionLimiter::new(total, per_address, Some(open));
         let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
             .expect("the name and the help are constants, and it is registered once");
         if self.tls.is_none() {

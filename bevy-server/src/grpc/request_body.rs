@@ -21,12 +21,11 @@ use crate::clients::{Budget, Client, Reserved};
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limit for the pause between two messages of a request stream. Only reflection has one.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-/// What a call that waits holds beside its head: the states of its stream and of its task, and the beginning of a
-/// message.
-const WAITING_CALL_BYTES: usize = 12 << 10;
-/// What an entry of a `HeaderMap` takes: 104 bytes, and what the allocator cannot use again soon. Its vectors grow by
-/// doubling.
-const HEADER_ENTRY_BYTES: usize = 160;
+/// What a call that waits costs beside its head: the states of its stream and of its task, the beginning of a message,
+/// and as much again, because the allocator keeps freed memory that is in pieces.
+const WAITING_CALL_BYTES: usize = 20 << 10;
+/// What an entry of a `HeaderMap` costs: 104 bytes, and as much again. Its vectors grow by doubling.
+const HEADER_ENTRY_BYTES: usize = 240;
 
 /// The memory of a head, in bytes.
 pub(super) fn head_bytes(headers: &HeaderMap) -> usize {

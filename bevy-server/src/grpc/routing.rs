@@ -45,7 +45,7 @@ const MAX_NAME_MESSAGE_BYTES: usize = 4 << 10;
 
 /// What a call to tonic's services holds until it has ended, beside its head: tonic boxes several layers, and a watch of
 /// health keeps a task.
-const TONIC_CALL_BYTES: usize = 24 << 10;
+const TONIC_CALL_BYTES: usize = 32 << 10;
 /// The one service with streams of requests.
 const REFLECTION_PATH: &str = "/grpc.reflection.";
 

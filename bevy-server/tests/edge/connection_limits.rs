@@ -41,7 +41,8 @@ fn is_go_away(frame: &RawFrame) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_beyond_the_limit_are_closed_and_counted() {
     let data = TempDir::new().unwrap();
-    let server = Setup::new(&data).with("GRPC__MAX_CONNECTIONS", "20").start();
+    let server =
+        Setup::new(&data).with("GRPC__MAX_CONNECTIONS", "20").with("GRPC__MAX_CONNECTIONS_PER_IP", "0").start();
     let mut peers: Vec<_> = (0..20).map(|_| RawHttp2::connect(&server)).collect();
     wait_until("all connections are accepted", || open_connections(&server) == 20.0);
     assert!(is_refused(&server));
@@ -65,12 +66,23 @@ async fn one_address_does_not_take_the_connections_of_others() {
     assert_eq!(open_connections(&server), 6.0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn one_address_takes_at_most_half_of_few_connections() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__MAX_CONNECTIONS", "10").start();
+    let _peers: Vec<_> = (0..5).map(|_| RawHttp2::connect(&server)).collect();
+    wait_until("all connections are accepted", || open_connections(&server) == 5.0);
+    assert!(is_refused(&server));
+    let mut other = server.client_from(OTHER_ADDRESS).await;
+    other.get_floor(get(1, 1)).await.expect("another address may connect");
+}
+
 #[test]
 fn more_connections_than_descriptors_leave_the_operations_port_and_the_log_usable() {
     const DESCRIPTORS: u32 = 256;
     const CONNECTIONS: u32 = 370;
     let data = TempDir::new().unwrap();
-    let server = Setup::with_descriptors(DESCRIPTORS, &data).start();
+    let server = Setup::with_descriptors(DESCRIPTORS, &data).with("GRPC__MAX_CONNECTIONS_PER_IP", "0").start();
     let started = Instant::now();
     let _peers: Vec<_> = (0..CONNECTIONS).map(|_| TcpStream::connect(&server.grpc).unwrap()).collect();
     wait_until("the server has refused what it has no descriptors for", || {
