@@ -233,10 +233,6 @@ impl Source for GenerationQueue {
     fn workers(&self) -> usize {
         self.0.workers
     }
-
-    fn describe(&self, key: &Key) -> String {
-        key::spec(key).map_or_else(|| key.to_string(), |spec| format!("{spec:?}"))
-    }
 }
 
 impl Queue {
