@@ -275,3 +275,32 @@ async fn a_call_of_grpc_that_is_none_gets_a_status() {
         assert_eq!(headers.contains_key("grpc-accept-encoding"), !encoding.is_empty() && code == 12, "{what}");
     }
 }
+
+#[test]
+fn an_http1_connection_carries_the_next_call_after_an_early_answer() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let whole = frame(&GetFloorRequest { spec: Some(spec(1, 1)) });
+    for (path, content_type, headers) in [
+        ("/floors.v1.FloorService/GetFlour", "application/grpc-web", ""),
+        ("/nothing.v1.Service/Call", "application/grpc-web", ""),
+        (GET_FLOOR, "application/grpc-web", "grpc-timeout: 1n\r\n"),
+        ("/floors.v1.FloorService/StreamFloors", "application/connect+proto", "connect-timeout-ms: 0\r\n"),
+    ] {
+        let mut peer = TcpStream::connect(&server.grpc).unwrap();
+        peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+        let head = web_of(path, content_type, &format!("transfer-encoding: chunked\r\n{headers}"));
+        peer.write_all(head.as_bytes()).unwrap();
+        // The answer comes before the request has ended.
+        assert!(peer.read(&mut [0; 8192]).unwrap() > 0, "{path}");
+        peer.write_all(format!("{:x}\r\n", whole.len()).as_bytes()).unwrap();
+        peer.write_all(&whole).unwrap();
+        peer.write_all(b"\r\n0\r\n\r\n").unwrap();
+        let end = format!("content-length: {}\r\nconnection: close\r\n", whole.len());
+        peer.write_all(web_of(GET_FLOOR, "application/grpc-web", &end).as_bytes()).unwrap();
+        peer.write_all(&whole).unwrap();
+        let mut rest = Vec::new();
+        peer.read_to_end(&mut rest).unwrap();
+        assert!(String::from_utf8_lossy(&rest).contains("floor-served-by"), "{path}");
+    }
+}

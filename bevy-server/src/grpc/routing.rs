@@ -29,6 +29,7 @@ use super::{
     connect::{self, Protocol, Route, WebEncoding},
     request_body::{Charge, RequestBody, TimeLimit, head_bytes},
     status,
+    unread_body::ReadToEnd,
     web_body::{BodyFailure, WebBody},
 };
 use crate::{
@@ -324,7 +325,7 @@ impl hyper::service::Service<Request<Incoming>> for Router {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let router = self.clone();
-        Box::pin(async move { Ok(router.call(request).await) })
+        Box::pin(async move { Ok(router.call(request.map(ReadToEnd::new)).await) })
     }
 }
 
