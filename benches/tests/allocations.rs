@@ -37,10 +37,10 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Two layers in memory that hold every floor, without audits, which would generate floors.
+    /// Two layers in memory that hold every floor.
     fn warm() -> Self {
         let (runtime, entries) = (stores::runtime(), Entries::floors(COUNT));
-        let tuning = Tuning { audit: 0, ..Tuning::default() };
+        let tuning = Tuning::default();
         let layers = [LruConfig::default(), LruConfig::default()];
         let chain = layers_in_memory(&layers, &tuning, &entries, runtime.handle());
         entries.all().iter().for_each(|(key, _)| assert!(chain.get_now(key).is_some()));

@@ -26,7 +26,6 @@ use crate::{
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
-    priority,
     reload::ReloadPlugin,
     runtime::TokioHandle,
     traces::{TraceError, Traces},
@@ -45,12 +44,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let mut app = App::new();
     let tokens = config.tokens_file.as_deref().map(TokensFile::read).transpose()?;
     descriptors::raise_limit();
-    let runtime = Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("tokio")
-        .on_thread_start(priority::serve_calls)
-        .build()
-        .map_err(StartError::Runtime)?;
+    let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
@@ -64,6 +58,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
+    #[cfg(unix)]
+    generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
     let traces = config.trace.as_ref().map(|settings| Traces::start(settings, &registry, runtime.handle()));

@@ -13,5 +13,7 @@ pub(crate) static FLOOR_TRACE: HeaderName = HeaderName::from_static("floor-trace
 pub(crate) static FLOOR_SERVER_US: HeaderName = HeaderName::from_static("floor-server-us");
 /// How long the caller waits.
 pub(crate) static GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+/// How the messages of a gRPC request are compressed.
+pub(crate) static GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 /// The addresses for which proxies forward.
 pub(crate) static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

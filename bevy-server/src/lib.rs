@@ -31,7 +31,6 @@ pub mod metrics;
 pub mod observer;
 pub mod ops;
 pub mod prefetch;
-mod priority;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;

@@ -260,6 +260,7 @@ fn requests_that_nothing_answers_are_told_what_would_be_right() {
     let floor = format!("{SERVICE}/GetFloor");
     for (content_type, method) in [
         ("text/plain", "GetFloor"),
+        ("application/jsonp", "GetFloor"),
         ("application/connect+json", "GetFloor"),
         ("application/json", "StreamFloors"),
         ("application/grpc", "GetFloor"),
@@ -268,7 +269,9 @@ fn requests_that_nothing_answers_are_told_what_would_be_right() {
         let (status, head, body) = post(&server, method, content_type, "", b"{}");
         assert_eq!(status, 415, "{content_type}: {head}");
         assert!(header(&head, "accept-post").unwrap().contains("json"), "{head}");
-        assert!(parse(&body)["message"].as_str().unwrap().contains("json"));
+        let error = parse(&body);
+        assert_eq!(error["code"], "unknown", "as Connect's clients read this HTTP status");
+        assert!(error["message"].as_str().unwrap().contains("json"));
     }
     for (method, path, wanted) in [
         ("GET", "/", 404),
@@ -281,6 +284,7 @@ fn requests_that_nothing_answers_are_told_what_would_be_right() {
         assert_eq!(status, wanted, "{method} {path}: {head}");
         let error = parse(&body);
         assert!(error["message"].as_str().unwrap().contains("floors.v1.FloorService"), "{error}");
+        assert_eq!(error["code"], if wanted == 405 { "unknown" } else { "unimplemented" });
         assert_eq!(header(&head, "allow").is_some(), wanted == 405, "{head}");
     }
 }
@@ -400,7 +404,9 @@ fn a_stream_is_a_sequence_of_envelopes() {
         ("", envelope(&past), "invalid_argument"),
         ("", envelope(b"x"), "invalid_argument"),
         ("", past[..1].to_vec(), "invalid_argument"),
-        ("", [&[1][..], &envelope(&past)[1..]].concat(), "unimplemented"),
+        ("", Vec::new(), "unimplemented"),
+        ("", envelope(&past).repeat(2), "unimplemented"),
+        ("", [&[1][..], &envelope(&past)[1..]].concat(), "internal"),
         ("connect-content-encoding: gzip\r\n", envelope(&past), "unimplemented"),
         ("connect-timeout-ms: 0\r\n", envelope(&past), "deadline_exceeded"),
     ] {

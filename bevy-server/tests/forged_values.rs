@@ -146,8 +146,6 @@ fn server(data: &TempDir, redis: &Redis, chain: &str, lease: &str) -> Server {
     Setup::new(data)
         .with("CACHE__CHAIN", chain)
         .with("CACHE__BYPASS", "off")
-        .with("CACHE__HEDGE", "false")
-        .with("CACHE__AUDIT", "0")
         .with("CACHE__REDIS__URL", &format!("redis://127.0.0.1:{}", redis.port))
         .with("CACHE__REDIS__TIMEOUT", "5s")
         .with("CACHE__REDIS__LEASE", lease)

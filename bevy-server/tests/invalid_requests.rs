@@ -4,7 +4,8 @@
 mod harness;
 
 use std::{
-    net::Ipv4Addr,
+    io::{Read, Write},
+    net::{Ipv4Addr, Shutdown, TcpStream},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -19,7 +20,9 @@ use bevy_server::{
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, invalid_fields, spec};
+use harness::{Server, TIMEOUT, frame, http1, invalid_fields, parsed, spec, web_of};
+use http_body_util::Full;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use prometheus::Registry;
 use prost::Message;
 use tempfile::TempDir;
@@ -189,4 +192,115 @@ async fn an_unparsable_timeout_is_rejected() {
     let status = server.client().await.get_floor(request).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     assert!(status.message().contains("grpc-timeout"), "{status:?}");
+}
+
+const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
+const HEALTH: &str = "/grpc.health.v1.Health/Check";
+
+/// The status of an answer without a message.
+fn refused(head: &str) -> (&str, &str) {
+    let value = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    (value("grpc-status: "), value("grpc-message: "))
+}
+
+#[test]
+fn errors_of_grpc_web_say_plainly_what_is_wrong_with_the_body() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let (text, binary) = ("application/grpc-web-text", "application/grpc-web+proto");
+    let not_base64 = ("3", "the%20body%20of%20the%20request%20is%20not%20base64");
+    for path in [GET_FLOOR, HEALTH] {
+        // Wrong from the start, behind a message, and ended within a group.
+        for body in ["####", "AAAAAAYKBAgqEAc=####", "AAAAAAYKBAgqEAc"] {
+            let head = web_of(path, text, &format!("content-length: {}\r\nconnection: close\r\n", body.len()));
+            let (status, head, _) = http1(&server.grpc, &head, body.as_bytes());
+            assert_eq!((status, refused(&head)), (200, not_base64), "{path}, {body}: {head}");
+            assert!(head.contains("content-type: application/grpc-web"), "{head}");
+        }
+        // The connection breaks within a chunk.
+        for content_type in [text, binary] {
+            let mut peer = TcpStream::connect(&server.grpc).unwrap();
+            peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+            let head = web_of(path, content_type, "transfer-encoding: chunked\r\n");
+            peer.write_all((head + "8\r\nAAAA").as_bytes()).unwrap();
+            peer.shutdown(Shutdown::Write).unwrap();
+            let mut answer = Vec::new();
+            peer.read_to_end(&mut answer).unwrap();
+            let (status, head, _) = parsed(&answer);
+            let (code, message) = refused(&head);
+            assert_eq!((status, code), (200, "1"), "{path}, {content_type}: {head}");
+            assert!(message.starts_with("the%20request%20body%20failed"), "{head}");
+            assert!(!message.contains("tonic") && !message.contains("source"), "{head}");
+        }
+    }
+    assert_eq!(server.calls("GetFloor", "INVALID_ARGUMENT"), 3.0);
+    assert_eq!(server.calls("GetFloor", "CANCELLED"), 2.0);
+}
+
+#[tokio::test]
+async fn a_call_of_grpc_that_is_none_gets_a_status() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let stream = tokio::net::TcpStream::connect(&server.grpc).await.unwrap();
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let good = || Bytes::from(frame(&GetFloorRequest { spec: Some(spec(1, 1)) }));
+    let call = async |method: http::Method, content_type: &str, encoding: &str, body: Bytes| {
+        let mut request = server.request("GetFloor", &[]).method(method).body(()).unwrap();
+        request.headers_mut().insert("content-type", content_type.parse().unwrap());
+        if !encoding.is_empty() {
+            request.headers_mut().insert("grpc-encoding", encoding.parse().unwrap());
+        }
+        let response = sender.clone().send_request(request.map(|()| Full::new(body))).await.unwrap();
+        (response.status().as_u16(), response.headers().clone())
+    };
+    let (post, grpc) = (http::Method::POST, "application/grpc");
+    let marked = Bytes::from([&[1][..], &good()[1..]].concat());
+    for (what, method, content_type, encoding, body, code, part) in [
+        ("another codec", post.clone(), "application/grpc+json", "", good(), 12, "a POST of application/grpc"),
+        ("no POST", http::Method::DELETE, grpc, "", good(), 12, "a POST of application/grpc"),
+        ("no POST of gRPC-Web", http::Method::PUT, "application/grpc-web", "", good(), 12, "application/grpc-web-text"),
+        ("no message", post.clone(), grpc, "", Bytes::new(), 12, "no message"),
+        ("an encoding", post.clone(), grpc, "gzip", good(), 12, "identity only"),
+        ("an encoding in gRPC-Web", post.clone(), "application/grpc-web", "gzip", good(), 12, "identity only"),
+        ("a compressed message", post.clone(), grpc, "Identity", marked, 13, "compressed"),
+    ] {
+        let (status, headers) = call(method, content_type, encoding, body).await;
+        assert_eq!(status, 200, "{what}: {headers:?}");
+        assert_eq!(headers["grpc-status"], code.to_string(), "{what}: {headers:?}");
+        assert!(headers["content-type"].to_str().unwrap().starts_with(&content_type[..16]), "{what}: {headers:?}");
+        let message = headers["grpc-message"].to_str().unwrap().replace("%20", " ");
+        assert!(message.contains(part), "{what}: {message}");
+        assert_eq!(headers.contains_key("grpc-accept-encoding"), !encoding.is_empty() && code == 12, "{what}");
+    }
+}
+
+#[test]
+fn an_http1_connection_carries_the_next_call_after_an_early_answer() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let whole = frame(&GetFloorRequest { spec: Some(spec(1, 1)) });
+    for (path, content_type, headers) in [
+        ("/floors.v1.FloorService/GetFlour", "application/grpc-web", ""),
+        ("/nothing.v1.Service/Call", "application/grpc-web", ""),
+        (GET_FLOOR, "application/grpc-web", "grpc-timeout: 1n\r\n"),
+        ("/floors.v1.FloorService/StreamFloors", "application/connect+proto", "connect-timeout-ms: 0\r\n"),
+    ] {
+        let mut peer = TcpStream::connect(&server.grpc).unwrap();
+        peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+        let head = web_of(path, content_type, &format!("transfer-encoding: chunked\r\n{headers}"));
+        peer.write_all(head.as_bytes()).unwrap();
+        // The answer comes before the request has ended.
+        assert!(peer.read(&mut [0; 8192]).unwrap() > 0, "{path}");
+        peer.write_all(format!("{:x}\r\n", whole.len()).as_bytes()).unwrap();
+        peer.write_all(&whole).unwrap();
+        peer.write_all(b"\r\n0\r\n\r\n").unwrap();
+        let end = format!("content-length: {}\r\nconnection: close\r\n", whole.len());
+        peer.write_all(web_of(GET_FLOOR, "application/grpc-web", &end).as_bytes()).unwrap();
+        peer.write_all(&whole).unwrap();
+        let mut rest = Vec::new();
+        peer.read_to_end(&mut rest).unwrap();
+        assert!(String::from_utf8_lossy(&rest).contains("floor-served-by"), "{path}");
+    }
 }

@@ -327,7 +327,6 @@ fn metrics_show_what_runs_and_its_limits() {
         ("floors_connections_limit", 50.0),
         ("floors_calls_in_flight", 0.0),
         ("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"}", 0.0),
-        ("floors_audits_total{outcome=\"mismatch\"}", 0.0),
         ("floors_tier_requests_total{outcome=\"corrupt\",tier=\"lmdb\"}", 0.0),
         ("floors_tier_writes_total{outcome=\"failed\",tier=\"lmdb\"}", 0.0),
         ("floors_generation_refusals_total{reason=\"queue\"}", 0.0),

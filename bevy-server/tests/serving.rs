@@ -3,6 +3,7 @@
 
 mod harness;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use floor_gen::Kind;
 use floor_proto::{
     hash::verify,
@@ -11,7 +12,9 @@ use floor_proto::{
         floor_service_client::FloorServiceClient,
     },
 };
-use harness::{Server, Setup, frame, http1, spec, wait_until, web};
+use harness::{Server, Setup, frame, framed, http1, spec, wait_until, web, web_of};
+use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
 use tonic::{Code, Request, Response, metadata::MetadataMap, transport::Channel};
@@ -276,6 +279,44 @@ async fn grpc_web_serves_a_floor_and_answers_a_preflight() {
     let (status, head, _) = http1(&server.grpc, preflight, &[]);
     assert_eq!(status, 200);
     assert!(head.contains("access-control-allow-methods: get,head,post"), "{head}");
+}
+
+#[tokio::test]
+async fn content_types_are_compared_without_case_and_parameters() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let stream = tokio::net::TcpStream::connect(&server.grpc).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    for content_type in ["application/grpc;charset=utf-8", "Application/gRPC+Proto", "application/grpc ; x=y"] {
+        let mut request = server.request("GetFloor", &[]).body(framed(&get(12, 1))).unwrap();
+        request.headers_mut().insert("content-type", content_type.parse().unwrap());
+        let response = sender.send_request(request).await.unwrap();
+        assert_eq!(response.headers()["content-type"], "application/grpc", "{content_type}");
+        let trailers = response.into_body().collect().await.unwrap().trailers().cloned();
+        assert_eq!(trailers.unwrap()["grpc-status"], "0", "{content_type}");
+    }
+    let (binary, text) = (frame(&get(12, 1)), BASE64.encode(frame(&get(12, 1))).into_bytes());
+    for (content_type, body) in [
+        ("application/grpc-web+proto; x=y", &binary),
+        ("Application/gRPC-Web", &binary),
+        ("application/grpc-web-text; charset=utf-8", &text),
+        ("application/gRPC-web-TEXT+proto", &text),
+        ("Application/Proto; x=y", &get(12, 1).encode_to_vec()),
+    ] {
+        let headers = format!("content-length: {}\r\nconnection: close\r\n", body.len());
+        let head = web_of("/floors.v1.FloorService/GetFloor", content_type, &headers);
+        let (status, head, _) = http1(&server.grpc, &head, body);
+        assert_eq!(status, 200, "{content_type}: {head}");
+        assert!(head.contains("floor-served-by: lru"), "{content_type}: {head}");
+    }
+    let wanted = frame(&StreamFloorsRequest { first: Some(spec(12, 1)), count: 1 });
+    let headers = format!("content-length: {}\r\nconnection: close\r\n", wanted.len());
+    let head = web_of("/floors.v1.FloorService/StreamFloors", "application/Connect+proto;x=y", &headers);
+    assert_eq!(http1(&server.grpc, &head, &wanted).0, 200);
+    assert_eq!(server.calls("GetFloor", "OK"), 8.0);
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0);
 }
 
 #[tokio::test]

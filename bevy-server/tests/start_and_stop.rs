@@ -66,6 +66,21 @@ fn the_configuration_is_layered_and_shown_without_secrets() {
 }
 
 #[test]
+fn keys_of_earlier_versions_are_refused_with_the_reason() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "[cache]\naudit = 0\n").unwrap();
+    let errors = start_error(Setup::new(&data).with("CACHE__HEDGE", "false").arg("--config").arg(&file));
+    for expected in [
+        "cache.audit is no key any more (",
+        "`floorctl verify` compares them; remove the key",
+        "cache.hedge is no key any more (FLOORS__CACHE__HEDGE): a slow tier ends by its timeout",
+    ] {
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+}
+
+#[test]
 fn all_configuration_errors_are_reported_at_once() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");

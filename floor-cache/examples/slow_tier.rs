@@ -70,7 +70,7 @@ fn main() {
 fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
     let home = tempfile::tempdir().unwrap();
     let (config, registry) = (ChainConfig { bypass, ..ChainConfig::default() }, Registry::new());
-    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let tuning = Tuning::default();
     let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime).unwrap();
     if slow {
         let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 256 << 20 };

@@ -102,7 +102,7 @@ fn fill(config: &LmdbConfig, floors: u64, bytes: u64) {
 fn open(config: &LmdbConfig, bypass: Bypass, runtime: &Handle) -> Chain {
     let chain = [TierKind::Lru, TierKind::Lmdb].to_vec();
     let config = ChainConfig { chain, bypass, lmdb: config.clone(), ..ChainConfig::default() };
-    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let tuning = Tuning::default();
     assemble_tuned(&config, &tuning, Arc::new(Free), &Registry::new(), runtime).unwrap()
 }
 

@@ -49,27 +49,17 @@ impl Default for ChainConfig {
 }
 
 /// Options that configuration files do not have yet. [`assemble`](crate::assemble()) uses the defaults.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tuning {
     /// Master keys that seal values outside this process by AES-256-GCM.
     pub keys: Option<MasterKeys>,
     /// Compresses values outside this process by LZ4 if that saves over a tenth.
     pub compress: bool,
-    /// One hit in this many is generated again and compared; 0 for none.
-    pub audit: u32,
-    /// Whether values are also generated while a tier is slower than usual.
-    pub hedge: bool,
     /// A CPU utilisation, 0 to 1, instead of the measured one: for tests and benches that must not depend on other
     /// processes.
     pub utilisation: Option<f64>,
     /// An additional check of values from tiers outside this process; `None` accepts every intact value.
     pub value_check: Option<ValueCheck>,
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        Self { keys: None, compress: false, audit: 1000, hedge: true, utilisation: None, value_check: None }
-    }
 }
 
 named_enum! {

@@ -63,16 +63,8 @@ impl Producer {
         Self { source, generations, cost, sampling: AtomicU16::new(0), load, runtime }
     }
 
-    /// Generates a value for a call and counts it.
+    /// Generates a value, counts it and records its cost. A panic of the source becomes an error of this key.
     pub(crate) async fn generate(&self, request: GenerationRequest) -> GenerateResult {
-        let class = request.key.class();
-        let made = self.generate_uncounted(request).await?;
-        self.generations.count(self.source.class_name(class), made.step.took);
-        Ok(made)
-    }
-
-    /// Calls the source and records the cost of the generation. A panic of the source becomes an error of this key.
-    pub(crate) async fn generate_uncounted(&self, request: GenerationRequest) -> GenerateResult {
         let (started, key) = (Instant::now(), request.key);
         let in_progress = self.cost.begin(self.work(&key), request.priority == Priority::Background);
         let work = AssertUnwindSafe(async { self.source.generate(request).await });
@@ -81,6 +73,7 @@ impl Producer {
         let since = started.elapsed();
         in_progress.finish(since, made.took, made.cpu);
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
+        self.generations.count(self.source.class_name(key.class()), made.took);
         Ok(Generated::new(made, started, since))
     }
 
@@ -114,11 +107,6 @@ impl Producer {
         let Generations { made, cpu_nanoseconds, .. } = &self.generations;
         let work = || (lookups() + made.load(Relaxed), cpu_nanoseconds.load(Relaxed) as f64 * 1e-9);
         self.load.cpu_cost(now, work)
-    }
-
-    /// A description of the value of `key` for logs.
-    pub(crate) fn describe(&self, key: &Key) -> String {
-        self.source.describe(key)
     }
 
     /// Counts and costs since the start.

@@ -1,4 +1,4 @@
-//! Samples a fixed share of calls for about a nanosecond each. Timing, audits and the policy use it, and the server for
+//! Samples a fixed share of calls for about a nanosecond each. Timing and the policy use it, and the server for
 //! traces and its access log.
 
 use std::cell::Cell;
@@ -22,11 +22,6 @@ impl Sampler {
     pub fn share(share: f64) -> Self {
         // A cast from floating point saturates.
         Self((share * f64::from(u32::MAX)) as u32)
-    }
-
-    /// The sampler of the two that picks more.
-    pub(crate) const fn or(self, other: Self) -> Self {
-        if self.0 > other.0 { self } else { other }
     }
 
     /// Whether `draw` is picked. A sampler that picks more also picks every draw of one that picks less.

@@ -87,8 +87,6 @@ pub enum Outcome {
     Error,
     /// It did not answer within its deadline.
     Timeout,
-    /// It was slower than usual, and a hedged generation was faster.
-    Slow,
     /// It was not asked, because generating costs less.
     Bypass,
     /// It was not asked, because its breaker is open.
@@ -104,7 +102,6 @@ impl Outcome {
             Self::Miss => "miss",
             Self::Error => "error",
             Self::Timeout => "timeout",
-            Self::Slow => "slow",
             Self::Bypass => "bypass",
             Self::Open => "open",
         }

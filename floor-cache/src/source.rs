@@ -21,11 +21,6 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     /// Dropping the future may or may not stop the generation.
     fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>>;
 
-    /// A description of the value of `key` for logs.
-    fn describe(&self, key: &Key) -> String {
-        key.to_string()
-    }
-
     /// The name of a class in metrics and reports.
     fn class_name(&self, class: Class) -> &'static str;
 

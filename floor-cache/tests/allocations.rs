@@ -50,7 +50,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 /// A chain of two tiers in memory that hold the keys 0 to 99.
 fn chain(runtime: &tokio::runtime::Runtime) -> Chain {
     let (config, registry) = (ChainConfig::default(), prometheus::Registry::new());
-    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let tuning = Tuning::default();
     let chain = ChainBuilder::new(&config, &tuning, &registry, runtime.handle())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
         .and_then(|chain| chain.memory("second", &LruConfig::default()))

@@ -12,7 +12,6 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -21,7 +20,6 @@ use floor_cache::{
     Answer, Key, Tier, TierError, TierErrorKind, TierStats,
     layers::{Breaker, Circuit, CircuitState},
 };
-use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
 /// An empty tier that counts its queries.
@@ -192,36 +190,6 @@ async fn a_cancelled_probe_lets_another_call_probe() {
     tier.slow.store(false, SeqCst);
     assert!(breaker.get(&key(1, 1)).await.is_ok());
     assert_eq!(circuit.state(), CircuitState::Closed);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_tripped_breaker_stays_open_although_the_tier_works() {
-    let (breaker, circuit, _tier) = breaker();
-    let over = Arc::new(AtomicBool::new(false));
-    let callers: Vec<_> = (0..3)
-        .map(|_| {
-            let (breaker, over) = (breaker.clone(), over.clone());
-            tokio::spawn(async move {
-                while !over.load(SeqCst) {
-                    let _ = breaker.get(&key(1, 1)).await;
-                    tokio::task::consume_budget().await;
-                }
-            })
-        })
-        .collect();
-    circuit.trip(Duration::from_secs(3600));
-    assert_eq!(circuit.state(), CircuitState::Open);
-    over.store(true, SeqCst);
-    for caller in callers {
-        caller.await.unwrap();
-    }
-    assert_eq!(circuit.state(), CircuitState::Open, "no concurrent call has closed it");
-    // A breaker that was tripped without an extra pause is closed again first.
-    let (other, circuit_of_other, _tier) = self::breaker();
-    circuit_of_other.trip(Duration::ZERO);
-    wait_until("its pause is over", || other.get(&key(1, 1)).now_or_never().is_some_and(|answer| answer.is_ok())).await;
-    assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
-    assert_eq!(circuit.state(), CircuitState::Open);
 }
 
 #[tokio::test(flavor = "multi_thread")]

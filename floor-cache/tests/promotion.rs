@@ -9,7 +9,7 @@ use floor_cache::{Chain, ChainConfig, Key, LruConfig, Tuning};
 /// Space for a few values of up to 4,000 bytes.
 const TINY: u64 = 12 << 10;
 
-/// A chain of two memory tiers that were both given `keys`, of which the upper holds a few. Hits are audited as usual.
+/// A chain of two memory tiers that were both given `keys`, of which the upper holds a few.
 fn two_tiers(keys: &[Key]) -> Chain {
     let chain = build_chain(&ChainConfig::default(), &Tuning::default(), |chain| {
         let upper = LruConfig { capacity: TINY, ttl: None };

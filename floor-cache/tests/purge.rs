@@ -181,7 +181,7 @@ impl Tier for BlockedTier {
 fn over_blocked_writes(home: &TempDir, held: &[Key]) -> (Chain, Arc<Semaphore>, Arc<AtomicU64>) {
     let blocked = BlockedTier::new(home, Blocked::Writes, held);
     let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
-    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    let tuning = Tuning::default();
     let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
         chain.memory("lru", &LruConfig::default())?.tier(blocked, Admit::All)
     });
@@ -255,7 +255,7 @@ async fn a_concurrent_call_does_not_restore_a_purged_value() {
     let blocked = BlockedTier::new(&home, Blocked::Reads, &keys(0..20));
     let (gate, waiting) = (blocked.gate.clone(), blocked.waiting.clone());
     let sled = SledTier::open(&SledConfig { path: home.path().join("sled"), ..SledConfig::default() }, envelope());
-    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    let tuning = Tuning::default();
     let chain = build_chain(&ChainConfig::default(), &tuning, |chain| {
         let chain = chain.memory("lru", &LruConfig::default())?;
         chain.tier(sled.expect("it opens"), Admit::All)?.tier(blocked, Admit::All)

@@ -90,7 +90,7 @@ async fn paused_and_back() {
     server.pause();
     assert_all_served(&fixture, 0..200).await;
     let waited = fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
-    // Five failures open the breaker, hedged queries wait too, and one query probes after each pause.
+    // Five failures open the breaker, and one query probes after each pause.
     assert!((1.0..=40.0).contains(&waited), "most calls do not wait: {waited} of 200 waited");
     server.resume();
     wait_until_redis_is_back(&fixture).await;

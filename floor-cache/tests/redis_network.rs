@@ -22,10 +22,10 @@ use fixture::{
 use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
 use futures_util::future::join_all;
 
-/// A chain of Redis alone at `url`, without bypass and hedging and with leases, so that every kind of request meets the
+/// A chain of Redis alone at `url`, without bypass and with leases, so that every kind of request meets the
 /// fault, and values in Redis come from there.
 fn over(url: String, timeout: Duration) -> Fixture {
-    let tuning = Tuning { audit: 0, hedge: false, ..Tuning::default() };
+    let tuning = Tuning::default();
     Fixture::tuned(&[TierKind::Redis], &tuning, |config| {
         config.redis = RedisConfig { url, timeout, lease: Lease::On, ..RedisConfig::default() };
         config.bypass = Bypass::Off;

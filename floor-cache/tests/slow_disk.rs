@@ -85,7 +85,7 @@ async fn ask(chain: &Chain, first: u64) -> usize {
 async fn a_local_tier_that_blocks_threads_is_bypassed_until_it_is_fast() {
     let disk = Arc::new(Disk::default());
     disk.is_slow.store(true, SeqCst);
-    let tuning = Tuning { audit: 0, utilisation: Some(0.0), ..Tuning::default() };
+    let tuning = Tuning { utilisation: Some(0.0), ..Tuning::default() };
     let chain = build_chain(&ChainConfig::default(), &tuning, |chain| chain.tier(SharedTier(disk.clone()), Admit::All));
 
     let asked = ask(&chain, 0).await;

@@ -115,7 +115,7 @@ impl Tier for FailingWrites {
 
 fn over_failing_writes(flushes: bool) -> Chain {
     let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
-    let tuning = Tuning { audit: 0, ..Tuning::default() };
+    let tuning = Tuning::default();
     build_chain(&config, &tuning, |chain| chain.tier(FailingWrites { flushes }, Admit::All))
 }
 

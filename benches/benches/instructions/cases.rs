@@ -1,4 +1,4 @@
-//! The counted cases. Each is a fixed number of operations that make the same calls in every run: without audits,
+//! The counted cases. Each is a fixed number of operations that make the same calls in every run: without
 //! which depend on the clock.
 
 use std::hint::black_box;
@@ -53,7 +53,7 @@ pub(crate) static CASES: [Case; 5] = [
 ];
 
 fn tuning() -> Tuning {
-    Tuning { audit: 0, ..Tuning::default() }
+    Tuning::default()
 }
 
 /// A runtime that runs nothing: the background tasks of the chain take no lock while operations are counted.

@@ -72,9 +72,8 @@ impl Fleet {
         let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
         let tier = cell.store.tier.name();
         let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
-        // Without hedging and audits a missing floor is generated once.
         let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));
-        filling = filling.with_all(&[("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0")]);
+        filling = filling.with("CACHE__BYPASS", "off");
         let redis = if cell.store.is_shared() { Some(RedisServer::start()?) } else { None };
         let (mut proxy, mut floor_bytes) = (None, 0);
         if let Some(redis) = &redis {

@@ -10,7 +10,7 @@ use floor_gen::Kind;
 
 use super::{
     files,
-    formats::{Directory, Flag, Format, OneOf, Redaction, Size, Span, quote, quote_all, text, text_not_number, whole},
+    formats::{Directory, Flag, Format, OneOf, Redaction, Size, Span, quote, quote_all, text, text_not_number},
     nonzero,
     reader::Reader,
 };
@@ -23,16 +23,12 @@ pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
     let chain = reader.key("cache.chain", Tiers);
     let namespace = reader.key("cache.namespace", Namespace);
     let bypass = reader.key("cache.bypass", bypass());
-    let hedge = reader.key("cache.hedge", Flag);
-    let audit = reader.key("cache.audit", whole(0..=u32::MAX));
     let compress = reader.key("cache.compress", Flag);
     let keys = reader.key("cache.keys", Keys);
     let keys_file = reader.key("cache.keys_file", files::MASTER_KEYS);
     let tuning = Tuning {
         keys: keys.or(keys_file.map(|file| file.contents)),
         compress,
-        audit,
-        hedge,
         utilisation: None,
         value_check: Some(ValueCheck::new(key::check)),
     };

@@ -11,6 +11,15 @@ use super::{
     layers::{self, Layers},
 };
 
+/// Keys of earlier versions, and why they are gone.
+const REMOVED: [(&str, &str); 2] = [
+    ("cache.hedge", "a slow tier ends by its timeout and its breaker; remove the key"),
+    (
+        "cache.audit",
+        "stored floors are checked when they are read, and `floorctl verify` compares them; remove the key",
+    ),
+];
+
 /// Reads keys and collects their errors.
 pub(super) struct Reader<'a> {
     layers: &'a Layers,
@@ -54,6 +63,11 @@ impl<'a> Reader<'a> {
         let found = self.layers.keys();
         for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
             let from = self.layers.origin(key);
+            if let Some((_, why)) = REMOVED.iter().find(|(removed, _)| removed == key) {
+                self.problems
+                    .push(Problem { key: key.clone(), message: format!("is no key any more ({from}): {why}") });
+                continue;
+            }
             let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
             let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
             self.problems.push(Problem { key: key.clone(), message });

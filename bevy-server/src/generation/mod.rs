@@ -1,22 +1,19 @@
 //! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
 //! A miss puts a job into a bounded queue, which is fair between clients, and waits on a oneshot. Workers on the
-//! `AsyncComputeTaskPool` take jobs, generate, encode and reply, with a lower priority than the threads that serve calls.
-//! A job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
+//! `AsyncComputeTaskPool` take jobs, generate, encode and reply. Each occupies a thread of the pool until the queue stops,
+//! so a job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
 
+mod answers;
 mod fair_queue;
 mod queue;
 mod quota;
 mod worker;
 
-use std::sync::Arc;
-
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};
 
 pub use queue::GenerationQueue;
 pub(crate) use worker::panic_message;
-
-use crate::priority;
 
 /// Starts the workers that serve the resource [`GenerationQueue`], one per thread of the `AsyncComputeTaskPool`.
 #[derive(Debug)]
@@ -38,14 +35,12 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
         on_thread_spawn: None,
         on_thread_destroy: None,
     };
-    let on_thread_spawn = Some(Arc::new(priority::generate) as _);
-    let generation = TaskPoolThreadAssignmentPolicy { on_thread_spawn, ..exactly(threads) };
     TaskPoolPlugin {
         task_pool_options: TaskPoolOptions {
             min_total_threads: threads + 2,
             max_total_threads: usize::MAX,
             io: exactly(1),
-            async_compute: generation,
+            async_compute: exactly(threads),
             compute: exactly(1),
         },
     }
@@ -53,6 +48,7 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
 
 fn start_workers(generation: Res<'_, GenerationQueue>) {
     for _ in 0..generation.0.workers {
-        AsyncComputeTaskPool::get().spawn(worker::run(generation.0.clone())).detach();
+        let queue = generation.0.clone();
+        AsyncComputeTaskPool::get().spawn(async move { worker::run(&queue) }).detach();
     }
 }

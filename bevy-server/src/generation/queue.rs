@@ -1,29 +1,31 @@
 //! The bounded queue of generation jobs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use async_channel::{Receiver, Sender, TrySendError};
-use bevy::{prelude::*, tasks::futures_lite::future};
+use bevy::prelude::*;
 use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use tokio::sync::{Notify, oneshot};
+#[cfg(unix)]
+use {std::io, tokio::runtime::Handle};
 
 use super::{
+    answers::{Answers, Reply},
     fair_queue::{Capacity, FairQueue},
     quota::Quotas,
 };
 use crate::{config::Quota, key, metrics::register_gauge};
 
-/// Background jobs (prefetches, audits) that may wait. Smaller than the foreground queue, so that they are dropped
+/// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
 const BACKGROUND_CAPACITY: usize = 64;
 /// Every so many jobs, a worker takes a background job even if callers wait: a caller may be waiting for a floor whose
@@ -45,11 +47,11 @@ pub struct GenerationQueue(pub(super) Arc<Queue>);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    foreground: Mutex<Foreground>,
-    /// One permit for each foreground job.
-    permits: (Sender<()>, Receiver<()>),
-    background: (Sender<Job>, Receiver<Job>),
+    jobs: Mutex<Jobs>,
+    /// Notified for each job, and when the queue stops.
+    arrived: Condvar,
     quotas: Quotas,
+    pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
     refused: RefusedFloors,
     /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
@@ -81,16 +83,28 @@ impl RefusedFloors {
 }
 
 #[derive(Debug)]
-struct Foreground {
-    jobs: FairQueue<Job>,
+struct Jobs {
+    foreground: FairQueue<Job>,
+    background: VecDeque<Job>,
+    is_stopped: bool,
     /// Since when the queue has been full again and again, and when it was last, of jobs of several clients.
     full: Option<(Instant, Instant)>,
 }
 
-impl Foreground {
+impl Jobs {
+    /// The next job, foreground first, but every so many jobs a background job first.
+    fn pop(&mut self, job_number: u32) -> Option<Job> {
+        if job_number.is_multiple_of(BACKGROUND_INTERVAL)
+            && let Some(job) = self.background.pop_front()
+        {
+            return Some(job);
+        }
+        self.foreground.pop().or_else(|| self.background.pop_front())
+    }
+
     /// Notes that a job was refused or displaced. A queue full of one client's jobs still has room for others.
     fn note_full(&mut self) {
-        if self.jobs.largest_share() <= 0.5 {
+        if self.foreground.largest_share() <= 0.5 {
             let now = Instant::now();
             let first = self.full.filter(|(_, last)| now - *last < SATURATION_GAP).map_or(now, |(first, _)| first);
             self.full = Some((first, now));
@@ -105,7 +119,7 @@ pub(super) struct Job {
     client: ClientId,
     cells: u64,
     demand: Demand,
-    pub(super) reply: oneshot::Sender<Result<Made, SourceError>>,
+    pub(super) reply: Reply,
 }
 
 impl GenerationQueue {
@@ -117,12 +131,13 @@ impl GenerationQueue {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
-        let jobs = FairQueue::new(Capacity { jobs: capacity, cost: time });
+        let foreground = FairQueue::new(Capacity { jobs: capacity, cost: time });
+        let jobs = Jobs { foreground, background: VecDeque::new(), is_stopped: false, full: None };
         let queue = Self(Arc::new(Queue {
-            foreground: Mutex::new(Foreground { jobs, full: None }),
-            permits: async_channel::unbounded(),
-            background: async_channel::bounded(BACKGROUND_CAPACITY),
+            jobs: Mutex::new(jobs),
+            arrived: Condvar::new(),
             quotas: Quotas::new(quota),
+            answers: Arc::default(),
             waiting,
             refused: RefusedFloors::register(registry)?,
             idle: Notify::new(),
@@ -145,6 +160,15 @@ impl GenerationQueue {
         register_gauge(registry, "floors_generation_saturated", help, saturated)
     }
 
+    /// Lets a task of `runtime` send the floors to their callers. Without it, the workers do.
+    ///
+    /// # Errors
+    /// If there is no descriptor for a pair of sockets.
+    #[cfg(unix)]
+    pub fn answer_on(&self, runtime: &Handle) -> io::Result<()> {
+        Answers::deliver_on(&self.0.answers, runtime)
+    }
+
     /// Whether the queue has long been full of jobs of several clients.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
@@ -155,7 +179,7 @@ impl GenerationQueue {
     /// Whether a caller waits for a worker.
     #[must_use]
     pub fn has_waiting_callers(&self) -> bool {
-        !self.0.permits.1.is_empty()
+        self.0.lock().foreground.len() > 0
     }
 
     /// Replaces the quota of each client.
@@ -182,8 +206,8 @@ impl GenerationQueue {
 
     /// Refuses new jobs. Workers end after the queued jobs.
     pub fn stop(&self) {
-        self.0.permits.0.close();
-        self.0.background.0.close();
+        self.0.lock().is_stopped = true;
+        self.0.arrived.notify_all();
     }
 }
 
@@ -209,10 +233,6 @@ impl Source for GenerationQueue {
     fn workers(&self) -> usize {
         self.0.workers
     }
-
-    fn describe(&self, key: &Key) -> String {
-        key::spec(key).map_or_else(|| key.to_string(), |spec| format!("{spec:?}"))
-    }
 }
 
 impl Queue {
@@ -223,49 +243,53 @@ impl Queue {
         let job = Job { key, client, cells, demand, reply };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
-            Priority::Background => {
-                let queue = &self.background.0;
-                queue.try_send(job).map_err(|refused| match refused {
-                    TrySendError::Full(_) => self.busy_error(queue.len(), 0),
-                    TrySendError::Closed(_) => SourceError::Stopped,
-                })?;
-                self.waiting.inc();
-            }
+            Priority::Background => self.push_background(job)?,
         }
         Ok(answer)
     }
 
-    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
-        if self.permits.0.is_closed() {
+    fn push_background(&self, job: Job) -> Result<(), SourceError> {
+        let mut jobs = self.lock();
+        if jobs.is_stopped {
             return Err(SourceError::Stopped);
         }
-        let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
-        self.quotas.charge(client, cells).map_err(|retry_after| {
-            self.refused.quota.inc();
-            SourceError::Limited { retry_after }
-        })?;
-        let mut foreground = self.lock();
-        let pushed = foreground.jobs.push(client, cost, job);
-        if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
-            foreground.note_full();
+        if jobs.background.len() == BACKGROUND_CAPACITY {
+            return Err(self.busy_error(BACKGROUND_CAPACITY, 0));
         }
-        let (queued, queued_cost) = (foreground.jobs.len(), foreground.jobs.cost());
-        drop(foreground);
+        jobs.background.push_back(job);
+        self.waiting.inc();
+        drop(jobs);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
+        let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
+        if let Err(retry_after) = self.quotas.charge(client, cells) {
+            self.refused.quota.inc();
+            return Err(SourceError::Limited { retry_after });
+        }
+        let mut jobs = self.lock();
+        if jobs.is_stopped {
+            return Err(SourceError::Stopped);
+        }
+        let pushed = jobs.foreground.push(client, cost, job);
+        if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
+            jobs.note_full();
+        }
+        if pushed.is_ok() {
+            self.waiting.inc();
+        }
+        let (queued, queued_cost) = (jobs.foreground.len(), jobs.foreground.cost());
+        drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_| {
             self.quotas.refund(client, cells);
             self.refused.queue.inc();
             busy()
         })?;
-        self.waiting.inc();
-        // A displaced job leaves its permit to the new one.
-        if displaced.is_empty() && self.permits.0.try_send(()).is_err() {
-            return Err(SourceError::Stopped);
-        }
-        for (i, job) in displaced.into_iter().enumerate() {
-            if i > 0 {
-                let _ = self.permits.1.try_recv();
-            }
+        self.arrived.notify_one();
+        for job in displaced {
             self.waiting.dec();
             self.quotas.refund(job.client, job.cells);
             self.refused.queue.inc();
@@ -289,55 +313,32 @@ impl Queue {
         SourceError::Busy { queued, retry_after: half.clamp(Duration::from_millis(1), Duration::from_secs(5)) }
     }
 
-    /// The next job of a worker, foreground first. `None` if both queues are closed and empty.
-    pub(super) async fn next(&self, job_number: u32) -> Option<Job> {
-        if job_number.is_multiple_of(BACKGROUND_INTERVAL)
-            && let Ok(job) = self.background.1.try_recv()
-        {
-            self.waiting.dec();
-            return Some(job);
-        }
-        let foreground = async { self.recv_foreground().await };
-        let background = async { self.background.1.recv().await.ok() };
-        // `or` polls its first future first, so a background job is taken only if no caller waits.
-        let job = match future::or(foreground, background).await {
-            Some(job) => Some(job),
-            None => self.recv_foreground().await.or_else(|| self.background.1.try_recv().ok()),
-        };
-        if job.is_some() {
-            self.waiting.dec();
-        }
-        job
-    }
-
-    /// The next foreground job. `None` if the queue is closed and empty.
-    async fn recv_foreground(&self) -> Option<Job> {
-        loop {
-            self.permits.1.recv().await.ok()?;
-            // A displaced job may have left its permit, if workers held all others when it was to be taken back.
-            if let Some(job) = self.pop_foreground() {
-                return Some(job);
+    /// Waits for the next job of a worker, which has had `job_number` before. `None` if the queue is stopped and empty.
+    /// Blocks the thread: one wake-up for each job, where an executor's threads wake one another.
+    pub(super) fn next(&self, job_number: u32) -> Option<Job> {
+        let mut jobs = self.lock();
+        let job = loop {
+            match jobs.pop(job_number) {
+                Some(job) => break job,
+                None if jobs.is_stopped => return None,
+                None => jobs = self.arrived.wait(jobs).unwrap_or_else(PoisonError::into_inner),
             }
-        }
-    }
-
-    fn pop_foreground(&self) -> Option<Job> {
-        let mut foreground = self.lock();
-        let job = foreground.jobs.pop();
-        let left = foreground.jobs.len();
-        drop(foreground);
-        if left == 0
+        };
+        let is_idle = jobs.foreground.len() == 0;
+        drop(jobs);
+        self.waiting.dec();
+        if is_idle
             && self.idle_wake_requested.load(Ordering::SeqCst)
             && self.idle_wake_requested.swap(false, Ordering::SeqCst)
         {
             self.idle.notify_one();
         }
-        job
+        Some(job)
     }
 
     /// Whether a worker skips `job`: no caller waits for it, and a caller waits for another.
     pub(super) fn skips(&self, job: &Job) -> bool {
-        !self.permits.1.is_empty() && job.demand.abandon()
+        self.lock().foreground.len() > 0 && job.demand.abandon()
     }
 
     /// Gives back the cells of a job that was skipped.
@@ -352,7 +353,7 @@ impl Queue {
         cost.store(mean - mean / 16 + sample / 16, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Foreground> {
-        self.foreground.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

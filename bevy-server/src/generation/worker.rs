@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -11,13 +10,13 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::{key, priority::GiveWay};
+use crate::key;
 
-/// Serves `queue` until it is stopped and empty.
-pub(super) async fn run(queue: Arc<Queue>) {
+/// Serves `queue` on this thread until it is stopped and empty.
+pub(super) fn run(queue: &Queue) {
     let mut generator = Generator::new();
     let mut job_number = 0u32;
-    while let Some(job) = queue.next(job_number).await {
+    while let Some(job) = queue.next(job_number) {
         job_number = job_number.wrapping_add(1);
         if job.reply.is_closed() || queue.skips(&job) {
             queue.refund(&job);
@@ -33,7 +32,7 @@ pub(super) async fn run(queue: Arc<Queue>) {
                 generator = Generator::new();
             }
         }
-        let _ = job.reply.send(result);
+        queue.answers.send(job.reply, result);
     }
 }
 
@@ -42,9 +41,8 @@ fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceErr
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
-    let value =
-        catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate_observed(&spec, &GiveWay::new()))))
-            .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
+    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
+        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
     Ok(Made { value, took, cpu })

@@ -18,6 +18,8 @@ mod request_body;
 mod routing;
 mod server;
 mod status;
+mod unread_body;
+mod web_body;
 
 use bevy::prelude::*;
 use prometheus::IntGauge;

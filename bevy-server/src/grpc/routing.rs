@@ -26,9 +26,11 @@ use super::{
     calls::{
         self, Answer, CallHead, Caller, FloorBody, GuardedBytes, MetricsGuard, ServiceDeps, ServiceState, SharedGuard,
     },
-    connect::{self, Protocol, Route},
+    connect::{self, Protocol, Route, WebEncoding},
     request_body::{Charge, RequestBody, TimeLimit, head_bytes},
     status,
+    unread_body::ReadToEnd,
+    web_body::{BodyFailure, WebBody},
 };
 use crate::{
     auth::{Authenticator, LastToken},
@@ -213,7 +215,7 @@ impl Router {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let content_type = content_type(request.headers());
-        let is_grpc_call = is_grpc(content_type) && is_for_floor_service(&request);
+        let is_grpc_call = connect::is_grpc(content_type) && is_for_floor_service(&request);
         let route = if is_grpc_call { Route::Floors(Protocol::Grpc) } else { connect::route(&request, content_type) };
         // Boxed, all but one, to keep the future of a floor call small.
         match route {
@@ -225,7 +227,8 @@ impl Router {
                 }
                 response
             }
-            Route::Tonic => Box::pin(self.call_tonic(request)).await,
+            Route::Tonic => Box::pin(self.call_tonic(request, None)).await,
+            Route::Web(encoding) => Box::pin(self.call_tonic(request, Some(encoding))).await,
             Route::Floors(_) | Route::Refused(_) => Box::pin(self.call_with_cors(request, route)).await,
         }
     }
@@ -249,7 +252,8 @@ impl Router {
             async move {
                 Ok::<_, Infallible>(match route {
                     Route::Floors(protocol) => router.call_floors(request, protocol).await,
-                    Route::Tonic => router.call_tonic(request).await,
+                    Route::Tonic => router.call_tonic(request, None).await,
+                    Route::Web(encoding) => router.call_tonic(request, Some(encoding)).await,
                     Route::Refused(refusal) => {
                         router.discard(request).await;
                         refusal.respond()
@@ -273,7 +277,8 @@ impl Router {
         calls::discard(RequestBody::charged(pin!(body), charge)).await;
     }
 
-    async fn call_tonic<B>(self, request: Request<B>) -> Response<FloorBody>
+    /// Answers a call of a service of tonic, or of gRPC-Web if there is an encoding.
+    async fn call_tonic<B>(self, mut request: Request<B>, web: Option<WebEncoding>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
@@ -282,14 +287,32 @@ impl Router {
         let bytes = TONIC_CALL_BYTES + head_bytes(request.headers());
         let held = match self.0.services.floor_service.0.reserve_call(&client, bytes) {
             Ok(held) => held,
-            Err(status) => return status_of_any_grpc(&status, request.headers()),
+            Err(status) => return status_of_any_grpc(&status, web),
         };
         let limit =
             if request.uri().path().starts_with(REFLECTION_PATH) { TimeLimit::Pauses } else { TimeLimit::Whole };
-        let mut request = request.map(|body| tonic::body::Body::new(RequestBody::new(Box::pin(body), limit)));
+        let failure = BodyFailure::default();
+        if web.is_some() {
+            // The body is decoded here, and tonic-web knows only the content types that libraries send.
+            request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(connect::GRPC_WEB));
+            request.extensions_mut().insert(failure.clone());
+        }
+        let mut request = request.map(|body| {
+            let body = RequestBody::new(Box::pin(body), limit);
+            match web {
+                None => tonic::body::Body::new(body),
+                Some(encoding) => tonic::body::Body::new(WebBody::new(body, encoding, failure.clone())),
+            }
+        });
         // The services that need the client find it themselves: a preflight and a call to health need no token.
         request.extensions_mut().insert(self.clone());
         let Ok(mut response) = self.0.services.tonic_routes.clone().oneshot(request).await;
+        if let Some(status) = failure.status()
+            && response.headers().contains_key(Status::GRPC_STATUS)
+        {
+            // The service knows only that the body ended early. The header fits: the text is of this server.
+            let _ = status.add_header(response.headers_mut());
+        }
         let guard = response.extensions_mut().remove::<SharedGuard>();
         response.map(|body| FloorBody::other(body, guard, held))
     }
@@ -302,17 +325,15 @@ impl hyper::service::Service<Request<Incoming>> for Router {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let router = self.clone();
-        Box::pin(async move { Ok(router.call(request).await) })
+        Box::pin(async move { Ok(router.call(request.map(ReadToEnd::new)).await) })
     }
 }
 
 /// A status without a body, for gRPC or gRPC-Web.
-fn status_of_any_grpc(status: &Status, request: &HeaderMap) -> Response<FloorBody> {
+fn status_of_any_grpc(status: &Status, web: Option<WebEncoding>) -> Response<FloorBody> {
     let mut response = status.clone().into_http();
-    if let Some(content_type) = request.get(header::CONTENT_TYPE)
-        && content_type.as_bytes().starts_with(b"application/grpc-web")
-    {
-        response.headers_mut().insert(header::CONTENT_TYPE, content_type.clone());
+    if web.is_some() {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(connect::GRPC_WEB));
     }
     response
 }
@@ -367,7 +388,7 @@ impl FloorService {
         protocol: Protocol,
     ) -> Response<FloorBody> {
         let started = Instant::now();
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let rpc = match rpc_from_path(head.uri.path()) {
             Ok(rpc) => rpc,
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
@@ -376,7 +397,8 @@ impl FloorService {
         metrics_guard.observe(&head.headers, &caller.client);
         // A panic becomes a status of this call and does not affect others.
         let record = metrics_guard.record.as_ref();
-        let call = CallHead { rpc, protocol, uri: head.uri, headers: head.headers, started };
+        let web = head.extensions.remove::<BodyFailure>();
+        let call = CallHead { rpc, protocol, web, uri: head.uri, headers: head.headers, started };
         let answer = calls::answer(&metrics_guard.state, call, body, caller, record);
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
@@ -422,7 +444,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        if !is_grpc(content_type(request.headers())) {
+        if !connect::is_grpc(content_type(request.headers())) {
             let mut refusal = Response::new(tonic::body::Body::empty());
             *refusal.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
             return Box::pin(std::future::ready(Ok(refusal)));
@@ -439,11 +461,6 @@ where
                 .map(|body| tonic::body::Body::new(body.map_frame(|frame| frame.map_data(GuardedBytes::into_bytes)))))
         })
     }
-}
-
-/// Whether the content type is protobuf in gRPC frames, the only one of gRPC that is supported.
-fn is_grpc(content_type: &[u8]) -> bool {
-    matches!(content_type, b"application/grpc" | b"application/grpc+proto")
 }
 
 /// The content type; empty if there is none.

@@ -196,7 +196,6 @@ const fn count_of(outcome: Outcome) -> &'static str {
         Outcome::Miss => "floors.miss",
         Outcome::Error => "floors.error",
         Outcome::Timeout => "floors.timeout",
-        Outcome::Slow => "floors.slow",
         Outcome::Bypass => "floors.bypass",
         Outcome::Open => "floors.open",
         _ => "floors.other",

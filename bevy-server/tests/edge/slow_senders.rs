@@ -60,6 +60,17 @@ fn half_sent_requests_end() {
                 read.unwrap_or_else(|error| panic!("{content_type}: {error}"));
             });
         }
+        // The rest of a request that is answered early.
+        threads.spawn(|| {
+            let mut peer = TcpStream::connect(&server.grpc).unwrap();
+            peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+            let head = "POST /nothing HTTP/1.1\r\nhost: floors\r\ncontent-type: application/grpc-web\r\n\
+                transfer-encoding: chunked\r\n\r\n4\r\nAA";
+            peer.write_all(head.as_bytes()).unwrap();
+            let mut answer = Vec::new();
+            peer.read_to_end(&mut answer).unwrap();
+            assert!(String::from_utf8_lossy(&answer).contains("grpc-status: 12"), "an answer before the end");
+        });
     });
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
     assert_eq!(server.page("/readyz").0, 200);

@@ -320,9 +320,15 @@ pub(crate) fn framed(message: &impl Message) -> Full<Bytes> {
 
 /// The head of a gRPC-Web call over HTTP/1.1 with a body of `length` bytes and these additional headers.
 pub(crate) fn web(method: &str, headers: &str, length: usize) -> String {
+    let path = format!("/floors.v1.FloorService/{method}");
+    web_of(&path, "application/grpc-web+proto", &format!("content-length: {length}\r\n{headers}"))
+}
+
+/// The head of a call over HTTP/1.1 with this content type and these additional headers.
+pub(crate) fn web_of(path: &str, content_type: &str, headers: &str) -> String {
     format!(
-        "POST /floors.v1.FloorService/{method} HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
-         content-type: application/grpc-web+proto\r\ncontent-length: {length}\r\n{headers}\r\n"
+        "POST {path} HTTP/1.1\r\nhost: floors\r\norigin: http://game.example\r\n\
+         content-type: {content_type}\r\n{headers}\r\n"
     )
 }
 

@@ -1,6 +1,6 @@
 //! Builds a chain tier by tier. [`assemble`](crate::assemble()) and tests with their own tiers use it.
 
-use std::sync::{Arc, atomic::AtomicU32};
+use std::sync::Arc;
 
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector, exponential_buckets,
@@ -8,11 +8,9 @@ use prometheus::{
 use tokio::runtime::Handle;
 
 use super::{
-    audit::Auditor,
     collector::TierCollector,
     handle::{Chain, Inner},
     lease::Leases,
-    lookup::TIMED,
 };
 use crate::{
     config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
@@ -21,7 +19,7 @@ use crate::{
     lease_store::LeaseStore,
     memory_tier::MemoryTier,
     open_error::OpenError,
-    policy::{Hedging, LoadMonitor, Policy},
+    policy::{LoadMonitor, Policy},
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
@@ -40,7 +38,6 @@ pub struct ChainBuilder<'a> {
     runtime: &'a Handle,
     seconds: HistogramVec,
     writes: IntCounterVec,
-    hedges: IntCounterVec,
     memory: Vec<Arc<dyn MemoryTier>>,
     lower: Vec<LowerTier>,
     leases: Option<Leases>,
@@ -67,9 +64,6 @@ impl<'a> ChainBuilder<'a> {
         let opts =
             Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome.");
         let writes = registered(registry, IntCounterVec::new(opts, &["tier", "outcome"]))?;
-        let opts =
-            Opts::new("floors_hedges_total", "Floors generated while a tier was slow, by which answer came first.");
-        let hedges = registered(registry, IntCounterVec::new(opts, &["tier", "winner"]))?;
         let mut envelope = Envelope::new(namespace, config.value_version).compressing(tuning.compress);
         if let Some(keys) = &tuning.keys {
             envelope = envelope.sealing(keys);
@@ -85,7 +79,6 @@ impl<'a> ChainBuilder<'a> {
             runtime,
             seconds,
             writes,
-            hedges,
             memory: Vec::new(),
             lower: Vec::new(),
             leases: None,
@@ -131,10 +124,8 @@ impl<'a> ChainBuilder<'a> {
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
-        let mismatches = AtomicU32::new(0);
-        let hedging = Hedging::new(name, &self.hedges);
         let recheck_keys = RecheckKeys::default();
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, recheck_keys, hedging, mismatches });
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, recheck_keys });
         Ok(self)
     }
 
@@ -159,8 +150,6 @@ impl<'a> ChainBuilder<'a> {
         let seconds = registered(self.registry, HistogramVec::new(opts.buckets(buckets), &["kind"]))?;
         let coalesced = IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.");
         let coalesced = registered(self.registry, coalesced)?;
-        let opts = Opts::new("floors_audits_total", "Hits that were generated again and compared, by outcome.");
-        let audits = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
         let stack = Arc::new(TierStack {
             memory: self.memory.into(),
             lower: self.lower.into(),
@@ -174,18 +163,8 @@ impl<'a> ChainBuilder<'a> {
             LoadMonitor::new(self.tuning.utilisation),
             self.runtime.clone(),
         ));
-        let auditor = Arc::new(Auditor::new(stack.clone(), producer.clone(), self.tuning.audit, &audits));
         self.registry.register(Box::new(TierCollector::new(&stack, &producer)?))?;
-        Ok(Chain::new(Inner {
-            refreshes: Flights::new(),
-            sampler: TIMED.or(auditor.sampler()),
-            stack,
-            producer,
-            auditor,
-            leases: self.leases,
-            coalesced,
-            hedge: self.tuning.hedge,
-        }))
+        Ok(Chain::new(Inner { refreshes: Flights::new(), stack, producer, leases: self.leases, coalesced }))
     }
 }
 

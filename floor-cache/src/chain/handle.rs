@@ -6,13 +6,12 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use prometheus::IntCounter;
 
-use super::{audit::Auditor, lease::Leases};
+use super::lease::Leases;
 use crate::{
     hash::Hashed,
     key::Key,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
-    sampler::Sampler,
     single_flight::Flights,
     stack::{LowerTier, Removal, RequiredIn, TierStack},
 };
@@ -26,15 +25,10 @@ pub struct Chain(pub(super) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) stack: Arc<TierStack>,
     pub(crate) producer: Arc<Producer>,
-    pub(crate) auditor: Arc<Auditor>,
     pub(crate) leases: Option<Leases>,
     /// Generations for callers that skip the tiers.
     pub(crate) refreshes: Flights,
     pub(crate) coalesced: IntCounter,
-    /// Picks the lookups in memory that are timed or audited.
-    pub(crate) sampler: Sampler,
-    /// Whether slow queries are hedged.
-    pub(crate) hedge: bool,
 }
 
 impl Chain {

@@ -45,7 +45,7 @@ impl Chain {
     #[inline(always)]
     fn find(&self, key: &Hashed) -> Option<Served> {
         let draw = Draw::next();
-        if self.0.sampler.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.find_from(0, key) }
+        if TIMED.picks(draw) { self.find_sampled(key, draw, |_| {}) } else { self.find_from(0, key) }
     }
 
     /// The value of `key` if a memory tier from index `first` on has it. A hit fills the memory tiers above.
@@ -62,13 +62,12 @@ impl Chain {
         None
     }
 
-    /// As [`find`](Self::find), with two clock readings for each tier and possibly an audit. A timed hit is also offered
-    /// to the lower tiers: the more often memory serves a value, the sooner they learn of it.
+    /// As [`find`](Self::find), with two clock readings for each tier. A timed hit is also offered to the lower
+    /// tiers: the more often memory serves a value, the sooner they learn of it.
     #[cold]
     fn find_sampled(&self, key: &Hashed, draw: Draw, record: impl FnMut(Step)) -> Option<Served> {
         let epoch = self.0.stack.purges.epoch();
         let hit = self.find_timed(key, record)?;
-        self.0.auditor.sample(draw, *key.key(), &hit.value, hit.by);
         if TIMED.picks(draw)
             && let Some(_permit) = self.0.stack.purges.fill_permit(epoch)
         {
@@ -111,7 +110,7 @@ impl Chain {
         let mut served = Vec::with_capacity(keys.len());
         let Some(first) = self.0.stack.memory.first() else { return served };
         loop {
-            let stopped = first.leading_hits(&keys[served.len()..], self.0.sampler, &mut served);
+            let stopped = first.leading_hits(&keys[served.len()..], TIMED, &mut served);
             let hit = match (stopped, keys.get(served.len())) {
                 (LeadingHits::All, _) | (_, None) => return served,
                 (LeadingHits::Sampled(draw), Some(key)) => self.find_sampled(&Hashed::new(key), draw, |_| {}),

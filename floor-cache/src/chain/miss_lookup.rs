@@ -4,14 +4,12 @@
 use std::{
     collections::HashMap,
     mem,
-    pin::{Pin, pin},
     sync::Arc,
-    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 
 use super::{
     handle::Inner,
@@ -21,11 +19,10 @@ use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
     policy::{Asked, CpuCost, Decision},
-    producer::{GenerateResult, Producer},
-    sampler::Draw,
+    producer::GenerateResult,
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
-    source::{GenerationRequest, Priority},
+    source::Priority,
     stack::{LowerTier, PurgeEpoch, Recheck, RequiredIn, TierStack, Values},
     tier::TierError,
 };
@@ -42,14 +39,11 @@ pub(crate) struct MissLookup {
     shared_misses: Vec<Key>,
     /// Taken before the first tier was asked.
     epoch: PurgeEpoch,
-    /// Hedged generations that are running.
-    hedges: FuturesUnordered<Hedge>,
 }
 
 impl MissLookup {
     pub(crate) fn new(pending: Vec<Leader>, options: Options, epoch: PurgeEpoch) -> Self {
-        let (steps, shared_misses, hedges) = (Vec::new(), Vec::new(), FuturesUnordered::new());
-        Self { pending, next: 0, steps, options, shared_misses, epoch, hedges }
+        Self { pending, next: 0, steps: Vec::new(), options, shared_misses: Vec::new(), epoch }
     }
 
     /// Whether every flight is complete.
@@ -83,7 +77,9 @@ impl MissLookup {
             }
             let asked = self.keys_to_ask(inner, lower);
             if !asked.is_empty() {
-                self.recheck(inner, lower, &asked).await;
+                let started = Instant::now();
+                let answer = lower.ask(&asked).await;
+                self.handle_answer(inner, lower, &asked, answer, (started, started.elapsed()));
             }
             self.next += 1;
         }
@@ -145,7 +141,6 @@ impl MissLookup {
         let permit = inner.stack.purges.fill_permit(self.epoch);
         self.pending.retain_mut(|leader| {
             let Some(value) = found.remove(leader.hashed()) else { return true };
-            inner.auditor.sample(Draw::next(), *leader.key(), &value, lower.name());
             leader.store_and_complete(Found { value, by: lower.name(), steps: steps.clone() }, |key, value| {
                 if permit.is_some() {
                     inner.stack.promote(key, value, self.next);
@@ -159,125 +154,26 @@ impl MissLookup {
         }
     }
 
-    /// Completes the flight of `key` with a generated value if it is still pending.
-    fn complete(&mut self, inner: &Inner, key: &Key, found: Found) {
-        let Some(position) = self.pending.iter().position(|leader| leader.key() == key) else { return };
-        let mut leader = self.pending.swap_remove(position);
-        leader.store_and_complete(found, |key, value| inner.stack.store(key, value, RequiredIn::NoTier));
-    }
-
-    /// How many of `keys` are still pending.
-    fn count_pending(&self, keys: &[Key]) -> usize {
-        self.pending.iter().filter(|leader| keys.contains(leader.key())).count()
-    }
-
-    /// Asks `lower` for `asked`, hedges if it is slow, and completes the flights of the values found.
-    async fn recheck(&mut self, inner: &Inner, lower: &LowerTier, asked: &[Key]) {
-        let started = Instant::now();
-        let mut query = pin!(lower.ask(asked));
-        let slow_after = lower.hedging.slow_after().filter(|_| inner.hedge);
-        let mut slow = pin!(async {
-            match slow_after {
-                Some(slow_after) => tokio::time::sleep(slow_after).await,
-                None => std::future::pending().await,
-            }
-        });
-        let mut may_hedge = true;
-        let mut hedged = Vec::new();
-        let answer = loop {
-            tokio::select! {
-                // An answer that is ready wins over the timer.
-                biased;
-                answer = &mut query => break answer,
-                Some((key, made)) = self.hedges.next(), if !self.hedges.is_empty() => {
-                    // If generation fails, the query and the following tiers may still find the value.
-                    let Ok(made) = made else { continue };
-                    let slow = Step::of_tier(lower.name(), Outcome::Slow, started, started.elapsed());
-                    let steps: Vec<Step> = self.steps.iter().copied().chain([slow]).collect();
-                    if hedged.contains(&key) && self.count_pending(&[key]) > 0 {
-                        lower.hedging.source.inc();
-                    }
-                    self.complete(inner, &key, Found::generated(made, &steps));
-                }
-                () = &mut slow, if may_hedge => {
-                    may_hedge = false;
-                    // While the cores are saturated, extra generations would slow down every other call.
-                    if inner.producer.load.is_saturated() {
-                        continue;
-                    }
-                    hedged = self.not_started(asked);
-                    hedged.truncate(lower.hedging.take_allowance(hedged.len()));
-                    let leaders = self.pending.iter().filter(|leader| hedged.contains(leader.key()));
-                    let start = |leader: &Leader| Hedge::new(&inner.producer, leader.request(self.options));
-                    self.hedges.extend(leaders.map(start));
-                }
-            }
-        };
-        // The query may have no waiters left, but it measures the cost of the tier. The tier's own deadline ends it.
-        let (took, pending) = (started.elapsed(), self.count_pending(&hedged));
-        lower.hedging.learn(asked.len(), took);
-        self.handle_answer(inner, lower, asked, answer, (started, took));
-        lower.hedging.tier.inc_by((pending - self.count_pending(&hedged)) as u64);
-    }
-
-    /// The keys of `asked` that are pending and not hedged yet.
-    fn not_started(&self, asked: &[Key]) -> Vec<Key> {
-        let is_started = |key: &Key| self.hedges.iter().any(|hedge| hedge.key == *key);
-        asked.iter().copied().filter(|key| self.count_pending(&[*key]) > 0 && !is_started(key)).collect()
-    }
-
     /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &Inner) {
-        let Self { pending, steps, options, shared_misses, epoch, hedges, .. } = self;
-        let mut hedges: HashMap<Key, Hedge> = hedges.into_iter().map(|hedge| (hedge.key, hedge)).collect();
+        let Self { pending, steps, options, shared_misses, epoch, .. } = self;
         // Background work takes no leases, so that no other server waits for it.
         let leases = inner.leases.as_ref().filter(|_| options.priority == Priority::Foreground);
         let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
         let tasks: FuturesUnordered<_> = pending
             .into_iter()
-            .map(|mut leader| {
-                let hedge = hedges.remove(leader.key());
-                async move {
-                    let key = *leader.key();
-                    if let Some(hedge) = hedge
-                        && let (_, Ok(made)) = hedge.await
-                    {
-                        return complete_with(inner, &mut leader, Ok(made), steps, RequiredIn::NoTier);
-                    }
-                    match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                        Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
-                        None => {
-                            let made = inner.producer.generate(leader.request(options)).await;
-                            complete_with(inner, &mut leader, made, steps, RequiredIn::NoTier);
-                        }
+            .map(async |mut leader| {
+                let key = *leader.key();
+                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
+                    Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
+                    None => {
+                        let made = inner.producer.generate(leader.request(options)).await;
+                        complete_with(inner, &mut leader, made, steps, RequiredIn::NoTier);
                     }
                 }
             })
             .collect();
         tasks.collect::<()>().await;
-    }
-}
-
-/// A generation of `key` that runs while a slow tier is asked for it; the first answer wins. It outlives the query of
-/// its tier, so that no value is generated twice.
-struct Hedge {
-    key: Key,
-    work: BoxFuture<'static, GenerateResult>,
-}
-
-impl Hedge {
-    fn new(producer: &Arc<Producer>, request: GenerationRequest) -> Self {
-        let (producer, key) = (producer.clone(), request.key);
-        Self { key, work: async move { producer.generate(request).await }.boxed() }
-    }
-}
-
-impl Future for Hedge {
-    type Output = (Key, GenerateResult);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let key = self.key;
-        self.work.as_mut().poll(cx).map(|made| (key, made))
     }
 }
 

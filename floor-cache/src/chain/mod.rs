@@ -1,7 +1,6 @@
 //! The chain: lookups over the tier stack and the producer, and everything that needs both.
 
 mod assemble;
-mod audit;
 mod builder;
 mod collector;
 mod handle;

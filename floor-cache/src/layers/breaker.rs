@@ -57,8 +57,6 @@ struct Inner {
     /// timeout.
     probe: Option<Probe>,
     probes: u64,
-    /// No probe is permitted before this time.
-    held_until: Option<Instant>,
 }
 
 /// Identifies a probe, since an earlier one may still be running.
@@ -127,7 +125,7 @@ impl Circuit {
         );
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
         let machine = StateMachine::new(policy, StateMirror(state.clone()));
-        let inner = Inner { machine, since: Instant::now(), probe: None, probes: 0, held_until: None };
+        let inner = Inner { machine, since: Instant::now(), probe: None, probes: 0 };
         Self { name, inner: Mutex::new(inner), state }
     }
 
@@ -147,18 +145,6 @@ impl Circuit {
         self.inner.lock().since
     }
 
-    /// Opens the circuit for `pause` or longer.
-    pub fn trip(&self, pause: Duration) {
-        self.transition(None, |inner| {
-            for _ in 0..FAILURES {
-                if self.state() != CircuitState::Open {
-                    inner.machine.on_error();
-                }
-            }
-            inner.held_until = Some(Instant::now() + pause);
-        });
-    }
-
     /// Runs `work` if the circuit permits it, and records the result.
     pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
         let Some(permit) = self.permit() else { return Err(refused("guard")) };
@@ -169,10 +155,6 @@ impl Circuit {
 
     fn permit(&self) -> Option<Permit<'_>> {
         let probe = self.transition(None, |inner| {
-            if inner.held_until.is_some_and(|until| Instant::now() < until) {
-                return None;
-            }
-            inner.held_until = None;
             if !inner.machine.is_call_permitted() {
                 return None;
             }

@@ -60,11 +60,6 @@ impl LoadMonitor {
         load.cpu_cost()
     }
 
-    /// Whether the cores are too busy for extra work.
-    pub(crate) fn is_saturated(&self) -> bool {
-        self.load.lock().is_saturated()
-    }
-
     /// The last measured CPU utilisation, 0 to 1, and the price of CPU time then.
     pub(crate) fn last(&self) -> (f64, CpuCost) {
         let load = self.load.lock();

@@ -15,7 +15,6 @@ use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
 
 mod cost;
 mod cpu_clock;
-mod hedging;
 mod load;
 #[cfg(test)]
 mod simulation;
@@ -24,7 +23,6 @@ mod tests;
 mod thread_time;
 
 pub(crate) use cost::{Forecast, GenerationCost, Work};
-pub(crate) use hedging::Hedging;
 pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.

@@ -1,7 +1,7 @@
 //! The memory tiers and the lower tiers of a chain, and how values move between them.
 
 use std::{
-    sync::{Arc, atomic::AtomicU32},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     key::Key,
     layers::{Circuit, CircuitState, Meter},
     memory_tier::MemoryTier,
-    policy::{Asked, Hedging, Policy, PolicyStatus},
+    policy::{Asked, Policy, PolicyStatus},
     report::{Holdings, TierReport, micros},
     served::{Found, Outcome, Step},
     single_flight::Flights,
@@ -135,9 +135,6 @@ pub(crate) struct LowerTier {
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
     pub(crate) recheck_keys: RecheckKeys,
-    pub(crate) hedging: Hedging,
-    /// Wrong values that audits found here since they last tripped the breaker.
-    pub(crate) mismatches: AtomicU32,
 }
 
 impl LowerTier {
@@ -158,7 +155,6 @@ impl LowerTier {
         let started = Instant::now();
         let answer = self.ask(keys).await;
         let took = started.elapsed();
-        self.hedging.learn(keys.len(), took);
         self.learn(Asked::InBackground, keys.len(), &answer, took);
     }
 

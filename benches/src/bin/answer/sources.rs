@@ -94,8 +94,7 @@ fn start(source: Source, messages: &Arc<[Bytes]>) -> anyhow::Result<(Running, Sp
     let stores = Stores::empty(source.map(TierKind::name).as_slice())?;
     let empty = stores.redis.first().map(used_memory).transpose()?;
     // The tier is asked even where generating is cheaper, and each floor is generated once. Redis may be slow here.
-    let settings =
-        [("CACHE__BYPASS", "off"), ("CACHE__HEDGE", "false"), ("CACHE__AUDIT", "0"), ("CACHE__REDIS__TIMEOUT", "5s")];
+    let settings = [("CACHE__BYPASS", "off"), ("CACHE__REDIS__TIMEOUT", "5s")];
     let server = stores.serve(&Setup::new().with_all(&settings))?;
     let mut load = ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, Arc::clone(messages));
     let (name, floors) = (name_of(source), messages.len() as f64);

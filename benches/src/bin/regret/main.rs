@@ -69,7 +69,7 @@ struct Common {
     /// The server to measure; without it FLOORS_BENCH_SERVER, else the one in the directory of this command
     #[arg(long, value_name = "PATH", global = true)]
     server_binary: Option<PathBuf>,
-    /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__HEDGE=false
+    /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__COMPRESS=true
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
     /// For developers: a warm-up of 1 s instead of 5, and 2 s for each figure instead of 10 or more. It shows that the

@@ -132,7 +132,6 @@ impl Runner {
         // Servers write to Redis after the answers.
         wait_until("every floor in Redis", WRITE_TIMEOUT, || Ok(self.redis.keys()? >= cold.distinct))?;
         let mut joining = self.load(&self.start(1, bypass, &[])?, &every_floor(), Cell::PLAIN.floors().into())?;
-        // Without the audits, which are no answers.
         joining.generations = joining.served_by.get("generated").copied().unwrap_or(0);
         drop(servers);
         self.redis.flush()?;

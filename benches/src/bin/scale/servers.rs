@@ -27,14 +27,12 @@ const HITS: u64 = 12_000;
 const SHAPE: Shape = Shape::new(2, 10);
 
 /// Settings of every server. Redis is asked even where generating is cheaper, and may be slow on a busy machine. Without
-/// prefetching, audits and hedging each floor is generated once.
-const SETTINGS: [(&str, &str); 6] = [
+/// prefetching each floor is generated once.
+const SETTINGS: [(&str, &str); 4] = [
     ("CACHE__CHAIN", "[\"lru\",\"redis\"]"),
     ("CACHE__BYPASS", "off"),
     ("CACHE__REDIS__TIMEOUT", "5s"),
     ("PREFETCH__AHEAD", "0"),
-    ("CACHE__AUDIT", "0"),
-    ("CACHE__HEDGE", "false"),
 ];
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Curve>> {

@@ -29,6 +29,7 @@ use super::{
     connect::{self, Caching, Encoding, Protocol, Query},
     request_body::{Charge, RequestBody},
     status,
+    web_body::BodyFailure,
 };
 use crate::{
     clients::{Budget, Client, Clients, Reserved},
@@ -180,6 +181,8 @@ pub(super) enum Answer {
 pub(super) struct CallHead {
     pub(super) rpc: Rpc,
     pub(super) protocol: Protocol,
+    /// Of gRPC-Web: why its body failed.
+    pub(super) web: Option<BodyFailure>,
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
     /// When the server received the headers.
@@ -205,12 +208,14 @@ pub(super) async fn answer(
     let Caller { client, refusal, needs_token: is_private } = caller;
     let charge = Charge { client: &client, budget: &state.receiving, head: &head.headers };
     let body = pin!(body);
-    let body = RequestBody::charged(body, charge);
+    // Clients of gRPC expect a reset after an early status. Others may report it instead of the status, and over HTTP/1
+    // it closes the connection.
+    let may_reset = head.protocol == Protocol::Grpc && head.web.is_none();
+    let mut body = RequestBody::charged(body, charge).of_web(head.web.take());
     let (in_flight, call) = match admit(state, &head, &client, refusal) {
         Ok(admitted) => admitted,
         Err(status) => {
-            // Clients of gRPC expect a reset after an early status.
-            if head.protocol != Protocol::Grpc {
+            if !may_reset {
                 discard(body).await;
             }
             return Err(status);
@@ -219,13 +224,23 @@ pub(super) async fn answer(
     let mut call = call.traced(record.is_some_and(|record| record.is_traced()));
     let mut names_version = None;
     let mut message = if let Protocol::ConnectGet(_) = call.protocol {
+        discard(body).await;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         call.protocol = Protocol::ConnectGet(query.encoding);
         names_version = Some(query.names_version);
         query.message
     } else {
-        let received = request::receive(&call, body, charge).await;
-        let received = received.inspect_err(|status| state.count_refusal(Limit::Receiving, status))?;
+        let received = match request::receive(&call, &mut body, charge).await {
+            Ok(received) => received,
+            Err(status) => {
+                state.count_refusal(Limit::Receiving, &status);
+                // After the deadline nobody waits for the status.
+                if !may_reset && status.code() != Code::DeadlineExceeded {
+                    Box::pin(discard(body)).await;
+                }
+                return Err(status);
+            }
+        };
         // A call may wait for its floor, and its head may be large.
         head.headers = HeaderMap::new();
         received

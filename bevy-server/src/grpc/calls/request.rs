@@ -25,7 +25,7 @@ use crate::{
         request_body::Charge,
         status::{self, Violation},
     },
-    headers::{FLOOR_TRACE, GRPC_TIMEOUT, X_FORWARDED_FOR},
+    headers::{FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
 };
 
 /// A message up to this length is charged with its call, a longer one by itself.
@@ -61,7 +61,10 @@ impl Call {
         may_skip_cache: NoCache,
     ) -> Result<Self, Status> {
         let timeout = match protocol {
-            Protocol::Grpc => grpc_timeout(headers)?,
+            Protocol::Grpc => {
+                check_encoding(headers)?;
+                grpc_timeout(headers)?
+            }
             _ => {
                 connect::check_headers(headers, protocol)?;
                 connect::timeout(headers)?
@@ -123,6 +126,19 @@ fn has_no_cache(value: &HeaderValue) -> bool {
         .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
 }
 
+/// UNIMPLEMENTED for a compression, also for one that the call's message does without.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Status> {
+    match headers.get(&GRPC_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            let message = format!("grpc-encoding {encoding:?} is not supported; this server takes identity only");
+            let mut status = Status::unimplemented(message);
+            status.metadata_mut().insert("grpc-accept-encoding", MetadataValue::from_static("identity"));
+            Err(status)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The timeout in `grpc-timeout`.
 fn grpc_timeout(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
     let Some(value) = headers.get(&GRPC_TIMEOUT) else { return Ok(None) };
@@ -174,14 +190,18 @@ async fn read(
         Encoding::Proto => DEFAULT_MESSAGE_BYTES,
         Encoding::Json => MAX_JSON_BYTES,
     };
-    let mut assembler = MessageAssembler { received: BytesMut::new(), protocol, limit, charge, reserved: None };
+    let mut assembler = MessageAssembler { received: BytesMut::new(), limit, charge, reserved: None };
     if !protocol.is_framed() {
         return read_unframed(body, assembler).await;
     }
     let message = loop {
         let Some(frame) = body.as_mut().frame().await else {
-            let received = assembler.received.len();
-            return Err(Status::invalid_argument(format!("the request ended after {received} bytes of its message")));
+            return Err(match assembler.received.len() {
+                0 => Status::unimplemented("the call has no message; this method takes one"),
+                received => {
+                    Status::invalid_argument(format!("the request ended after {received} bytes of its message"))
+                }
+            });
         };
         if let Ok(data) = frame?.into_data()
             && let Some(whole) = assembler.push(data)?
@@ -254,7 +274,6 @@ async fn read_to_end(mut body: Pin<&mut impl Body<Data = Bytes, Error = Status>>
 /// Assembles a message from the chunks of a body. Mostly there is one chunk.
 struct MessageAssembler<'a> {
     received: BytesMut,
-    protocol: Protocol,
     /// The most bytes that a message may have.
     limit: usize,
     /// Who pays for a large message.
@@ -336,7 +355,8 @@ impl MessageAssembler<'_> {
         let [compressed, length @ ..] = *prefix;
         match compressed {
             0 => {}
-            1 => return Err(compressed_request(self.protocol, self.charge.head)),
+            // The headers were checked before.
+            1 => return Err(Status::internal("the message is marked as compressed, and the headers name no encoding")),
             flag => {
                 return Err(Status::invalid_argument(format!("the message begins with flag {flag}, which must be 0")));
             }
@@ -347,17 +367,6 @@ impl MessageAssembler<'_> {
         }
         Ok(Some(length))
     }
-}
-
-/// The status of a request whose message has the flag of compression (gRPC's specification of compression).
-fn compressed_request(protocol: Protocol, head: &HeaderMap) -> Status {
-    let is_identity = |value: &HeaderValue| value.as_bytes() == b"identity";
-    if protocol == Protocol::Grpc && head.get("grpc-encoding").is_none_or(is_identity) {
-        return Status::internal("the message is marked as compressed, and the headers name no encoding");
-    }
-    let mut status = Status::unimplemented("the request is compressed; this server takes identity only");
-    status.metadata_mut().insert("grpc-accept-encoding", MetadataValue::from_static("identity"));
-    status
 }
 
 fn too_large(length: usize, limit: usize) -> Status {

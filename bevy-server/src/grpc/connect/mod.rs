@@ -16,5 +16,6 @@ pub(super) use error::{end_of_stream, failed, failed_stream};
 pub(super) use get::Query;
 pub(super) use headers::{check as check_headers, timeout};
 pub(super) use json::{MAX_JSON_BYTES, enveloped as enveloped_json, request as request_of_json};
-pub(super) use protocol::{Encoding, Protocol, Route, route};
+pub(super) use protocol::{Encoding, Protocol, Route, WebEncoding, is_grpc, route};
+pub(super) use refusal::GRPC_WEB;
 pub(super) use response::{Caching, add_caching, encode_json};

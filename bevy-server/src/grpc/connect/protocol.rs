@@ -50,13 +50,22 @@ impl Protocol {
     }
 }
 
+/// How a request of gRPC-Web is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::grpc) enum WebEncoding {
+    Binary,
+    Base64,
+}
+
 /// Who answers a request.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::grpc) enum Route {
     /// The floor service.
     Floors(Protocol),
-    /// tonic: health, reflection, gRPC-Web and preflights.
+    /// tonic: health, reflection and preflights.
     Tonic,
+    /// tonic: gRPC-Web for every service.
+    Web(WebEncoding),
     Refused(Refusal),
 }
 
@@ -71,21 +80,29 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>, content_type: &[u8]) -> Ro
     {
         return Route::Floors(protocol);
     }
-    if *request.method() == Method::OPTIONS || starts_with(media_type, b"application/grpc-web") {
+    if *request.method() == Method::OPTIONS {
         return Route::Tonic;
     }
-    let is_grpc = starts_with(media_type, b"application/grpc");
-    if is_grpc && request.version() != Version::HTTP_2 {
-        return Route::Refused(Refusal::NeedsHttp2);
+    let is_post = *request.method() == Method::POST;
+    if starts_with(media_type, b"application/grpc-web") {
+        let encoding = web_encoding(media_type).filter(|_| is_post);
+        return encoding.map_or(Route::Refused(Refusal::GrpcWeb), Route::Web);
+    }
+    if starts_with(media_type, b"application/grpc") {
+        return match request.version() {
+            Version::HTTP_2 if is_post && is_grpc(media_type) => Route::Tonic,
+            Version::HTTP_2 => Route::Refused(Refusal::Grpc),
+            _ => Route::Refused(Refusal::NeedsHttp2),
+        };
     }
     let Ok(rpc) = rpc else {
-        return if is_grpc { Route::Tonic } else { Route::Refused(Refusal::Path) };
+        return Route::Refused(Refusal::Path);
     };
     if matches!(*request.method(), Method::GET | Method::HEAD) && !rpc.is_stream() {
         // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
         return Route::Floors(Protocol::ConnectGet(Encoding::Json));
     }
-    if *request.method() != Method::POST {
+    if !is_post {
         return Route::Refused(Refusal::Method(rpc));
     }
     Route::Refused(Refusal::ContentType(rpc))
@@ -106,6 +123,26 @@ fn encoding(media_type: &[u8], proto: &[u8], json: &[u8]) -> Option<Encoding> {
     } else {
         media_type.eq_ignore_ascii_case(json).then_some(Encoding::Json)
     }
+}
+
+/// Whether the content type is protobuf in gRPC frames, the only one of gRPC that is supported.
+pub(in crate::grpc) fn is_grpc(content_type: &[u8]) -> bool {
+    // Libraries send it in this form, which is compared first.
+    let is_exact = matches!(content_type, b"application/grpc" | b"application/grpc+proto");
+    is_exact || is_one_of(media_type(content_type), [b"application/grpc", b"application/grpc+proto"])
+}
+
+fn web_encoding(media_type: &[u8]) -> Option<WebEncoding> {
+    if is_one_of(media_type, [b"application/grpc-web", b"application/grpc-web+proto"]) {
+        Some(WebEncoding::Binary)
+    } else {
+        let is_text = is_one_of(media_type, [b"application/grpc-web-text", b"application/grpc-web-text+proto"]);
+        is_text.then_some(WebEncoding::Base64)
+    }
+}
+
+fn is_one_of(media_type: &[u8], types: [&[u8]; 2]) -> bool {
+    types.iter().any(|one| media_type.eq_ignore_ascii_case(one))
 }
 
 /// A content type without its parameters.
@@ -137,9 +174,19 @@ mod tests {
             ("POST", stream, "application/connect+json", "Floors(ConnectStream(Json))"),
             ("GET", floor, "", "Floors(ConnectGet(Json))"),
             ("HEAD", floor, "", "Floors(ConnectGet(Json))"),
-            ("POST", floor, "application/grpc-web+proto", "Tonic"),
+            ("POST", floor, "application/grpc-web+proto", "Web(Binary)"),
+            ("POST", floor, "Application/gRPC-Web", "Web(Binary)"),
+            ("POST", floor, "application/grpc-web-text+proto; charset=utf-8", "Web(Base64)"),
+            ("POST", "/grpc.health.v1.Health/Check", "application/grpc-web-text ", "Web(Base64)"),
+            ("POST", floor, "application/grpc-web+json", "Refused(GrpcWeb)"),
+            ("GET", floor, "application/grpc-web", "Refused(GrpcWeb)"),
+            ("POST", floor, "application/connect+json; charset=utf-8", "Refused(ContentType(GetFloor))"),
+            ("POST", stream, "application/connect+PROTO;x=y", "Floors(ConnectStream(Proto))"),
             ("OPTIONS", floor, "", "Tonic"),
             ("POST", "/grpc.health.v1.Health/Check", "application/grpc", "Tonic"),
+            ("POST", "/grpc.health.v1.Health/Check", "Application/gRPC; charset=utf-8", "Tonic"),
+            ("POST", floor, "application/grpc+json", "Refused(Grpc)"),
+            ("DELETE", floor, "application/grpc", "Refused(Grpc)"),
             ("POST", "/grpc.health.v1.Health/Check", "application/json", "Refused(Path)"),
             ("GET", "/", "", "Refused(Path)"),
             ("POST", stream, "application/json", "Refused(ContentType(StreamFloors))"),

@@ -1,6 +1,7 @@
 //! Requests that no service of the port answers: what they get instead of an empty error.
 
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode, header};
+use tonic::Status;
 
 use super::error;
 use crate::grpc::{FloorBody, Rpc, SERVICE_NAME};
@@ -13,6 +14,9 @@ const STREAM_TYPES: &str = "application/connect+json, application/connect+proto,
     application/grpc+proto, application/grpc-web, application/grpc-web+proto, application/grpc-web-text, \
     application/grpc-web-text+proto";
 
+/// The content type of a status of gRPC-Web.
+pub(in crate::grpc) const GRPC_WEB: &str = "application/grpc-web+proto";
+
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::grpc) enum Refusal {
@@ -24,23 +28,27 @@ pub(in crate::grpc) enum Refusal {
     ContentType(Rpc),
     /// gRPC over HTTP/1.
     NeedsHttp2,
+    /// gRPC that is no POST, or has other messages than protobuf.
+    Grpc,
+    /// The same of gRPC-Web.
+    GrpcWeb,
 }
 
 impl Refusal {
-    /// The response. Its body is an error as Connect sends it.
+    /// The response: a status for gRPC and gRPC-Web, else an error as Connect sends it.
     pub(in crate::grpc) fn respond(self) -> Response<FloorBody> {
         let (status, code, message, header) = match self {
             Self::Path => (StatusCode::NOT_FOUND, "unimplemented", unknown_path(), None),
             Self::Method(rpc) => {
                 let allow = if rpc.is_stream() { "POST, OPTIONS" } else { "GET, HEAD, POST, OPTIONS" };
                 let message = format!("{} takes {allow}", rpc.path());
-                (StatusCode::METHOD_NOT_ALLOWED, "unimplemented", message, Some(("allow", allow)))
+                (StatusCode::METHOD_NOT_ALLOWED, "unknown", message, Some(("allow", allow)))
             }
             Self::ContentType(rpc) => {
                 let types = if rpc.is_stream() { STREAM_TYPES } else { UNARY_TYPES };
                 let message = format!("the content type of {} must be one of: {types}", rpc.path());
                 let accept = Some(("accept-post", types));
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unimplemented", message, accept)
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown", message, accept)
             }
             Self::NeedsHttp2 => {
                 let message = format!(
@@ -50,7 +58,16 @@ impl Refusal {
                 );
                 let accept = "application/json, application/proto, application/connect+json, \
                     application/connect+proto, application/grpc-web, application/grpc-web+proto";
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unimplemented", message, Some(("accept-post", accept)))
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown", message, Some(("accept-post", accept)))
+            }
+            Self::Grpc => {
+                let message = "a call of gRPC is a POST of application/grpc or application/grpc+proto";
+                return status("application/grpc", message);
+            }
+            Self::GrpcWeb => {
+                let message = "a call of gRPC-Web is a POST of application/grpc-web, application/grpc-web+proto, \
+                    application/grpc-web-text or application/grpc-web-text+proto";
+                return status(GRPC_WEB, message);
             }
         };
         let mut response = error::response(status, error::body(code, &message));
@@ -59,6 +76,13 @@ impl Refusal {
         }
         response
     }
+}
+
+/// A status without a body.
+fn status(content_type: &'static str, message: &str) -> Response<FloorBody> {
+    let mut response = Status::unimplemented(message).into_http();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
 fn unknown_path() -> String {
