@@ -20,7 +20,9 @@ use last_head::LastHead;
 use crate::{
     Limits, PREFACE,
     error::{ConnectionError, Reason},
-    frame::{self, FRAME_HEADER_BYTES, FrameHeader, MAX_FRAME_BYTES, MAX_STREAM, kind, setting},
+    frame::{
+        self, FRAME_HEADER_BYTES, Frame, FrameError, FrameHeader, Headers, MAX_FRAME_BYTES, MAX_STREAM, kind, setting,
+    },
     hpack::{Decoder, Encoder},
 };
 
@@ -80,9 +82,7 @@ pub(crate) struct State {
 /// A header block whose end has not arrived.
 #[derive(Debug)]
 struct Block {
-    stream: u32,
-    ends: bool,
-    depends_on_itself: bool,
+    headers: Headers,
     bytes: Vec<u8>,
 }
 
@@ -197,6 +197,7 @@ impl State {
         let mut used = 0;
         while let Some((header, rest)) = input[used..].split_first_chunk::<FRAME_HEADER_BYTES>() {
             let header = FrameHeader::parse(header);
+            // Section 4.2: the server announces no other MAX_FRAME_SIZE.
             if header.length > MAX_FRAME_BYTES {
                 return Err(ConnectionError::new(Reason::FrameSizeError, "a frame is larger than 16,384 bytes"));
             }
@@ -208,30 +209,29 @@ impl State {
     }
 
     fn take_frame(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let continued = self.block.as_ref().map(|block| block.stream);
+        // Section 6.10: nothing comes between the frames of a header block.
+        let continued = self.block.as_ref().map(|block| block.headers.stream);
         if continued.is_some_and(|stream| header.kind != kind::CONTINUATION || header.stream != stream) {
             return Err(ConnectionError::protocol("another frame arrived inside a header block"));
         }
+        // Section 3.4.
         if !self.has_settings && header.kind != kind::SETTINGS {
             return Err(ConnectionError::protocol("the first frame is not SETTINGS"));
         }
-        match header.kind {
-            kind::DATA => self.take_data(header, payload),
-            kind::HEADERS => self.take_headers(header, payload),
-            kind::CONTINUATION => self.take_continuation(header, payload),
-            kind::PRIORITY => self.take_priority(header, payload),
-            kind::RST_STREAM => self.take_reset(header, payload),
-            kind::SETTINGS => self.take_settings(header, payload),
-            kind::PUSH_PROMISE => Err(ConnectionError::protocol("a client may not push")),
-            kind::PING => self.take_ping(header, payload),
-            kind::GOAWAY if header.stream != 0 => Err(ConnectionError::protocol("GOAWAY on a stream")),
-            kind::GOAWAY if payload.len() < 8 => {
-                Err(ConnectionError::new(Reason::FrameSizeError, "GOAWAY has less than 8 bytes"))
-            }
-            kind::GOAWAY => self.frame_budget.take(),
-            kind::WINDOW_UPDATE => self.take_window_update(header, payload),
-            // Unknown types are ignored (section 4.1).
-            _ => self.frame_budget.take(),
+        match Frame::parse(header, payload) {
+            Ok(Frame::Data(data)) => self.take_data(data),
+            Ok(Frame::Headers { headers, block, is_last }) => self.take_headers(headers, block, is_last),
+            Ok(Frame::Continuation { block, is_last }) => self.take_continuation(block, is_last),
+            Ok(Frame::Reset { stream }) => self.take_reset(stream),
+            Ok(Frame::Settings(settings)) => self.take_settings(settings),
+            Ok(Frame::SettingsAck) => self.take_settings_ack(),
+            Ok(Frame::Ping(payload)) => self.take_ping(payload),
+            Ok(Frame::PingAck(payload)) => self.take_ping_ack(payload),
+            Ok(Frame::WindowUpdate { stream: 0, increment }) => self.take_connection_update(increment),
+            Ok(Frame::WindowUpdate { stream, increment }) => self.take_stream_update(stream, increment),
+            Ok(Frame::Priority | Frame::GoAway | Frame::Unknown) => self.frame_budget.take(),
+            Err(FrameError::Connection(error)) => Err(error),
+            Err(FrameError::Stream(id, reason)) => self.refuse_frame(id, reason),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Takes header blocks: the heads of requests, and trailers.
+//! Takes header blocks: the heads of requests, and trailers. The sections are those of RFC 9113.
 
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 
 use super::{Block, Closing, State, Stream, Window, last_head::Decoded};
 use crate::{
     error::{ConnectionError, Reason},
-    frame::{self, FrameHeader, dependency, flag, kind, without_padding},
+    frame::{self, Headers, flag, kind},
     head::{HeadBuilder, HeadError, content_length},
     hpack::HpackError,
 };
@@ -15,61 +15,47 @@ use crate::{
 const BLOCK_BYTES_PER_LIMIT: usize = 4;
 
 impl State {
-    pub(super) fn take_headers(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let id = header.stream;
-        if id.is_multiple_of(2) {
-            return Err(ConnectionError::protocol("HEADERS on a stream that a client may not open"));
+    pub(super) fn take_headers(
+        &mut self,
+        headers: Headers,
+        block: &[u8],
+        is_last: bool,
+    ) -> Result<(), ConnectionError> {
+        if is_last {
+            return self.take_block(headers, block);
         }
-        let mut block = without_padding(header, payload)?;
-        let mut depends_on_itself = false;
-        if header.has(flag::PRIORITY) {
-            let Some((priority, rest)) = block.split_first_chunk::<5>() else {
-                return Err(ConnectionError::new(Reason::FrameSizeError, "HEADERS is too short for its priority"));
-            };
-            depends_on_itself = dependency(priority) == id;
-            block = rest;
-        }
-        let ends = header.has(flag::END_STREAM);
-        if header.has(flag::END_HEADERS) {
-            return self.take_block(id, ends, depends_on_itself, block);
-        }
-        self.block = Some(Block { stream: id, ends, depends_on_itself, bytes: block.to_vec() });
+        self.block = Some(Block { headers, bytes: block.to_vec() });
         Ok(())
     }
 
-    pub(super) fn take_continuation(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
+    pub(super) fn take_continuation(&mut self, part: &[u8], is_last: bool) -> Result<(), ConnectionError> {
+        // Section 6.10.
         let Some(block) = &mut self.block else {
             return Err(ConnectionError::protocol("CONTINUATION without HEADERS"));
         };
-        block.bytes.extend_from_slice(payload);
-        let is_last = header.has(flag::END_HEADERS);
+        block.bytes.extend_from_slice(part);
         if block.bytes.len() > BLOCK_BYTES_PER_LIMIT * self.limits.max_header_bytes as usize {
-            let id = block.stream;
+            let id = block.headers.stream;
             return self.end_for_large_head(id);
         }
-        if payload.is_empty() && !is_last {
+        if part.is_empty() && !is_last {
             self.frame_budget.take()?;
         }
         match self.block.take_if(|_| is_last) {
-            Some(block) => self.take_block(block.stream, block.ends, block.depends_on_itself, &block.bytes),
+            Some(block) => self.take_block(block.headers, &block.bytes),
             None => Ok(()),
         }
     }
 
     /// Takes a complete header block. It is decoded also if it is refused, because decoding may change the decoder's
-    /// table. Only a copy of the last block that left the table unchanged need not be decoded.
-    fn take_block(
-        &mut self,
-        id: u32,
-        ends: bool,
-        depends_on_itself: bool,
-        block: &[u8],
-    ) -> Result<(), ConnectionError> {
+    /// table (section 4.3). Only a copy of the last block that left the table unchanged need not be decoded.
+    fn take_block(&mut self, headers: Headers, block: &[u8]) -> Result<(), ConnectionError> {
+        let Headers { stream: id, ends, .. } = headers;
         let table_version = self.decoder.table_version();
         if id > self.last_stream
             && let Some(request) = self.last_head.find(block, table_version)
         {
-            return self.open(id, ends, depends_on_itself, Ok(request));
+            return self.open(headers, Ok(request));
         }
         let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
         match self.decoder.decode(block, |field, size| head.push(field, size)) {
@@ -78,9 +64,11 @@ impl State {
             Err(_) => return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded")),
         }
         if let Some(stream) = self.streams.get_mut(&id) {
+            // Section 5.1, "half-closed (remote)".
             if stream.is_received {
                 return self.reset_for_error(id, Reason::StreamClosed);
             }
+            // Trailers end the request (section 8.1).
             return match head.trailers() {
                 Ok(trailers) if ends => {
                     stream.trailers = Some(Box::new(trailers));
@@ -101,24 +89,21 @@ impl State {
         {
             self.last_head.set(&Decoded { block, request, bytes, table_version });
         }
-        self.open(id, ends, depends_on_itself, request)
+        self.open(headers, request)
     }
 
     /// Opens the stream of a request.
-    fn open(
-        &mut self,
-        id: u32,
-        ends: bool,
-        depends_on_itself: bool,
-        request: Result<Request<()>, HeadError>,
-    ) -> Result<(), ConnectionError> {
+    fn open(&mut self, headers: Headers, request: Result<Request<()>, HeadError>) -> Result<(), ConnectionError> {
+        let Headers { stream: id, ends, depends_on_itself } = headers;
         if self.closing == Closing::Final {
             return self.frame_budget.take();
         }
         self.last_stream = id;
+        // RFC 7540, section 5.3.1.
         if depends_on_itself {
             return self.reset_for_error(id, Reason::ProtocolError);
         }
+        // Section 5.1.2.
         if self.streams.len() >= self.limits.max_streams as usize {
             return self.reset_for_error(id, Reason::RefusedStream);
         }
@@ -134,6 +119,7 @@ impl State {
                 return self.frame_budget.take();
             }
         };
+        // Section 8.1.1.
         let announced = match content_length(request.headers()) {
             Ok(announced) if !ends || announced.is_none_or(|length| length == 0) => announced,
             _ => return self.reset_for_error(id, Reason::ProtocolError),

@@ -1,9 +1,9 @@
-//! Takes the frames of a client, all but header blocks.
+//! Takes the frames of a client, all but header blocks. The sections are those of RFC 9113.
 
 use super::{CLOSE_PING, Closing, State, wake};
 use crate::{
     error::{ConnectionError, Reason},
-    frame::{self, FrameHeader, MAX_FRAME_BYTES, MAX_STREAM, MAX_WINDOW, dependency, flag, setting, without_padding},
+    frame::{self, Data, MAX_FRAME_BYTES, MAX_WINDOW, setting},
 };
 
 /// Settings in one frame. Each change of the window costs work for all streams.
@@ -13,15 +13,14 @@ const MAX_SETTINGS: usize = 32;
 const MIN_WINDOW_UPDATE: i64 = 1024;
 
 impl State {
-    pub(super) fn take_data(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let (id, length) = (header.stream, payload.len());
+    pub(super) fn take_data(&mut self, frame: Data<'_>) -> Result<(), ConnectionError> {
+        let Data { stream: id, data, length, ends } = frame;
         self.refuse_idle(id, "DATA on a stream that is not open")?;
+        // Padding counts too, and so does data for a stream that has ended (sections 6.1 and 6.9).
         self.receive_window.open -= length as i64;
         if self.receive_window.open < 0 {
             return Err(ConnectionError::new(Reason::FlowControlError, "more data than the connection's window"));
         }
-        let data = without_padding(header, payload)?;
-        let ends = header.has(flag::END_STREAM);
         if data.is_empty() && !ends {
             self.frame_budget.take()?;
         }
@@ -31,8 +30,11 @@ impl State {
         };
         stream.receive_window.open -= length as i64;
         let broken = match &mut stream.announced {
+            // Section 5.1, "half-closed (remote)".
             _ if stream.is_received => Some(Reason::StreamClosed),
+            // Section 6.9.1.
             _ if stream.receive_window.open < 0 => Some(Reason::FlowControlError),
+            // Section 8.1.1.
             Some(announced) => match announced.checked_sub(data.len() as u64) {
                 Some(rest) => {
                     *announced = rest;
@@ -71,49 +73,34 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn take_priority(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream == 0 {
-            return Err(ConnectionError::protocol("PRIORITY without a stream"));
-        }
-        let reason = match <&[u8; 5]>::try_from(payload) {
-            Ok(priority) if dependency(priority) != header.stream => return self.frame_budget.take(),
-            Ok(_) => Reason::ProtocolError,
-            Err(_) => Reason::FrameSizeError,
-        };
-        if self.is_idle(header.stream) {
+    /// A frame has no valid form, which is an error of its stream (section 5.4.2).
+    pub(super) fn refuse_frame(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
+        if self.is_idle(id) {
             // A stream that is not open cannot be reset.
             return Err(ConnectionError::new(reason, "PRIORITY is not valid"));
         }
-        self.reset_for_error(header.stream, reason)
+        self.reset_for_error(id, reason)
     }
 
-    pub(super) fn take_reset(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if payload.len() != 4 {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "RST_STREAM has not 4 bytes"));
-        }
-        self.refuse_idle(header.stream, "RST_STREAM on a stream that is not open")?;
-        if !self.streams.contains_key(&header.stream) {
+    pub(super) fn take_reset(&mut self, id: u32) -> Result<(), ConnectionError> {
+        self.refuse_idle(id, "RST_STREAM on a stream that is not open")?;
+        if !self.streams.contains_key(&id) {
             return self.take_free_frame();
         }
-        self.forget_request(header.stream);
-        self.remove(header.stream);
+        self.forget_request(id);
+        self.remove(id);
         self.frame_budget.take()
     }
 
-    pub(super) fn take_settings(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream != 0 {
-            return Err(ConnectionError::protocol("SETTINGS on a stream"));
+    pub(super) fn take_settings_ack(&mut self) -> Result<(), ConnectionError> {
+        if self.has_settings {
+            return self.frame_budget.take();
         }
-        if header.has(flag::ACK) {
-            let is_empty = payload.is_empty() && self.has_settings;
-            let not_empty =
-                ConnectionError::new(Reason::FrameSizeError, "an acknowledgement of SETTINGS has a payload");
-            return if is_empty { self.frame_budget.take() } else { Err(not_empty) };
-        }
-        let (settings, rest) = payload.as_chunks::<6>();
-        if !rest.is_empty() {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "SETTINGS ends inside a setting"));
-        }
+        // Section 3.4.
+        Err(ConnectionError::protocol("the first frame acknowledges SETTINGS"))
+    }
+
+    pub(super) fn take_settings(&mut self, settings: &[[u8; 6]]) -> Result<(), ConnectionError> {
         if settings.len() > MAX_SETTINGS {
             return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a frame has more than 32 settings"));
         }
@@ -127,6 +114,7 @@ impl State {
         Ok(())
     }
 
+    /// Section 6.5.2.
     fn apply_setting(&mut self, id: u16, value: u32) -> Result<(), ConnectionError> {
         match id {
             setting::HEADER_TABLE_SIZE => self.encoder.limit_table(value as usize),
@@ -142,6 +130,7 @@ impl State {
                 }
                 let change = value - self.initial_send_window;
                 self.initial_send_window = value;
+                // Section 6.9.2: a window may become negative.
                 for stream in self.streams.values_mut() {
                     let was_closed = stream.send_window <= 0;
                     stream.send_window += change;
@@ -154,52 +143,51 @@ impl State {
                     }
                 }
             }
+            // The server has no use for the others, and ignores those that RFC 9113 does not define.
             _ => {}
         }
         Ok(())
     }
 
-    pub(super) fn take_ping(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        if header.stream != 0 {
-            return Err(ConnectionError::protocol("PING on a stream"));
-        }
-        let Ok(payload) = <[u8; 8]>::try_from(payload) else {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "PING has not 8 bytes"));
-        };
-        if !header.has(flag::ACK) {
-            frame::put_ping(&mut self.output, true, payload);
-        } else if payload == CLOSE_PING && self.closing == Closing::Announced {
+    pub(super) fn take_ping(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
+        frame::put_ping(&mut self.output, true, payload);
+        self.take_free_frame()
+    }
+
+    pub(super) fn take_ping_ack(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
+        if payload == CLOSE_PING && self.closing == Closing::Announced {
             self.close_finally();
         }
         self.take_free_frame()
     }
 
-    pub(super) fn take_window_update(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), ConnectionError> {
-        let Ok(increment) = <[u8; 4]>::try_from(payload) else {
-            return Err(ConnectionError::new(Reason::FrameSizeError, "WINDOW_UPDATE has not 4 bytes"));
-        };
-        let increment = i64::from(u32::from_be_bytes(increment) & MAX_STREAM);
-        let id = header.stream;
-        if id == 0 {
-            self.send_window += increment;
-            if increment == 0 {
-                return Err(ConnectionError::protocol("WINDOW_UPDATE by 0"));
-            }
-            if self.send_window > MAX_WINDOW {
-                return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
-            }
-            if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
-                self.frame_budget.take()?;
-            }
-            self.wake_waiting();
-            return Ok(());
+    pub(super) fn take_connection_update(&mut self, increment: u32) -> Result<(), ConnectionError> {
+        let increment = i64::from(increment);
+        self.send_window += increment;
+        // Section 6.9.
+        if increment == 0 {
+            return Err(ConnectionError::protocol("WINDOW_UPDATE by 0"));
         }
+        // Section 6.9.1.
+        if self.send_window > MAX_WINDOW {
+            return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
+        }
+        if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
+            self.frame_budget.take()?;
+        }
+        self.wake_waiting();
+        Ok(())
+    }
+
+    pub(super) fn take_stream_update(&mut self, id: u32, increment: u32) -> Result<(), ConnectionError> {
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
         let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
-        stream.send_window += increment;
+        stream.send_window += i64::from(increment);
+        // Section 6.9.
         if increment == 0 {
             return self.reset_for_error(id, Reason::ProtocolError);
         }
+        // Section 6.9.1.
         if stream.send_window > MAX_WINDOW {
             return self.reset_for_error(id, Reason::FlowControlError);
         }
@@ -207,14 +195,14 @@ impl State {
         Ok(())
     }
 
-    /// Whether this stream was never opened, or is one that a client cannot open.
+    /// Whether this stream was never opened, or is one that a client cannot open (section 5.1, "idle").
     fn is_idle(&self, id: u32) -> bool {
         id > self.last_stream || id.is_multiple_of(2)
     }
 
     /// An error for a frame on an idle stream.
     fn refuse_idle(&self, id: u32, text: &'static str) -> Result<(), ConnectionError> {
-        // After the last GOAWAY, the client's newer streams are unknown here.
+        // After the last GOAWAY, the client's newer streams are unknown here (section 6.8).
         let is_unknown = self.closing == Closing::Final && !id.is_multiple_of(2);
         if self.is_idle(id) && !is_unknown { Err(ConnectionError::protocol(text)) } else { Ok(()) }
     }
