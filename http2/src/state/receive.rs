@@ -168,8 +168,8 @@ impl State {
         };
         if !header.has(flag::ACK) {
             frame::put_ping(&mut self.output, true, payload);
-        } else if payload == CLOSE_PING && self.closing == Closing::Announced {
-            self.close_finally();
+        } else if payload == CLOSE_PING {
+            self.confirm_close();
         }
         self.take_free_frame()
     }
