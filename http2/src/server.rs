@@ -159,8 +159,8 @@ impl<T: Transport> Connection<T> {
         Poll::Ready(result)
     }
 
-    /// Tells the client that no further requests are accepted. Those that it has already sent are, until it confirms, or
-    /// until the second call of this function.
+    /// Tells the client that no further requests are accepted. Those that it has already made are, until it confirms twice,
+    /// or until the second call of this function.
     pub fn close(&self) {
         self.shared.lock().close();
     }

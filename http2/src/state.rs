@@ -28,7 +28,7 @@ use crate::{
 
 /// The window of a stream or connection before a setting or an update changes it.
 const DEFAULT_WINDOW: u32 = 65_535;
-/// The payload of the ping that follows the announcement of a close.
+/// The payload of the two pings that follow the announcement of a close.
 const CLOSE_PING: [u8; 8] = *b"closing!";
 /// The payload of other pings.
 const PING: [u8; 8] = *b"floors??";
@@ -108,9 +108,12 @@ struct Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closing {
     Open,
-    /// The client knows of it. New streams are accepted until it has answered a ping, because it may have sent them
-    /// before.
+    /// The client was told. New streams are accepted until it has answered two pings, because it may have opened them
+    /// before it knew.
     Announced,
+    /// The client has answered the first ping, so that it knows. Streams that it had opened before may follow its answer:
+    /// the h2 crate answers pings before it sends what is queued. They come before the answer to the second ping.
+    Known,
     /// New streams are ignored. The client knows which was the last one.
     Final,
 }
@@ -335,10 +338,22 @@ impl State {
                 frame::put_go_away(&mut self.output, MAX_STREAM, Reason::NoError, "");
                 frame::put_ping(&mut self.output, false, CLOSE_PING);
             }
-            Closing::Announced => self.close_finally(),
+            Closing::Announced | Closing::Known => self.close_finally(),
             Closing::Final => return,
         }
         self.wake_connection();
+    }
+
+    /// The client has answered a ping of the close.
+    fn confirm_close(&mut self) {
+        match self.closing {
+            Closing::Announced => {
+                self.closing = Closing::Known;
+                frame::put_ping(&mut self.output, false, CLOSE_PING);
+            }
+            Closing::Known => self.close_finally(),
+            Closing::Open | Closing::Final => {}
+        }
     }
 
     fn close_finally(&mut self) {

@@ -14,6 +14,7 @@ mod decoding;
 mod draining;
 mod fairness;
 mod held_calls;
+mod kinds;
 mod no_cache;
 mod quotas;
 mod slow_senders;

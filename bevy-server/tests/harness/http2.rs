@@ -21,6 +21,8 @@ use tokio::{
     net::TcpStream,
 };
 
+#[cfg(target_os = "linux")]
+use super::connect_from;
 use super::{Server, TIMEOUT, frame};
 
 /// The initial window size of HTTP/2.
@@ -130,14 +132,28 @@ impl RawHttp2 {
 
     /// A connection on which each response may have so many bytes at first.
     pub(crate) fn connect_with_window(server: &Server, stream_window: u32) -> Self {
-        let stream = std::net::TcpStream::connect(&server.grpc).unwrap();
+        Self::over(std::net::TcpStream::connect(&server.grpc).unwrap(), stream_window)
+    }
+
+    /// As [`connect_with_window`](Self::connect_with_window), from another loopback address.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn connect_from(source: &str, server: &Server, stream_window: u32) -> Self {
+        Self::over(connect_from(source, &server.grpc), stream_window)
+    }
+
+    fn over(stream: std::net::TcpStream, stream_window: u32) -> Self {
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         let mut peer = Self { stream, responses: 0 };
+        peer.send(&Self::preface(stream_window));
+        peer
+    }
+
+    /// What a client sends first, if each response may have so many bytes at first.
+    pub(crate) fn preface(stream_window: u32) -> Vec<u8> {
         let settings = [&Self::STREAM_WINDOW.to_be_bytes()[..], &stream_window.to_be_bytes()].concat();
         let settings = Self::frame(Self::SETTINGS, 0, 0, &settings);
-        peer.send(&[&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &Self::window_update(0)].concat());
-        peer
+        [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &Self::window_update(0)].concat()
     }
 
     pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -161,10 +177,15 @@ impl RawHttp2 {
 
     /// The headers of a call to `path`, with these additional ones, and without END_STREAM.
     pub(crate) fn headers(path: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
+        Self::headers_of(path, "application/grpc", stream, additional)
+    }
+
+    /// As [`headers`](Self::headers), with another content type.
+    pub(crate) fn headers_of(path: &str, content_type: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
         let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
         // HPACK: POST and http, then path, authority and content type as literals that are not indexed.
         let fields =
-            [&[0x83, 0x86, 0x04][..], &text(path), &[0x01], &text("floors"), &[0x0f, 0x10], &text("application/grpc")];
+            [&[0x83, 0x86, 0x04][..], &text(path), &[0x01], &text("floors"), &[0x0f, 0x10], &text(content_type)];
         let literals = additional.iter().flat_map(|&(name, value)| [vec![0x00], text(name), text(value)].concat());
         let fields: Vec<u8> = fields.concat().into_iter().chain(literals).collect();
         Self::frame(Self::HEADERS, Self::END_HEADERS, stream, &fields)

@@ -6,10 +6,11 @@ pub(crate) mod http2;
 pub(crate) mod tls;
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, LazyLock, Mutex, mpsc},
     time::{Duration, Instant},
 };
 
@@ -22,12 +23,16 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
+use tokio::{net::TcpSocket, runtime::Runtime};
 use tonic::{Code, Request, Response, Status, transport::Channel};
 
 /// Time limit for every wait.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
-/// The server's binary.
-const BINARY: &str = env!("CARGO_BIN_EXE_bevy-server");
+
+/// The server's program: the one that this build made, or the one that `FLOORS_TEST_SERVER` names.
+fn program() -> OsString {
+    std::env::var_os("FLOORS_TEST_SERVER").unwrap_or_else(|| env!("CARGO_BIN_EXE_bevy-server").into())
+}
 
 /// A running server. Killed when dropped.
 pub(crate) struct Server {
@@ -45,7 +50,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// A server with its files in `data`.
     pub(crate) fn new(data: &TempDir) -> Self {
-        Self::of(Command::new(BINARY), data)
+        Self::of(Command::new(program()), data)
     }
 
     /// As [`new`](Self::new), for a process that may have `limit` descriptors.
@@ -53,7 +58,7 @@ impl Setup {
     pub(crate) fn with_descriptors(limit: u32, data: &TempDir) -> Self {
         let mut shell = Command::new("sh");
         // `exec` keeps the process id.
-        shell.arg("-c").arg(format!("ulimit -n {limit} && exec \"$0\" \"$@\"")).arg(BINARY);
+        shell.arg("-c").arg(format!("ulimit -n {limit} && exec \"$0\" \"$@\"")).arg(program());
         Self::of(shell, data)
     }
 
@@ -63,7 +68,7 @@ impl Setup {
     pub(crate) fn with_file_size(blocks: u32, data: &TempDir) -> Self {
         let mut shell = Command::new("sh");
         // What the shell ignores, the process that replaces it ignores too: the signal would end it.
-        shell.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks} && exec \"$0\" \"$@\"")).arg(BINARY);
+        shell.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks} && exec \"$0\" \"$@\"")).arg(program());
         Self::of(shell, data)
     }
 
@@ -348,6 +353,20 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A connection from `source`, another loopback address. Not for code that runs in tokio.
+#[cfg(target_os = "linux")]
+pub(crate) fn connect_from(source: &str, address: &str) -> TcpStream {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+    let connected = RUNTIME.block_on(async {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::new(source.parse().unwrap(), 0))?;
+        socket.connect(address.parse().unwrap()).await?.into_std()
+    });
+    let stream = connected.unwrap();
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 /// One HTTP/1.1 exchange over a new connection. Returns status, headers as text, and the body without chunk framing.

@@ -138,7 +138,11 @@ impl TlsClient {
     }
 
     pub(crate) async fn connect(&self, server: &Server) -> io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(&server.grpc).await?;
+        self.handshake(TcpStream::connect(&server.grpc).await?).await
+    }
+
+    /// TLS on a connection that is open.
+    pub(crate) async fn handshake(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsConnector::from(Arc::clone(&self.0)).connect("localhost".try_into().unwrap(), stream).await
     }
 

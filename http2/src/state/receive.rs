@@ -155,8 +155,8 @@ impl State {
     }
 
     pub(super) fn take_ping_ack(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
-        if payload == CLOSE_PING && self.closing == Closing::Announced {
-            self.close_finally();
+        if payload == CLOSE_PING {
+            self.confirm_close();
         }
         self.take_free_frame()
     }

@@ -489,11 +489,16 @@ fn a_connection_closes_after_its_calls() {
     state.receive(&headers(3, true, &POST)).unwrap();
     assert_eq!(state.next_request().unwrap().0, 3);
     state.receive(&frame(kind::PING, flag::ACK, 0, &CLOSE_PING)).unwrap();
-    assert_eq!(sent(&mut state), [go_away(3)]);
-    state.receive(&[headers(5, false, &POST), data(5, true, 10_000), reset(5), window_update(5, 1)].concat()).unwrap();
+    assert_eq!(sent(&mut state), [(kind::PING, 0, false, CLOSE_PING.to_vec())]);
+    // Opened before the client knew, and sent after its answer.
+    state.receive(&headers(5, true, &POST)).unwrap();
+    assert_eq!(state.next_request().unwrap().0, 5);
+    state.receive(&frame(kind::PING, flag::ACK, 0, &CLOSE_PING)).unwrap();
+    assert_eq!(sent(&mut state), [go_away(5)]);
+    state.receive(&[headers(7, false, &POST), data(7, true, 10_000), reset(7), window_update(7, 1)].concat()).unwrap();
     assert!(state.next_request().is_none() && sent(&mut state).is_empty());
     assert_eq!(state.receive_window.open + i64::from(state.receive_window.read), 70_000);
-    for id in [1, 3] {
+    for id in [1, 3, 5] {
         assert!(!state.is_done());
         state.send_head(id, StatusCode::OK, &HeaderMap::new(), None, true).unwrap();
     }
@@ -560,7 +565,7 @@ fn data_for_a_call_that_was_reset_is_limited() {
     // As after the last GOAWAY.
     let mut state = with_call(false);
     state.close();
-    state.receive(&frame(kind::PING, flag::ACK, 0, &CLOSE_PING)).unwrap();
+    state.receive(&frame(kind::PING, flag::ACK, 0, &CLOSE_PING).repeat(2)).unwrap();
     assert!((0..30_000).any(|i| state.receive(&headers(2 * i + 3, true, &POST)).is_err()));
 }
 
