@@ -1,6 +1,10 @@
 //! Checks that each limit on clients is described in every document that must have it, and attacked by a test.
 
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bevy_server::config::DEFAULTS;
 
@@ -138,7 +142,7 @@ fn every_file_with_a_bound_is_in_the_table_of_bounds() {
     }
 }
 
-fn list(folder: &std::path::Path, files: &mut Vec<std::path::PathBuf>) {
+fn list(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
