@@ -129,6 +129,23 @@ fn flatten(prefix: &str, table: Table, values: &mut Values) {
 mod tests {
     use super::*;
 
+    /// The keys that need a restart. A new key is in this list, or `applies_at_once` has it.
+    const AFTER_RESTART: &str = "auth.tokens_file cache.bypass cache.chain cache.compress cache.keys cache.keys_file \
+        cache.lmdb.map_size cache.lmdb.path cache.lru.capacity cache.lru.ttl cache.namespace cache.redis.admit \
+        cache.redis.ca cache.redis.cert cache.redis.key cache.redis.lease cache.redis.password_file cache.redis.timeout \
+        cache.redis.url cache.sled.capacity cache.sled.path generation.queue generation.threads grpc.cors_origins \
+        grpc.drain grpc.drain_delay grpc.idle_timeout grpc.listen grpc.max_connection_age grpc.max_connections \
+        grpc.max_connections_per_ip grpc.max_streams grpc.no_cache grpc.reflection grpc.stall_timeout \
+        grpc.trusted_proxies grpc.unsent log.access log.format log.slow ops.listen prefetch.ahead trace.ca \
+        trace.endpoint trace.max_per_second trace.sample";
+
+    #[test]
+    fn every_key_applies_at_once_or_needs_a_restart() {
+        let all = values(Config::from_toml("").unwrap().resolved());
+        let after_restart: Vec<_> = all.keys().map(String::as_str).filter(|key| !applies_at_once(key)).collect();
+        assert_eq!(after_restart, AFTER_RESTART.split(' ').collect::<Vec<_>>());
+    }
+
     #[test]
     fn changed_keys_are_told_apart_by_whether_they_apply_at_once() {
         let of = |text: &str| values(Config::from_toml(text).unwrap().resolved());

@@ -134,3 +134,16 @@ fn the_server_depends_on_no_window_renderer_or_sound() {
     let found: Vec<_> = names.iter().filter(|name| NEVER.iter().any(|never| name.starts_with(never))).collect();
     assert!(found.is_empty(), "a dependency brings in {found:?}");
 }
+
+#[test]
+fn decision_1_has_every_library_of_the_version_table() {
+    let decision = std::fs::read_to_string(root().join("docs/decisions/0001-dependencies.md")).unwrap();
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let known: BTreeSet<&str> = decision.split(|c| !is_in_name(c)).collect();
+    let workspace = manifest("");
+    let ours = CRATES.map(|(krate, _)| krate);
+    let versions = workspace["workspace"]["dependencies"].as_table().unwrap().keys();
+    let missing: Vec<_> =
+        versions.filter(|name| !ours.contains(&name.as_str()) && !known.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "docs/decisions/0001-dependencies.md lacks {missing:?}");
+}

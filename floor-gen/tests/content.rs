@@ -201,15 +201,48 @@ fn a_story_has_its_beats_in_order() {
     }
 }
 
+/// The share of a floor's walkable cells that lie outside rooms, in hundredths.
+fn corridor_share(floor: &Floor) -> usize {
+    let walkable = || (0..floor.terrain.len()).filter(|&at| floor.terrain[at].passable());
+    100 * walkable().filter(|&at| floor.region[at] == 0).count() / walkable().count()
+}
+
+/// The court of an event, which lies around the middle of the floor.
+fn court(floor: &Floor) -> Option<&floor_gen::Room> {
+    let is_around_middle =
+        |side: u16, least: u16, most: u16| least < side / 2 && most > side / 2 && (least + most).abs_diff(side) <= 3;
+    floor.rooms.iter().find(|room| {
+        let (min, max) = (room.min, room.max);
+        room.role == RoomRole::Passage
+            && is_around_middle(floor.spec.width(), min.x, max.x)
+            && is_around_middle(floor.spec.height(), min.y, max.y)
+    })
+}
+
+/// Whether a floor has what docs/generator.md says of its kind.
+fn has_what_its_kind_has(floor: &Floor) -> bool {
+    let has = |role| floor.rooms.iter().any(|room| room.role == role);
+    let doors = floor.terrain.iter().filter(|&&cell| cell == Terrain::Door).count();
+    let (corridors, loops) = (corridor_share(floor), floor.metrics.loops);
+    match floor.spec.kind() {
+        Kind::Standard => corridors > 0 && loops > 0,
+        Kind::Keep => corridors == 0 && doors > 0 && loops > 0,
+        Kind::Halls => corridors > 0 && floor.rooms.len() <= 16,
+        Kind::Cavern => corridors == 0 && doors <= 4,
+        Kind::Cyclic => loops > 0,
+        Kind::Maze => corridors > 50,
+        Kind::Boss => has(RoomRole::Boss),
+        Kind::Event => court(floor).is_some(),
+        Kind::Story => [RoomRole::Key, RoomRole::Shrine, RoomRole::Boss].into_iter().all(has) && loops == 0,
+    }
+}
+
 #[test]
-fn a_cave_has_few_doors_and_a_cycle_has_a_loop() {
+fn every_floor_has_what_its_kind_has() {
     let mut generator = Generator::new();
-    for seed in 0..60 {
-        let cave = generator.generate(&spec(seed, 25, 100, Kind::Cavern));
-        let doors = cave.terrain.iter().filter(|&&cell| cell == Terrain::Door).count();
-        assert!(doors <= 4, "{:?}: {doors} doors", cave.spec);
-        let cycles = generator.generate(&spec(seed, 25, 100, Kind::Cyclic));
-        assert!(cycles.metrics.loops >= 1, "{:?}", cycles.spec);
+    for (kind, seed) in Kind::ALL.into_iter().flat_map(|kind| (0..60).map(move |seed| (kind, seed))) {
+        let floor = generator.generate(&spec(seed, 25, 100, kind));
+        assert!(has_what_its_kind_has(&floor), "{:?}", floor.spec);
     }
 }
 
@@ -265,15 +298,8 @@ fn an_event_stands_in_a_court_with_avenues() {
     let mut generator = Generator::new();
     for (seed, side) in (0..100).flat_map(|seed| [(seed, 64), (seed, 100), (seed, 200)]) {
         let floor = generator.generate(&spec(seed, 1 + seed as u32, side, Kind::Event));
-        let middle = side as u16 / 2;
-        // Every part of the vault lies within the court's box, and the court in the middle of the floor.
-        let around_middle =
-            |least: u16, most: u16| least < middle && most > middle && (least + most).abs_diff(side as u16) <= 3;
-        let court = floor.rooms.iter().find(|room| {
-            let (min, max) = (room.min, room.max);
-            room.role == RoomRole::Passage && around_middle(min.x, max.x) && around_middle(min.y, max.y)
-        });
-        let court = court.unwrap_or_else(|| panic!("{:?}: no court", floor.spec));
+        // Every part of the vault lies within the court's box.
+        let court = court(&floor).unwrap_or_else(|| panic!("{:?}: no court", floor.spec));
         let beside = |connection: &floor_gen::Connection| match court.id {
             id if connection.from_room == id => Some(usize::from(connection.to_room)),
             id if connection.to_room == id => Some(usize::from(connection.from_room)),

@@ -16,8 +16,13 @@ use super::{
 };
 use crate::key::{self, class};
 
-/// The kinds that `admit = "special"` admits to Redis.
-const SPECIAL: [Kind; 3] = [Kind::Boss, Kind::Event, Kind::Story];
+/// Whether `admit = "special"` admits floors of this kind to Redis.
+const fn is_special(kind: Kind) -> bool {
+    match kind {
+        Kind::Boss | Kind::Event | Kind::Story => true,
+        Kind::Standard | Kind::Keep | Kind::Halls | Kind::Cavern | Kind::Cyclic | Kind::Maze => false,
+    }
+}
 
 pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
     let chain = reader.key("cache.chain", Tiers);
@@ -92,8 +97,9 @@ fn lease() -> OneOf<Lease> {
 }
 
 fn admit() -> OneOf<Admit> {
+    let special = Kind::ALL.into_iter().filter(|kind| is_special(*kind)).map(class).collect();
     OneOf {
-        values: vec![("all", Admit::All), ("special", Admit::Only(SPECIAL.into_iter().map(class).collect()))],
+        values: vec![("all", Admit::All), ("special", Admit::Only(special))],
         expected: "write \"all\" or \"special\" (only boss, event and story floors)",
     }
 }
@@ -211,6 +217,10 @@ mod tests {
         check(Tiers, &TierKind::ALL.map(TierKind::name));
         check(bypass(), &Bypass::ALL.map(Bypass::name));
         check(lease(), &Lease::ALL.map(Lease::name));
-        check(admit(), &SPECIAL.map(Kind::name));
+        let special: Vec<_> = Kind::ALL.into_iter().filter(|kind| is_special(*kind)).map(Kind::name).collect();
+        check(admit(), &special);
+        let (last, others) = special.split_last().expect("some kinds are special");
+        let comment = format!("{} and {last} floors only", others.join(", "));
+        assert!(super::super::DEFAULTS.contains(&comment), "defaults.toml does not say: {comment}");
     }
 }

@@ -226,7 +226,9 @@ mod tests {
 
     #[test]
     fn every_tier_has_keys() {
+        let (above_chain, _) = DEFAULTS.split_once("\nchain = ").expect("the key of the chain");
         for tier in TierKind::ALL {
+            assert!(above_chain.contains(&format!("`{tier}`")), "the comment of the chain does not name {tier}");
             assert!(DEFAULTS.contains(&format!("[cache.{tier}]")), "defaults.toml has no table for {tier}");
         }
     }

@@ -57,7 +57,7 @@ impl Quotas {
     /// Charges `client` for `cells`.
     ///
     /// # Errors
-    /// When its quota allows that many.
+    /// If the client's quota does not allow as many now: how long until it does.
     pub(super) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();

@@ -304,6 +304,7 @@ impl Attackers {
             growth.check_rest(&what);
         }
         assert!(growth.failures.is_empty(), "{:#?}", growth.failures);
+        assert!(server.refusals("receiving") > 0.0, "no call was refused");
     }
 }
 

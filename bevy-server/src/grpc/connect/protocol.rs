@@ -98,7 +98,7 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>, content_type: &[u8]) -> Ro
     let Ok(rpc) = rpc else {
         return Route::Refused(Refusal::Path);
     };
-    if matches!(*request.method(), Method::GET | Method::HEAD) && !rpc.is_stream() {
+    if matches!(*request.method(), Method::GET | Method::HEAD) && answers_get(rpc) {
         // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
         return Route::Floors(Protocol::ConnectGet(Encoding::Json));
     }
@@ -106,6 +106,14 @@ pub(in crate::grpc) fn route<B>(request: &Request<B>, content_type: &[u8]) -> Ro
         return Route::Refused(Refusal::Method(rpc));
     }
     Route::Refused(Refusal::ContentType(rpc))
+}
+
+/// Whether the RPC answers GET and HEAD: if it is unary and changes nothing.
+pub(super) const fn answers_get(rpc: Rpc) -> bool {
+    match rpc {
+        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::GetServerInfo => true,
+        Rpc::StreamFloors => false,
+    }
 }
 
 /// The protocol of Connect that posts messages of this type.

@@ -3,7 +3,7 @@
 use http::{HeaderValue, Response, StatusCode, header};
 use tonic::Status;
 
-use super::error;
+use super::{error, protocol::answers_get};
 use crate::grpc::{FloorBody, Rpc, SERVICE_NAME};
 
 /// The content types that a unary call may have.
@@ -40,7 +40,7 @@ impl Refusal {
         let (status, code, message, header) = match self {
             Self::Path => (StatusCode::NOT_FOUND, "unimplemented", unknown_path(), None),
             Self::Method(rpc) => {
-                let allow = if rpc.is_stream() { "POST, OPTIONS" } else { "GET, HEAD, POST, OPTIONS" };
+                let allow = if answers_get(rpc) { "GET, HEAD, POST, OPTIONS" } else { "POST, OPTIONS" };
                 let message = format!("{} takes {allow}", rpc.path());
                 (StatusCode::METHOD_NOT_ALLOWED, "unknown", message, Some(("allow", allow)))
             }

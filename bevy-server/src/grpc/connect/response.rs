@@ -65,12 +65,20 @@ fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderV
     // What the server did for one call says nothing of the next.
     let is_traced = answer.contains_key(&FLOOR_SERVER_US);
     HeaderValue::from_static(match (caching.names_version, caching.is_private) {
-        _ if is_traced || rpc == Rpc::GetServerInfo => "no-store",
+        _ if is_traced || !may_be_stored(rpc) => "no-store",
         (true, false) => IMMUTABLE,
         (true, true) => IMMUTABLE_PRIVATE,
         (false, false) => SHORT,
         (false, true) => SHORT_PRIVATE,
     })
+}
+
+/// Whether the answer depends on the request and the generator alone.
+const fn may_be_stored(rpc: Rpc) -> bool {
+    match rpc {
+        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::StreamFloors => true,
+        Rpc::GetServerInfo => false,
+    }
 }
 
 /// The entity tag of a floor with this content hash.

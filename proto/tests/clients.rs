@@ -1,0 +1,76 @@
+//! Checks that the clients of all languages, and docs/protocol.md, have what the .proto has.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use floor_proto::rpc::Rpc;
+use prost::Message as _;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
+
+/// The generated code of each language.
+const GENERATED: [(&str, &[&str]); 2] = [
+    (
+        "clients/go/generate",
+        &["clients/go/floorsv1/floors.pb.go", "clients/go/floorsv1/floorsv1connect/floors.connect.go"],
+    ),
+    ("clients/typescript/generate", &["clients/typescript/src/gen/floors/v1/floors_pb.ts"]),
+];
+
+fn read(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn words(text: &str) -> BTreeSet<&str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect()
+}
+
+/// The names of everything in the .proto.
+fn names(file: &FileDescriptorProto) -> impl Iterator<Item = &str> {
+    let messages = file.message_type.iter().flat_map(|message| {
+        [message.name()].into_iter().chain(message.field.iter().map(prost_types::FieldDescriptorProto::name))
+    });
+    let values = file.enum_type.iter().flat_map(|kind| kind.value.iter().map(|value| value.name()));
+    let methods = file.service.iter().flat_map(|service| service.method.iter().map(|method| method.name()));
+    messages.chain(values).chain(methods)
+}
+
+#[test]
+fn generated_code_has_every_name_of_the_proto() {
+    let set = FileDescriptorSet::decode(floor_proto::FILE_DESCRIPTOR_SET).unwrap();
+    let file = set.file.iter().find(|file| file.package() == "floors.v1").unwrap();
+    for (generate, paths) in GENERATED {
+        let text: String = paths.iter().copied().map(read).collect();
+        let known = words(&text);
+        let missing: Vec<_> = names(file).filter(|name| !known.contains(name)).collect();
+        assert!(missing.is_empty(), "run {generate}: it has not written {missing:?}");
+    }
+}
+
+#[test]
+fn every_client_calls_every_rpc() {
+    let constants = read("clients/python/src/floors/calls.py");
+    for rpc in Rpc::ALL.map(Rpc::name) {
+        let lower = format!("{}{}", rpc[..1].to_lowercase(), &rpc[1..]);
+        let constant = constants.lines().find_map(|line| line.strip_suffix(&format!(" = \"{rpc}\"")));
+        let python = format!("calls.{}", constant.unwrap_or_else(|| panic!("calls.py does not name {rpc}")));
+        for (client, call) in [
+            ("client/src/client.rs", format!("Rpc::{rpc}")),
+            ("clients/go/client.go", format!("c.rpc.{rpc}")),
+            ("clients/python/src/floors/aio.py", python.clone()),
+            ("clients/python/src/floors/client.py", python),
+            ("clients/typescript/src/client.ts", format!("this.#rpc.{lower}")),
+        ] {
+            assert!(read(client).contains(&call), "{client} does not call {rpc}: it lacks {call}");
+        }
+    }
+}
+
+#[test]
+fn the_protocol_describes_every_rpc() {
+    let page = read("docs/protocol.md");
+    for rpc in Rpc::ALL.map(Rpc::name) {
+        let row = format!("\n| `{rpc}` | ");
+        assert!(page.contains(&row), "docs/protocol.md has no row for {rpc} under The services");
+    }
+}
