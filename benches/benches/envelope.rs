@@ -1,7 +1,7 @@
 //! The cost of the envelope of stored values. `cargo bench -- envelope`.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-use std::{cell::LazyCell, hint::black_box};
+use std::{cell::LazyCell, hint::black_box, time::Duration};
 
 use benches::floors::{self, Entries};
 use bytes::Bytes;
@@ -80,7 +80,7 @@ fn open(bencher: &mut Bencher<'_>, envelope: &Envelope, entries: &Entries, seale
 
 criterion_group! {
     name = benches;
-    config = benches::suite!("envelope", 50 samples);
+    config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = envelope
 }
 criterion_main!(benches);

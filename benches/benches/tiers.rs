@@ -1,4 +1,4 @@
-//! The cost of each tier: hit, miss, set, round trip, by one caller and by eight.
+//! The cost of each tier: hit, miss, set, by one caller and by eight.
 //! `cargo bench -- tiers`.
 //!
 //! Tiers are timed without the chain's timeout, breaker and metrics. With eight callers the time is the total divided
@@ -13,8 +13,7 @@ use benches::{
     timing::{answered, timed},
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use floor_cache::{Key, Tier, TierKind};
-use redis::aio::MultiplexedConnection;
+use floor_cache::{Key, Tier};
 
 /// Length of the values: about that of a floor.
 const LENGTH: usize = 4 << 10;
@@ -25,16 +24,12 @@ const COUNT: u32 = 512;
 /// Concurrent tasks, each on its own thread.
 const CALLERS: [u64; 2] = [1, 8];
 
-/// What a step does with its entry: puts it, although it is stored already, so that the store does not grow; gets it.
-#[derive(Clone, Copy)]
-struct Case {
-    puts: bool,
-    gets: bool,
+/// What a step does with its entry: gets it, or puts it, although it is stored already, so that the store does not grow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Get,
+    Put,
 }
-
-const HIT: Case = Case { puts: false, gets: true };
-const CASES: [(&str, Case); 3] =
-    [("hit", HIT), ("set", Case { puts: true, gets: false }), ("round-trip", Case { puts: true, gets: true })];
 
 fn tiers(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| Arc::new(Entries::of_length(LENGTH, COUNT)));
@@ -45,20 +40,14 @@ fn tiers(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("tiers/{}", kind.name()));
         for tasks in CALLERS {
             group.throughput(Throughput::Bytes(LENGTH as u64));
-            for (label, case) in CASES {
+            for (label, case) in [("hit", Case::Get), ("set", Case::Put)] {
                 group.bench_function(BenchmarkId::new(format!("{label}-by-{tasks}"), "4KiB"), |bencher| {
                     bencher.iter_custom(|steps| run(case, &store, &entries, tasks, steps));
                 });
             }
             group.throughput(Throughput::Elements(1));
             group.bench_function(format!("miss-by-{tasks}"), |bencher| {
-                bencher.iter_custom(|steps| run(HIT, &store, &absent, tasks, steps));
-            });
-        }
-        if kind == TierKind::Redis {
-            let connection = LazyCell::new(|| bare_connection(&store, &entries));
-            group.bench_function(BenchmarkId::new("bare-get", "4KiB"), |bencher| {
-                bencher.iter_custom(|steps| bare_get(&store, &connection, &entries, steps));
+                bencher.iter_custom(|steps| run(Case::Get, &store, &absent, tasks, steps));
             });
         }
     }
@@ -73,11 +62,9 @@ fn run(case: Case, store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64
             let mut bytes = 0;
             for step in steps {
                 let entry = entries.at(step);
-                if case.puts {
-                    answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it");
-                }
-                if case.gets {
-                    bytes += length_of(&*tier, &entry.0).await;
+                match case {
+                    Case::Get => bytes += length_of(&*tier, &entry.0).await,
+                    Case::Put => answered(tier.put_many(slice::from_ref(entry))).await.expect("the tier takes it"),
                 }
             }
             bytes
@@ -85,10 +72,10 @@ fn run(case: Case, store: &Store, entries: &Arc<Entries>, tasks: u64, steps: u64
     };
     let (took, shares) = timed(&store.runtime, tasks, steps, work);
     for (steps, counted) in shares {
-        let expected = if case.gets { entries.bytes(steps) } else { 0 };
+        let expected = if case == Case::Get { entries.bytes(steps) } else { 0 };
         assert_eq!(counted, expected, "every operation did what the case is named after");
     }
-    if case.puts {
+    if case == Case::Put {
         let held = async {
             let mut bytes = 0;
             for step in 0..u64::from(COUNT) {
@@ -107,41 +94,10 @@ async fn length_of(tier: &dyn Tier, key: &Key) -> u64 {
     value.map_or(0, |value| value.len() as u64)
 }
 
-/// A connection of the Redis library without our tier, to the server of `store`. The server holds the entries.
-fn bare_connection(store: &Store, entries: &Entries) -> MultiplexedConnection {
-    let server = store.server.as_ref().expect("a Redis tier has a server");
-    store.runtime.block_on(async {
-        let client = redis::Client::open(server.tcp_url()).expect("a good URL");
-        let mut connection = client.get_multiplexed_async_connection().await.expect("the server answers");
-        for (key, value) in entries.all() {
-            let set = redis::cmd("SET").arg(key.as_bytes()).arg(&value[..]).exec_async(&mut connection).await;
-            set.expect("the server takes it");
-        }
-        connection
-    })
-}
-
-fn bare_get(store: &Store, connection: &MultiplexedConnection, entries: &Arc<Entries>, steps: u64) -> Duration {
-    let (took, bytes) = timed(&store.runtime, 1, steps, |steps| {
-        let (mut connection, entries) = (connection.clone(), Arc::clone(entries));
-        async move {
-            let mut bytes = 0;
-            for step in steps {
-                let get = redis::cmd("GET").arg(entries.at(step).0.as_bytes()).query_async(&mut connection).await;
-                let value: Vec<u8> = get.expect("the server answers");
-                bytes += value.len() as u64;
-            }
-            bytes
-        }
-    });
-    assert_eq!(bytes[0].1, entries.bytes(0..steps), "every GET was a hit");
-    took
-}
-
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = benches::suite!("tiers", 50 samples);
+    config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = tiers
 }
 criterion_main!(benches);

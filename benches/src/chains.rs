@@ -1,5 +1,4 @@
-//! The chains that commands compare, and the cost of a load on a server with one of them. `ablation`, `answer` and
-//! `regret --trace` measure it here.
+//! The chains that `which-chain` compares, and the cost of a load on a server with one of them.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -68,13 +67,8 @@ impl Candidate {
 
     /// The name on the command line and in tables.
     pub fn name(self) -> String {
-        name_of(&self)
+        self.to_possible_value().expect("no chain is hidden").get_name().to_owned()
     }
-}
-
-/// The name of a value on the command line.
-pub fn name_of(value: &impl ValueEnum) -> String {
-    value.to_possible_value().expect("no value is hidden").get_name().to_owned()
 }
 
 /// Calls in flight, on few connections, as from a gateway.

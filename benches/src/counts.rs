@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::report;
+use crate::table::table;
 
 /// By how much a count may exceed its baseline.
 pub const TOLERANCE: f64 = 0.015;
@@ -73,7 +73,7 @@ impl Baseline {
             self.rustc,
             now.rustc
         );
-        let mut table = report::table(["case", "instructions", "baseline", "change", "allocations", "baseline", ""]);
+        let mut table = table(["case", "instructions", "baseline", "change", "allocations", "baseline", ""]);
         let mut failed = Vec::new();
         let mut names: Vec<&String> = self.cases.keys().chain(now.cases.keys()).collect();
         names.sort();

@@ -6,69 +6,18 @@ mod headers;
 use std::{
     collections::HashMap,
     io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     sync::Arc,
 };
 
 use anyhow::{Context, bail, ensure};
-use floor_proto::{FRAME_PREFIX_BYTES, rpc::Rpc};
+use floor_proto::rpc::Rpc;
 use rustix::event::{PollFd, PollFlags};
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use rustls::{ClientConnection, StreamOwned};
 
 pub(crate) use self::headers::Headers;
 use self::headers::{HeaderReader, RequestHeaders};
-
-/// The protocol of calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// gRPC: messages have a frame prefix.
-    #[default]
-    Grpc,
-    /// Connect, with messages in protobuf.
-    Connect,
-    /// Connect, with messages in JSON.
-    Json,
-}
-
-impl Protocol {
-    /// Bytes before each message.
-    pub const fn prefix_bytes(self) -> usize {
-        match self {
-            Self::Grpc => FRAME_PREFIX_BYTES,
-            Self::Connect | Self::Json => 0,
-        }
-    }
-
-    const fn content_type(self) -> &'static str {
-        match self {
-            Self::Grpc => "application/grpc",
-            Self::Connect => "application/proto",
-            Self::Json => "application/json",
-        }
-    }
-}
-
-/// A server, and what its clients present.
-#[derive(Debug, Clone)]
-pub struct Target {
-    /// The address.
-    pub address: SocketAddr,
-    /// How to speak TLS; `None` for plaintext. The name of the server is `localhost`.
-    pub tls: Option<Arc<ClientConfig>>,
-    /// The bearer token of every call.
-    pub token: Option<String>,
-    /// What its clients speak.
-    pub protocol: Protocol,
-    /// Whether clients offer the largest flow-control windows, which take no updates, or the initial ones of HTTP/2.
-    pub has_large_windows: bool,
-}
-
-impl From<SocketAddr> for Target {
-    /// gRPC in plaintext and with large windows, without a token.
-    fn from(address: SocketAddr) -> Self {
-        Self { address, tls: None, token: None, protocol: Protocol::Grpc, has_large_windows: true }
-    }
-}
+use crate::target::{Protocol, Target};
 
 /// A connection. Its calls are numbered from 0.
 #[derive(Debug)]

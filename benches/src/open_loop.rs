@@ -1,5 +1,5 @@
-//! An open loop: calls at a fixed rate or at given times, from one thread that spins over non-blocking sockets, for `serving`,
-//! `ablation` and `regret --trace`.
+//! An open loop: calls at a fixed rate or at given times, from one thread that spins over non-blocking sockets, for
+//! `serving`, `which-chain climb` and `which-chain replay`.
 //!
 //! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
@@ -12,7 +12,6 @@ use std::{
 
 use anyhow::ensure;
 use bytes::Bytes;
-use hdrhistogram::Histogram;
 
 use crate::load::{Calls, Rpc, Tally, Target, nanos};
 
@@ -73,23 +72,6 @@ impl OpenLoop {
                 return Ok(running.into_iter().map(|load| load.finish(started)).collect());
             }
         }
-    }
-
-    /// How late this thread reaches the same points in time without calls, in nanoseconds: the resolution of latencies.
-    pub fn timer_lateness(&self) -> Histogram<u64> {
-        let (mut lateness, started) = (Tally::new().lateness, Instant::now());
-        for call in 0..self.calls() {
-            let due = self.due(call);
-            let now = loop {
-                let now = started.elapsed();
-                if now >= due {
-                    break now;
-                }
-                std::hint::spin_loop();
-            };
-            lateness.saturating_record(nanos(now - due));
-        }
-        lateness
     }
 
     fn calls(&self) -> u64 {

@@ -18,7 +18,7 @@ use crate::floors::Entries;
 const REPORTED_TIME: Duration = Duration::from_micros(200);
 
 /// How long a chain may take to write its queue.
-pub const FLUSH: Duration = Duration::from_secs(30);
+const FLUSH: Duration = Duration::from_secs(30);
 
 /// Returns the value of a key from a table; fails for other keys.
 #[derive(Debug)]

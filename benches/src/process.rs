@@ -69,33 +69,10 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
     kib.map(|kib: u64| kib << 10).ok_or_else(|| io::Error::other("no VmRSS in its status"))
 }
 
-/// What process `pid` has read from disks.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DiskReads {
-    /// Bytes read, by system calls and by page faults.
-    pub bytes: u64,
-    /// Page faults that waited for a read.
-    pub major_faults: u64,
-}
-
-impl DiskReads {
-    /// Those of process `pid` since its start.
-    pub fn of(pid: u32) -> io::Result<Self> {
-        let (counters, stat) =
-            (fs::read_to_string(format!("/proc/{pid}/io"))?, fs::read_to_string(format!("/proc/{pid}/stat"))?);
-        let bytes = counters.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
-        // The name of the program, in parentheses, may have spaces. `majflt` is the tenth field after it.
-        let major_faults = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(9)?.parse().ok());
-        let reads = bytes.zip(major_faults).map(|(bytes, major_faults)| Self { bytes, major_faults });
-        reads.ok_or_else(|| io::Error::other("no read_bytes or no majflt"))
-    }
-}
-
-/// Raises the limit on open files of this process, and of the processes that it starts, to the maximum. Returns it.
-pub fn raise_open_files() -> io::Result<u64> {
+/// Raises the limit on open files of this process, and of the processes that it starts, to the maximum.
+pub fn raise_open_files() -> io::Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
-    Ok(maximum.unwrap_or(u64::MAX))
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?)
 }
 
 /// Binds this thread, and the threads and processes that it starts, to the last processor that it may use, and another
@@ -154,6 +131,5 @@ mod tests {
             assert!(started.elapsed() < Duration::from_secs(10), "a spinning thread uses CPU time");
         }
         assert!(resident_bytes(me).unwrap() > 100 << 10);
-        DiskReads::of(me).unwrap();
     }
 }

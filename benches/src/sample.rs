@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::{
     load::Tally,
-    process::{DiskReads, cpu_time, resident_bytes},
+    process::{cpu_time, resident_bytes},
     redis_server::RedisServer,
-    report,
     server::Server,
+    table::table,
     timing::{Spread, mean_and_interval},
 };
 
@@ -25,8 +25,6 @@ pub struct Snapshot {
     generations: u64,
     /// That of the servers and of Redis.
     memory_bytes: u64,
-    /// That of the servers.
-    disk_reads: DiskReads,
 }
 
 impl Snapshot {
@@ -43,15 +41,12 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// The CPU time of the server processes `pids` and of this process, and the memory and disk reads of the servers.
+    /// The CPU time of the server processes `pids` and of this process, and the memory of the servers.
     pub fn of_processes(pids: impl IntoIterator<Item = u32>) -> anyhow::Result<Self> {
         let mut snapshot = Self { client_cpu: cpu_time(std::process::id())?, ..Self::default() };
         for pid in pids {
-            let reads = DiskReads::of(pid)?;
             snapshot.server_cpu += cpu_time(pid)?;
             snapshot.memory_bytes += resident_bytes(pid)?;
-            snapshot.disk_reads.bytes += reads.bytes;
-            snapshot.disk_reads.major_faults += reads.major_faults;
         }
         Ok(snapshot)
     }
@@ -79,8 +74,6 @@ pub struct Sample {
     /// 99th percentile of how late calls were sent, in microseconds: the part of the latency that the client adds. 0 in a
     /// closed loop.
     pub late_p99_us: f64,
-    /// 99th percentile of how late the client's thread is without calls, in microseconds: the part that the machine adds.
-    pub clock_p99_us: f64,
     /// CPU microseconds of the servers for each answer.
     pub server_cpu_us: f64,
     /// CPU microseconds of Redis for each answer.
@@ -89,10 +82,6 @@ pub struct Sample {
     pub client_cpu_us: f64,
     /// Resident memory of the servers and of Redis at the end.
     pub memory_bytes: u64,
-    /// Bytes that the servers read from disks.
-    pub read_bytes: u64,
-    /// Page faults of the servers that waited for a disk.
-    pub major_faults: u64,
     /// Floors generated, whether or not a caller waited for them.
     pub generations: u64,
     /// Distinct floors of the load, where they are known.
@@ -125,8 +114,6 @@ impl Sample {
             redis_cpu_us: us(|snapshot| snapshot.redis_cpu),
             client_cpu_us: us(|snapshot| snapshot.client_cpu),
             memory_bytes: after.memory_bytes,
-            read_bytes: after.disk_reads.bytes - before.disk_reads.bytes,
-            major_faults: after.disk_reads.major_faults - before.disk_reads.major_faults,
             generations: after.generations.saturating_sub(before.generations),
             refused: tally.refused,
             unanswered: tally.unanswered,
@@ -213,7 +200,7 @@ impl Samples {
         let names = self.names(load);
         let has_tiers = |name: &&str| self.of(load, name).iter().any(|it| !it.served_by.is_empty());
         let tiers = names.iter().any(has_tiers).then_some("floors by tier, %");
-        let mut table = report::table([""].into_iter().chain(headers).chain(tiers));
+        let mut table = table([""].into_iter().chain(headers).chain(tiers));
         for name in &names {
             let mut row = vec![(*name).to_owned()];
             row.extend(

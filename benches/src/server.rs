@@ -35,11 +35,6 @@ impl Setup {
         binary.is_ok()
     }
 
-    /// As [`is_available`](Self::is_available), but true if the setup names a binary.
-    pub fn can_start(&self) -> bool {
-        self.binary.is_some() || Self::is_available()
-    }
-
     /// The default settings, on free ports.
     pub fn new() -> Self {
         Self::default()

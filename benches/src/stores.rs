@@ -36,24 +36,19 @@ pub struct Store {
 impl Store {
     /// An empty store.
     pub fn open(kind: TierKind) -> Self {
-        Self::open_with(kind, LruConfig::default().capacity, LmdbConfig::default().map_size)
-    }
-
-    /// An empty store with `memory` bytes for the LRU, or `disk` bytes for LMDB or sled.
-    pub fn open_with(kind: TierKind, memory: u64, disk: u64) -> Self {
         let runtime = runtime();
         let directory = tempfile::tempdir().expect("a directory for the store");
         let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), floor_gen::GENERATOR_VERSION);
         let path = directory.path().to_owned();
         let mut server = None;
         let tier: Arc<dyn Tier> = match kind {
-            TierKind::Lru => Arc::new(LruTier::new(&LruConfig { capacity: memory, ttl: None })),
+            TierKind::Lru => Arc::new(LruTier::new(&LruConfig::default())),
             TierKind::Lmdb => {
-                let config = LmdbConfig { path, map_size: disk };
+                let config = LmdbConfig { path, ..LmdbConfig::default() };
                 Arc::new(LmdbTier::open(&config, envelope).expect("an empty directory"))
             }
             TierKind::Sled => {
-                let config = SledConfig { path, capacity: disk };
+                let config = SledConfig { path, ..SledConfig::default() };
                 Arc::new(SledTier::open(&config, envelope).expect("an empty directory"))
             }
             TierKind::Redis => {

@@ -1,5 +1,5 @@
-//! A floor as an earlier tower game sent it: one protobuf message per tile. The protobuf benches and the peer
-//! [`TileMessages`](crate::peers::servers::PeerServer::TileMessages) use it for comparison.
+//! A floor as an earlier tower game sent it: one protobuf message per tile. The protobuf bench and `guard` use it for
+//! comparison.
 //!
 //! The messages are written by hand, so that they stay out of the .proto.
 

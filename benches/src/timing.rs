@@ -3,7 +3,6 @@
 use std::{
     fmt,
     future::Future,
-    hint::black_box,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -45,21 +44,6 @@ where
     })
 }
 
-/// The nanoseconds that `work` takes on each of `inputs`, without dropping its result.
-pub fn nanos_of_each<'a, I: 'a, O>(
-    inputs: impl IntoIterator<Item = &'a I>,
-    mut work: impl FnMut(&'a I) -> O,
-) -> Vec<f64> {
-    let sample = |input| {
-        let started = Instant::now();
-        let output = black_box(work(black_box(input)));
-        let took = started.elapsed().as_nanos() as f64;
-        drop(output);
-        took
-    };
-    inputs.into_iter().map(sample).collect()
-}
-
 /// Splits `steps` into rounds of at most `most`. Returns the sum of the times that `round` returns.
 pub fn in_rounds(steps: u64, most: u64, mut round: impl FnMut(u64) -> Duration) -> Duration {
     let (mut took, mut left) = (Duration::ZERO, steps);
@@ -78,21 +62,6 @@ pub fn alternate<T: Clone>(round: usize, all: &[T]) -> Vec<T> {
         order.reverse();
     }
     order
-}
-
-/// `nanos` as text, in ns, us or ms.
-pub fn format_nanos(nanos: f64) -> String {
-    match nanos {
-        n if n < 1e3 => format!("{n:.1} ns"),
-        n if n < 1e6 => format!("{:.2} us", n / 1e3),
-        n => format!("{:.2} ms", n / 1e6),
-    }
-}
-
-/// The `percent`-th percentile of `samples`, which it sorts: the least sample that `percent` % do not exceed.
-pub fn percentile<T: PartialOrd + Copy>(samples: &mut [T], percent: usize) -> T {
-    samples.sort_by(|a, b| a.partial_cmp(b).expect("samples compare"));
-    samples[(samples.len() * percent).div_ceil(100).max(1) - 1]
 }
 
 /// The median, the least and the greatest of some samples. Printed as `2.0 (1.0 .. 4.0)`, and one sample as `2.0`.
@@ -154,32 +123,9 @@ pub fn mean_and_interval(samples: &[f64]) -> (f64, f64) {
     (mean, T_95[freedom.min(T_95.len() - 1)] * (variance / count).sqrt())
 }
 
-/// The exponent of the power law through the last two of `points`, where a fixed cost distorts [`exponent`] least.
-pub fn last_exponent(points: &[(f64, f64)]) -> f64 {
-    exponent(&points[points.len().saturating_sub(2)..])
-}
-
-/// The exponent of the power law that fits `points` best: the slope of a least-squares line through the logarithms.
-pub fn exponent(points: &[(f64, f64)]) -> f64 {
-    let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
-    let count = logs.len() as f64;
-    let (mean_x, mean_y) =
-        (logs.iter().map(|at| at.0).sum::<f64>() / count, logs.iter().map(|at| at.1).sum::<f64>() / count);
-    let products = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum::<f64>();
-    products / logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum::<f64>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_square_law_has_the_exponent_two() {
-        let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0].map(|size| (size, 3.0 * size * size)).into();
-        assert!((exponent(&points) - 2.0).abs() < 1e-9);
-        let hidden: Vec<(f64, f64)> = [1.0, 10.0, 1e5, 1e6].map(|size| (size, 1000.0 + size)).into();
-        assert!(exponent(&hidden) < 0.6 && last_exponent(&hidden) > 0.99);
-    }
 
     /// 1 to 5: variance 2.5, so 2.776 * sqrt(0.5).
     #[test]
@@ -190,14 +136,6 @@ mod tests {
         // Fifteen samples: 14 degrees of freedom.
         let (_, half) = mean_and_interval(&(1..=15).map(f64::from).collect::<Vec<_>>());
         assert!((half - 2.145 * (20.0_f64 / 15.0).sqrt()).abs() < 1e-3, "{half}");
-    }
-
-    #[test]
-    fn percentiles_are_samples() {
-        let mut samples = [5, 1, 4, 2, 3];
-        assert_eq!(percentile(&mut samples, 99), 5);
-        assert_eq!(percentile(&mut samples, 20), 1);
-        assert_eq!(percentile(&mut samples, 21), 2);
     }
 
     #[test]

@@ -6,12 +6,14 @@
 mod grpc;
 mod tiers;
 
-use criterion::{criterion_group, criterion_main};
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
 
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = benches::suite!("batching", 30 samples);
+    config = Criterion::default().sample_size(30).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = tiers::tiers, grpc::grpc
 }
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! The cost of the chain around its tiers: a hit in the first tier, a miss in all, writes, removals, many keys at once.
+//! The cost of the chain around its tiers: a hit in the first tier, a miss in all, writes, many keys at once.
 //! `cargo bench -- chain`.
 //!
 //! The chain's source returns floors generated beforehand, so that no figure includes generation.
@@ -8,7 +8,9 @@ mod fixture;
 mod memory;
 mod stores;
 
-use criterion::{criterion_group, criterion_main};
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Floors of the chain's source.
 const COUNT: u32 = 1024;
@@ -16,7 +18,7 @@ const COUNT: u32 = 1024;
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = benches::suite!("chain", 50 samples);
+    config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = memory::layers, stores::hits, stores::through
 }
 criterion_main!(benches);

@@ -5,10 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod async_peers;
-mod foyer_peers;
+mod foyer_memory;
 mod lru_mutex;
-mod multi_tier_cache;
 
 use std::{
     cell::LazyCell,
@@ -21,40 +19,55 @@ use std::{
 use benches::{
     floors::Entries,
     peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
+    regret::Keys,
     timing::in_rounds,
 };
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use floor_cache::{Key, LruConfig, Tier, tier::Answer, tiers::LruTier};
-use foyer_peers::Foyer;
+use foyer_memory::Foyer;
 use lru_mutex::LruMutex;
 
 /// Floors in each cache.
 const COUNT: u32 = 1024;
 
+/// Threads, and the order in which they visit the floors.
+const LOADS: [(u64, &str, Keys); 4] = [
+    (1, "uniform", Keys::Uniform),
+    (8, "uniform", Keys::Uniform),
+    (8, "one-key", Keys::Scan),
+    (8, "zipf-1.2", Keys::Zipf { tenths: 12 }),
+];
+
+/// Visits that are chosen before the clock runs. After them the visits repeat.
+const VISITS: usize = 1 << 16;
+
 fn hits(criterion: &mut Criterion) {
     let entries = LazyCell::new(|| Entries::floors(COUNT));
-    for threads in [1, 2, 8] {
-        let group = &mut criterion.benchmark_group(format!("peers/hit-by-{threads}"));
-        peer::<OurChain>(group, &entries, threads);
-        peer::<OurLru>(group, &entries, threads);
-        peer::<LruMutex>(group, &entries, threads);
-        peer::<Moka>(group, &entries, threads);
-        peer::<QuickCache>(group, &entries, threads);
-        peer::<Foyer>(group, &entries, threads);
-        peer::<Dashmap>(group, &entries, threads);
+    for (threads, name, order) in LOADS {
+        let group = &mut criterion.benchmark_group(format!("peers/hit-{name}-by-{threads}"));
+        let floors = if name == "one-key" { 1 } else { COUNT };
+        let visits: Vec<u32> = order.numbers(floors).map(|number| number - 1).take(VISITS).collect();
+        peer::<OurChain>(group, &entries, threads, &visits);
+        peer::<OurLru>(group, &entries, threads, &visits);
+        peer::<LruMutex>(group, &entries, threads, &visits);
+        peer::<Moka>(group, &entries, threads, &visits);
+        peer::<QuickCache>(group, &entries, threads, &visits);
+        peer::<Foyer>(group, &entries, threads, &visits);
+        peer::<Dashmap>(group, &entries, threads, &visits);
     }
 }
 
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
-fn peer<P: Peer>(group: &mut Group<'_>, entries: &Entries, threads: u64) {
+fn peer<P: Peer>(group: &mut Group<'_>, entries: &Entries, threads: u64, visits: &[u32]) {
     let peer = LazyCell::new(|| peers::filled::<P>(entries));
     group.bench_function(P::NAME, |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
             timed(threads, steps, |step| {
-                assert!(black_box(peer.get(&entries.at(step).0)).is_some(), "every lookup is a hit");
+                let (key, _) = &entries.all()[visits[step as usize % VISITS] as usize];
+                assert!(black_box(peer.get(key)).is_some(), "every lookup is a hit");
             })
         });
     });
@@ -146,7 +159,7 @@ impl Peer for OurLru {
 criterion_group! {
     name = benches;
     // The first call of a bench sets up its store, which criterion counts as warm-up.
-    config = benches::suite!("peers", 50 samples);
-    targets = hits, writes, async_peers::async_peers
+    config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
+    targets = hits, writes
 }
 criterion_main!(benches);

@@ -7,8 +7,7 @@ use anyhow::{Context, anyhow};
 use floor_proto::rpc::Rpc;
 use httlib_hpack::Decoder;
 
-use super::{Protocol, Target};
-use crate::load::OK;
+use crate::target::{OK, Protocol, Target};
 
 /// The header blocks of a connection's calls, which all have the same headers.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
 use anyhow::Context;
 use benches::{
     report::{self, Origin},
+    table::table,
     timing::median,
 };
 use cases::Case;
@@ -86,7 +87,7 @@ fn ratio(mut case: Case) -> f64 {
 }
 
 fn compare(record: &Record, ratios: &BTreeMap<String, f64>, budget: u32) -> ExitCode {
-    let mut table = report::table(["ours / its peer", "record", "now", "change", ""]);
+    let mut table = table(["ours / its peer", "record", "now", "change", ""]);
     let mut over = 0;
     for (name, now) in ratios {
         let Some(then) = record.ratios.get(name) else {

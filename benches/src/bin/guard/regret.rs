@@ -16,7 +16,7 @@ const CALLS: u64 = 400;
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
     let setup = Setup::new();
     let mut ratios = Vec::new();
-    let cells: Vec<Cell> = grid::SHORT.iter().copied().filter(|cell| cell.can_run(&setup)).collect();
+    let cells: Vec<Cell> = grid::SHORT.iter().copied().filter(|cell| cell.can_run()).collect();
     for (at, &cell) in cells.iter().enumerate() {
         eprintln!("cell {} of {}, 40 s or more: {cell}", at + 1, cells.len());
         let mut samples = Samples::default();
@@ -40,7 +40,7 @@ pub(crate) fn smoke() -> anyhow::Result<Option<String>> {
         ..Cell::PLAIN
     };
     let setup = Setup::new();
-    if !cell.can_run(&setup) {
+    if !cell.can_run() {
         return Ok(None);
     }
     let mut fleet = Fleet::start(cell, &setup, &every_bypass(), false)?;

@@ -6,21 +6,21 @@
 
 mod conditions;
 mod servers;
-mod trace;
 
-use std::{fmt::Write as _, path::PathBuf, process::ExitCode, time::Duration};
+use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
 use anyhow::{Context, ensure};
 use benches::{
     regret::{Cell, Plan, Verdict, grid, measure},
-    report::{self, Record, RecordArgs, ensure_release},
+    report::{Record, RecordArgs, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, GENERATED, P50, P99, RATE, REDIS_CPU},
     server::Setup,
+    table::table,
 };
 use clap::{Parser, Subcommand};
 
 #[derive(Debug, Parser)]
-#[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices, or chains on a request log")]
+#[command(about = "Compares cache.bypass = \"auto\" with the better of the fixed choices")]
 struct Args {
     #[command(subcommand)]
     part: Option<Mode>,
@@ -47,8 +47,6 @@ struct Args {
     /// Seconds of load on each variant before the first turn
     #[arg(long, default_value_t = 5.0)]
     warmup: f64,
-    #[command(flatten)]
-    trace: trace::TraceArgs,
 }
 
 /// Measurements other than the grid.
@@ -66,9 +64,6 @@ enum Mode {
 /// Options of all commands.
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
-    /// The server to measure; without it FLOORS_BENCH_SERVER, else the one in the directory of this command
-    #[arg(long, value_name = "PATH", global = true)]
-    server_binary: Option<PathBuf>,
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__COMPRESS=true
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
@@ -88,8 +83,7 @@ const QUICK: Plan = Plan { turns: 2, turn: Duration::from_secs(1), warmup: Durat
 
 impl Common {
     fn setup(&self) -> anyhow::Result<Setup> {
-        let binary = self.server_binary.as_ref().map(std::path::absolute).transpose()?;
-        self.settings.iter().try_fold(binary.map_or_else(Setup::new, Setup::of_binary), |setup, text| {
+        self.settings.iter().try_fold(Setup::new(), |setup, text| {
             let (key, value) =
                 text.split_once('=').with_context(|| format!("{text:?} is not of the form KEY=VALUE"))?;
             Ok(setup.with(key, value))
@@ -100,18 +94,14 @@ impl Common {
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let common = &args.common;
-    let passes = match (&args.part, &args.trace.trace) {
-        (Some(Mode::Busy), _) => {
+    let passes = match &args.part {
+        Some(Mode::Busy) => {
             conditions::keep_processor_busy();
             true
         }
-        (Some(Mode::Servers(part)), _) => ensure_release().and_then(|()| servers::run(part, common))?,
-        (Some(Mode::Conditions(part)), _) => ensure_release().and_then(|()| conditions::run(part, common))?,
-        (None, Some(path)) => {
-            ensure_release().and_then(|()| trace::run(path, &args.trace, common, args.rounds))?;
-            true
-        }
-        (None, None) => {
+        Some(Mode::Servers(part)) => ensure_release().and_then(|()| servers::run(part, common))?,
+        Some(Mode::Conditions(part)) => ensure_release().and_then(|()| conditions::run(part, common))?,
+        None => {
             let cells = select(if args.short { grid::SHORT } else { grid::GRID }, args.cells.as_deref())?;
             if args.list {
                 cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));
@@ -136,7 +126,7 @@ fn run(cells: &[(usize, Cell)], args: &Args) -> anyhow::Result<bool> {
     };
     let (setup, mut verdicts) = (args.common.setup()?, Vec::new());
     let mut record = Record::start(&args.common.record, "regret", "regret")?;
-    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| cell.can_run(&setup)) {
+    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| cell.can_run()) {
         eprintln!("cell {number}: {cell}; {} of {}", done + 1, cells.len());
         measure(*cell, &setup, &plan, |sample| record.add(sample))?;
         let verdict = Verdict::of(*cell, &record.samples);
@@ -154,10 +144,10 @@ const FIGURES: [Column; 7] = [RATE, P50, P99, CPU, REDIS_CPU, CLIENT_CPU, GENERA
 /// The tables, with the worst cell first.
 fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> String {
     let header = ["cell", "", "primary", "better", "auto / better", "answers/s", "p99 (better / auto)", "CPU", ""];
-    let (mut table, mut figures, mut failed) = (report::table(header), String::new(), 0);
+    let (mut verdicts_table, mut figures, mut failed) = (table(header), String::new(), 0);
     for (number, verdict) in verdicts {
         failed += usize::from(!verdict.passes());
-        table.add_row([
+        verdicts_table.add_row([
             number.to_string(),
             verdict.cell.to_string(),
             if verdict.cell.is_low_load() { "p50" } else { "answers/s" }.to_owned(),
@@ -174,7 +164,7 @@ fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> Stri
     format!(
         "{} turns of {:?}. Ratios are geometric means over rounds of turns with 95 % intervals (Student's t); figures are \
          medians with the least and the greatest. {failed} of {} cells fail: the interval of the primary ratio stays \
-         below {}.\n\n### auto to the better fixed choice, worst cell first\n\n{table}\n{figures}",
+         below {}.\n\n### auto to the better fixed choice, worst cell first\n\n{verdicts_table}\n{figures}",
         plan.turns,
         plan.turn,
         verdicts.len(),

@@ -10,6 +10,7 @@
 use std::{
     collections::HashSet,
     fmt::Write as _,
+    slice,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -19,7 +20,7 @@ use benches::{
     floors,
     load::{ClosedLoop, Rpc},
     process::wait_until,
-    redis_server::{RedisCluster, RedisServer},
+    redis_server::RedisServer,
     regret::{Cell, Keys},
     report::Record,
     sample::{CPU, Column, Figure, P99, RATE, REDIS_CPU, Sample, Samples, Snapshot},
@@ -35,9 +36,6 @@ pub(crate) struct ServersArgs {
     /// Number of rounds, each with auto and with off
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Use a Redis Cluster of six nodes instead of one Redis
-    #[arg(long)]
-    cluster: bool,
 }
 
 const SERVERS: usize = 3;
@@ -68,10 +66,8 @@ const GENERATED: Column = ("generations a distinct floor", 3, |it| it.generation
 
 pub(crate) fn run(args: &ServersArgs, common: &crate::Common) -> anyhow::Result<bool> {
     ensure!(Setup::is_available() && RedisServer::is_available(), "this needs the server and redis-server");
-    let redis = if args.cluster { RedisCluster::start()? } else { RedisCluster::single()? };
-    let runner = Runner { redis, setup: common.setup()?, messages: Cell::PLAIN.messages() };
-    let name = if args.cluster { "regret-cluster" } else { "regret-servers" };
-    let mut record = Record::start(&common.record, "regret", name)?;
+    let runner = Runner { redis: RedisServer::start()?, setup: common.setup()?, messages: Cell::PLAIN.messages() };
+    let mut record = Record::start(&common.record, "regret", "regret-servers")?;
     let rounds = if common.quick { 1 } else { args.rounds };
     for round in 0..rounds {
         for bypass in alternate(round, &[Bypass::Auto, Bypass::Off]) {
@@ -118,7 +114,7 @@ fn targets(samples: &Samples) -> Vec<(String, bool)> {
 }
 
 struct Runner {
-    redis: RedisCluster,
+    redis: RedisServer,
     setup: Setup,
     messages: Arc<[Bytes]>,
 }
@@ -142,7 +138,7 @@ impl Runner {
 
     fn start(&self, count: usize, bypass: Bypass, settings: &[(&str, &str)]) -> anyhow::Result<Vec<Server>> {
         let setup = self.setup.clone().with("CACHE__CHAIN", "[\"lru\",\"redis\"]");
-        let setup = setup.with("CACHE__REDIS__URL", self.redis.url()).with("CACHE__BYPASS", bypass.name());
+        let setup = setup.with("CACHE__REDIS__URL", self.redis.tcp_url()).with("CACHE__BYPASS", bypass.name());
         let setup = setup.with_all(settings);
         (0..count).map(|_| setup.start()).collect()
     }
@@ -150,9 +146,9 @@ impl Runner {
     fn load(&self, servers: &[Server], messages: &Arc<[Bytes]>, calls: u64) -> anyhow::Result<Sample> {
         let addresses = servers.iter().map(|server| server.grpc);
         let mut load = ClosedLoop::new(addresses, Rpc::GetFloor, Cell::PLAIN.shape, Arc::clone(messages));
-        let before = Snapshot::of(servers, self.redis.nodes())?;
+        let before = Snapshot::of(servers, slice::from_ref(&self.redis))?;
         let tally = load.run_calls(calls)?;
-        let sample = Sample::of(&tally, &before, &Snapshot::of(servers, self.redis.nodes())?);
+        let sample = Sample::of(&tally, &before, &Snapshot::of(servers, slice::from_ref(&self.redis))?);
         let distinct: HashSet<&Bytes> = messages.iter().cycle().take(calls as usize).collect();
         Ok(Sample { distinct: distinct.len() as u64, ..sample })
     }

@@ -1,4 +1,4 @@
-//! What one client does to the latency of another: `serving --fairness`, `serving --generating` and `serving --writing`.
+//! What one client does to the latency of another: `serving fairness`, `serving generating` and `serving writing`.
 //!
 //! In every second turn the other client calls beside the measured one. Both are open loops in one thread, which has its
 //! own processor, so the server has the rest.
@@ -19,7 +19,7 @@ use benches::{
 
 use crate::{
     credentials::{Credentials, QUOTA_FLOORS, TOKENS},
-    latency::LATE,
+    latency::{CONNECTIONS, LATE},
 };
 
 /// The calls of a client.
@@ -96,8 +96,6 @@ pub(crate) const WRITING: Trial = Trial {
     most: Most::AddedMicros(1000.0),
     ..GENERATING
 };
-
-const CONNECTIONS: usize = 8;
 
 /// The loads of the measured client and of the other one.
 const MEASURED: &str = "the measured client";

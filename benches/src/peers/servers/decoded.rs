@@ -2,20 +2,18 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use floor_gen::FloorSpec;
+use floor_gen::{FloorSpec, Kind};
 use floor_proto::{
     hash,
     v1::{
-        BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetServerInfoRequest, ServerInfo,
-        StreamFloorsRequest,
+        BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec as RequestedSpec, GetFloorRequest,
+        GetServerInfoRequest, ServerInfo, StreamFloorsRequest,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
 use futures_util::stream::Empty;
 use moka::sync::Cache;
 use tonic::{Request, Response, Status, async_trait, transport::Server};
-
-use super::resolved;
 
 /// Floors that the cache may hold: more than any load here uses.
 const FLOORS: u64 = 65_536;
@@ -47,11 +45,9 @@ impl FloorService for Decoded {
 
     async fn batch_get_floors(
         &self,
-        request: Request<BatchGetFloorsRequest>,
+        _: Request<BatchGetFloorsRequest>,
     ) -> Result<Response<BatchGetFloorsResponse>, Status> {
-        let specs = request.into_inner().specs.into_iter();
-        let floors = specs.map(|spec| resolved(Some(spec)).map(|spec| self.floor(spec)));
-        Ok(Response::new(BatchGetFloorsResponse { floors: floors.collect::<Result<_, _>>()? }))
+        Err(unimplemented())
     }
 
     type StreamFloorsStream = Empty<Result<Floor, Status>>;
@@ -60,10 +56,22 @@ impl FloorService for Decoded {
         &self,
         _: Request<StreamFloorsRequest>,
     ) -> Result<Response<Self::StreamFloorsStream>, Status> {
-        Err(Status::unimplemented("only single floors and batches are compared"))
+        Err(unimplemented())
     }
 
     async fn get_server_info(&self, _: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {
-        Err(Status::unimplemented("only single floors and batches are compared"))
+        Err(unimplemented())
     }
+}
+
+fn unimplemented() -> Status {
+    Status::unimplemented("only single floors are compared")
+}
+
+/// The spec of a request, resolved as our server does it.
+fn resolved(spec: Option<RequestedSpec>) -> Result<FloorSpec, Status> {
+    let spec = spec.ok_or_else(|| Status::invalid_argument("spec is missing"))?;
+    let kind = (spec.kind != 0).then(|| Kind::from_number(spec.kind.unsigned_abs())).flatten();
+    FloorSpec::resolve(spec.seed, spec.number, spec.width, spec.height, kind)
+        .map_err(|error| Status::invalid_argument(error.to_string()))
 }

@@ -1,10 +1,10 @@
-//! Stores that are larger than the memory of their server: `ablation --cgroup DIRECTORY`. The server runs in a cgroup with
-//! a limit, which counts the pages of its files, so a store beyond the limit is read from the disk.
+//! Stores that are larger than the memory of their server: `which-chain disk CGROUP`. The server runs in a cgroup with a
+//! limit, which counts the pages of its files, so a store beyond the limit is read from the disk.
 
 use std::{
     fmt::Write as _,
     fs::{self, File, OpenOptions},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -17,17 +17,35 @@ use benches::{
     process::resident_bytes,
     regret::Keys,
     report::Record,
-    sample::{CPU, Column, MEMORY, P50, P99, RATE, Sample, Samples, Snapshot},
+    sample::{CPU, Column, MEMORY, P50, P99, RATE, Sample, Snapshot},
     server::Setup,
     timing::alternate,
 };
 use bytes::Bytes;
 use rustix::fs::{Advice, fadvise};
 
-use crate::{STARTS, workload::ZIPF};
+use crate::Common;
 
-/// The chains that are compared unless others are named. The first generates what memory does not have.
-pub(crate) const CHAINS: [Candidate; 3] = [Candidate::Lru, Candidate::LruLmdb, Candidate::LruSled];
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiskArgs {
+    /// Directory of the cgroup, which has a limit on memory
+    cgroup: PathBuf,
+    /// Bytes of the stores, relative to the limit; each number is one load
+    #[arg(long = "size", value_delimiter = ',', default_values_t = [0.5, 2.0, 4.0])]
+    sizes: Vec<f64>,
+    /// Only this chain; repeated for each
+    #[arg(long = "chain", value_enum, value_name = "NAME", default_values_t = [Candidate::Lru, Candidate::LruLmdb, Candidate::LruSled])]
+    chains: Vec<Candidate>,
+    /// Number of runs, interleaved
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+}
+
+/// The requested floors. Zipf's exponent of 1 is the customary round figure.
+const LOADS: [Keys; 2] = [Keys::Zipf { tenths: 10 }, Keys::Uniform];
+
+/// From an empty page cache, and right after that.
+const STARTS: [&str; 2] = ["cold", "warm"];
 
 /// About what a floor takes in LMDB and in sled, in bytes.
 const FLOOR_BYTES: u64 = 8 << 10;
@@ -38,37 +56,46 @@ const LRU_PART: u64 = 8;
 /// Requests that are built before the clock runs. After them the requests repeat.
 const REQUESTS: usize = 1 << 20;
 
-/// The reason why no server can run in `cgroup`, if there is one.
-pub(crate) fn cannot_use(cgroup: &Path) -> Option<String> {
-    let procs = cgroup.join("cgroup.procs");
-    let error = OpenOptions::new().write(true).open(&procs).err()?;
-    Some(format!("this process may not put a server in {}: {error}", procs.display()))
+pub(crate) fn run(args: &DiskArgs, common: &Common) -> anyhow::Result<()> {
+    const COLUMNS: [Column; 5] = [RATE, P50, P99, CPU, MEMORY];
+    let procs = args.cgroup.join("cgroup.procs");
+    OpenOptions::new()
+        .write(true)
+        .open(&procs)
+        .with_context(|| format!("this process may not put a server in {}", procs.display()))?;
+    let mut record = Record::start(&common.record, "which-chain", "disk")?;
+    let (runs, seconds) = if common.quick { (2, 2) } else { (args.runs, 10) };
+    let mut text =
+        format!("{runs} interleaved runs of {seconds} s each. Cold: from an empty page cache. Warm: right after.\n\n");
+    for run in 0..runs {
+        for size in &args.sizes {
+            text += &measure(args, *size, run, Duration::from_secs(seconds), &mut record)?;
+        }
+        eprintln!("run {} of {runs} done", run + 1);
+    }
+    for load in record.samples.loads() {
+        let _ = write!(text, "\n### {load}\n\n{}\n", record.samples.table(load, &COLUMNS, &[]));
+    }
+    record.finish("Stores larger than memory", &text)
 }
 
-/// Measures `chains` with a store of `size` times the memory limit of `cgroup`, for `measured` from an empty page cache,
-/// and for as long after that. Returns a line for each load during which the kernel killed the server.
-pub(crate) fn measure(
-    cgroup: &Path,
-    size: f64,
-    chains: &[Candidate],
-    run: usize,
-    measured: Duration,
-    record: &mut Record,
-) -> anyhow::Result<String> {
+/// Measures the chains with a store of `size` times the memory limit, for `measured` from an empty page cache, and for as
+/// long after that. Returns a line for each load during which the kernel killed the server.
+fn measure(args: &DiskArgs, size: f64, run: usize, measured: Duration, record: &mut Record) -> anyhow::Result<String> {
     let mut killed = String::new();
-    let limit = limit_of(cgroup)?;
+    let limit = limit_of(&args.cgroup)?;
     let floors = (limit as f64 * size) as u64 / FLOOR_BYTES;
     let floors = u32::try_from(floors).context("a floor has a number of 32 bits")?;
     let capacity = (limit / LRU_PART).to_string();
-    for chain in alternate(run, chains) {
+    for chain in alternate(run, &args.chains) {
         ensure!(!chain.needs_redis(), "{}: Redis has memory outside the cgroup", chain.name());
         let stores = Stores::empty(chain.tiers())?;
         if let [_, store] = chain.tiers() {
             fill(&stores, store, floors).with_context(|| format!("filling {store}"))?;
         }
-        for keys in [ZIPF, Keys::Uniform] {
+        for keys in LOADS {
             drop_cached_pages(stores.data.path())?;
-            let setup = Setup::new().with("CACHE__LRU__CAPACITY", &capacity).in_cgroup(cgroup);
+            let setup = Setup::new().with("CACHE__LRU__CAPACITY", &capacity).in_cgroup(&args.cgroup);
             let servers = [stores.serve(&setup)?];
             let messages = keys.numbers(floors).take(REQUESTS).map(|number| floor_request(TOWER, number)).collect();
             let mut load = ClosedLoop::new([servers[0].grpc], Rpc::GetFloor, SHAPE, messages);
@@ -122,20 +149,4 @@ fn drop_cached_pages(directory: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The tables, by load.
-pub(crate) fn markdown(samples: &Samples) -> String {
-    const COLUMNS: [Column; 7] = [
-        RATE,
-        P50,
-        P99,
-        CPU,
-        ("read KB/answer", 1, |it| it.read_bytes as f64 / 1e3 / it.answers as f64),
-        ("major faults/answer", 2, |it| it.major_faults as f64 / it.answers as f64),
-        MEMORY,
-    ];
-    let tables =
-        samples.loads().into_iter().map(|load| format!("\n### {load}\n\n{}\n", samples.table(load, &COLUMNS, &[])));
-    tables.collect()
 }

@@ -1,9 +1,14 @@
-//! Measures in three minutes what an operator needs to know about this machine: which chain to use, what each source of
-//! floors costs, and what a million floors and a million requests take: `cargo run --release -p benches --bin answer`.
+//! Which chain to use on this machine, what each source of floors costs, and what a million floors and a million requests
+//! take: `cargo run --release -p benches --bin which-chain`, in three minutes. Its subcommands measure chains under other
+//! loads.
 //!
 //! Costs are CPU time of the server and of Redis, over gRPC. Every figure is a mean over rounds with its 95 % interval.
 
 mod choice;
+mod climb;
+mod disk;
+mod replay;
+mod request_log;
 mod sources;
 mod workload;
 
@@ -18,14 +23,34 @@ use benches::{
     server::Setup,
     timing::mean_and_interval,
 };
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
 #[derive(Debug, Parser)]
 #[command(about = "Measures which chain to use on this machine, what each source of floors costs, and what to provide")]
 struct Args {
-    /// Take 40 s instead of three minutes. The intervals are wider
-    #[arg(long)]
+    #[command(subcommand)]
+    load: Option<Load>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Other loads.
+#[derive(Debug, Subcommand)]
+enum Load {
+    /// Replay a request log against chains, and name the cheapest
+    Replay(replay::ReplayArgs),
+    /// Compare chains whose stores are larger than memory, on servers in a cgroup
+    Disk(disk::DiskArgs),
+    /// Measure what a climbing player waits for, with prefetching and without
+    Climb,
+}
+
+/// Options of all loads.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Measure for a shorter time. The intervals are wider
+    #[arg(long, global = true)]
     quick: bool,
     #[command(flatten)]
     record: RecordArgs,
@@ -65,17 +90,27 @@ fn all_cpu(sample: &Sample) -> f64 {
 }
 
 fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+    let Args { load, common } = Args::parse();
     report::ensure_release()?;
     ensure!(Setup::is_available(), "this measures the server: `cargo build --release -p bevy-server`");
-    let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
+    match &load {
+        None => choose(&common),
+        Some(Load::Replay(args)) => replay::run(args, &common),
+        Some(Load::Disk(args)) => disk::run(args, &common),
+        Some(Load::Climb) => climb::run(&common),
+    }
+}
+
+/// Measures the sources and the chains.
+fn choose(common: &Common) -> anyhow::Result<()> {
+    let plan = if common.quick { Plan::QUICK } else { Plan::FULL };
     let (sources, chains) = (sources::available(), Candidate::available(&[]));
     let progress = progress(sources.len() * (plan.rounds + 1) + chains.len() * plan.rounds);
-    let mut record = Record::start(&args.record, "answer", "answer")?;
+    let mut record = Record::start(&common.record, "which-chain", "which-chain")?;
     let spaces = sources::measure(&sources, &plan, &progress, &mut record)?;
     workload::measure(&chains, &plan, &progress, &mut record)?;
     progress.finish_and_clear();
-    let choice = choice::choose(&record.samples, &chains);
+    let choice = choice::choose(&record.samples, &chains, &[workload::COLD, workload::WARM]);
     let text = format!(
         "{choice}\n\n{}\n\n{}\n\n{}\n",
         sources::table(&record.samples, &spaces),

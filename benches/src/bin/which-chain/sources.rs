@@ -8,7 +8,7 @@ use benches::{
     floors::TOWER,
     load::{ClosedLoop, Rpc, floor_request},
     redis_server::RedisServer,
-    report::{self, Record},
+    report::Record,
     sample::{Figure, P50, Sample, Samples, Snapshot},
     server::{Server, Setup},
     stores,
@@ -135,7 +135,7 @@ fn allocated(directory: &Path) -> anyhow::Result<u64> {
 /// The cost of an answer by source, and the space of a floor and of a million.
 pub(crate) fn table(samples: &Samples, spaces: &[(Source, Space)]) -> Table {
     let header = ["source", "answers/s per core", "CPU us per answer", "p50 us", "bytes per floor", "a million floors"];
-    let mut table = report::table(header);
+    let mut table = benches::table::table(header);
     for (source, space) in spaces {
         let name = name_of(*source);
         let of = |decimals, column: Figure| figure(samples, LOAD, name, decimals, column);

@@ -4,7 +4,7 @@ use anyhow::Context;
 use benches::{
     chains::{Candidate, Replay, Stores},
     regret::{Cell, Keys},
-    report::{self, Record},
+    report::Record,
     sample::{Figure, P99, RATE, Samples},
     server::Setup,
     timing::alternate,
@@ -55,7 +55,7 @@ pub(crate) fn measure(
 pub(crate) fn table(samples: &Samples, chains: &[Candidate]) -> Table {
     let header =
         ["chain", "a million cold, CPU s", "a million warm, CPU s", "answers/s cold", "answers/s warm", "p99 us warm"];
-    let mut table = report::table(header);
+    let mut table = benches::table::table(header);
     for chain in chains {
         let name = chain.name();
         let of = |load, decimals, column: Figure| figure(samples, load, &name, decimals, column);
