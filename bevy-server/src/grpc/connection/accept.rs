@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
+    coalescing::{CoalescingIo, FlushAfterPoll, HttpVersion, WriteBuffer},
     drain::{CLOSE_GRACE, Connections, WriteBufferSlot},
     http2::{self, ConnectionError},
     tls::{Handshakes, Negotiated},
@@ -67,7 +67,7 @@ pub(in crate::grpc) struct ConnectionDeps {
 struct Opened {
     io: CoalescingIo,
     write_buffer: WriteBuffer,
-    protocol: Protocol,
+    protocol: HttpVersion,
     client: Client,
 }
 
@@ -154,7 +154,7 @@ async fn serve_connection(
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
     let (router, limits) = (routes.for_client(client, behind_proxy), deps.limits);
     match protocol {
-        Protocol::Http2 => {
+        HttpVersion::Http2 => {
             let connection = http2::serve(io, router, limits, closed);
             let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
             if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
@@ -163,7 +163,7 @@ async fn serve_connection(
             }
             ended?;
         }
-        Protocol::Http1 => {
+        HttpVersion::Http1 => {
             let connection = serve_http1(io, router, closed);
             FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
         }

@@ -34,12 +34,12 @@ const MAX_IDLE_CAPACITY: usize = 64 << 10;
 /// Maximum of sent bytes at the front of the buffer. Removing them moves the unsent bytes.
 const MAX_SENT_PREFIX: usize = 128 << 10;
 
-/// The protocol that a client speaks.
+/// The version of HTTP that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum HttpVersion {
     /// HTTP/2 without negotiation.
     Http2,
-    /// HTTP/1, for gRPC-Web.
+    /// HTTP/1, for gRPC-Web and Connect.
     Http1,
 }
 
@@ -73,7 +73,7 @@ impl CoalescingIo {
     ///
     /// # Errors
     /// The error of the transport, or `UnexpectedEof` if the client closes first.
-    pub(super) async fn detect_protocol(&mut self) -> io::Result<Protocol> {
+    pub(super) async fn detect_protocol(&mut self) -> io::Result<HttpVersion> {
         let mut detected = [0; PREFACE.len()];
         let mut length = 0;
         let protocol = loop {
@@ -84,10 +84,10 @@ impl CoalescingIo {
             }
             length += buffer.filled().len();
             if !PREFACE.starts_with(&detected[..length]) {
-                break Protocol::Http1;
+                break HttpVersion::Http1;
             }
             if length == PREFACE.len() {
-                break Protocol::Http2;
+                break HttpVersion::Http2;
             }
         };
         self.detected = detected[..length].to_vec();
