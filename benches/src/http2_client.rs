@@ -15,8 +15,8 @@ use floor_proto::{FRAME_PREFIX_BYTES, rpc::Rpc};
 use rustix::event::{PollFd, PollFlags};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-pub(crate) use self::headers::Headers;
 use self::headers::{HeaderReader, RequestHeaders};
+pub(crate) use self::headers::{Headers, OK};
 
 /// The protocol of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use rustix::event::{PollFd, Timespec, poll};
 pub use crate::http2_client::{Protocol, Target};
 pub use floor_proto::rpc::Rpc;
 
-use crate::http2_client::{Connection, Content, Headers};
+use crate::http2_client::{Connection, Content, Headers, OK};
 
 /// How many calls are in flight, written as `CONNECTIONSxSTREAMS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +87,7 @@ pub struct Tally {
 const MAX_LATENCY_NANOS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The numbers of two statuses of gRPC.
-pub(crate) const OK: u8 = 0;
+/// The number of a status of gRPC.
 const RESOURCE_EXHAUSTED: u8 = 8;
 
 impl Tally {

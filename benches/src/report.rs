@@ -11,9 +11,9 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
+pub use crate::sample::table;
 use crate::{
     sample::{Sample, Samples},
     server,
@@ -173,13 +173,6 @@ pub fn processor() -> String {
 pub fn output_of(command: &str, args: &[&str]) -> String {
     let output = Command::new(command).args(args).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
-}
-
-/// An empty table with `header`.
-pub fn table<H: Into<String>>(header: impl IntoIterator<Item = H>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
-    table
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use comfy_table::Table;
+use comfy_table::{Table, presets::ASCII_MARKDOWN};
 use serde::Serialize;
 
 use crate::{
     load::Tally,
     process::{DiskReads, cpu_time, resident_bytes},
     redis_server::RedisServer,
-    report,
     server::Server,
     timing::{Spread, mean_and_interval},
 };
@@ -213,7 +212,7 @@ impl Samples {
         let names = self.names(load);
         let has_tiers = |name: &&str| self.of(load, name).iter().any(|it| !it.served_by.is_empty());
         let tiers = names.iter().any(has_tiers).then_some("floors by tier, %");
-        let mut table = report::table([""].into_iter().chain(headers).chain(tiers));
+        let mut table = table([""].into_iter().chain(headers).chain(tiers));
         for name in &names {
             let mut row = vec![(*name).to_owned()];
             row.extend(
@@ -276,6 +275,13 @@ impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3} ({:.3} .. {:.3})", self.value, self.low, self.high)
     }
+}
+
+/// An empty table with `header`.
+pub fn table<H: Into<String>>(header: impl IntoIterator<Item = H>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(ASCII_MARKDOWN).set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
+    table
 }
 
 #[cfg(test)]

@@ -12,15 +12,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folders of the crates that are checked.
-const CRATES: [&str; 9] =
-    ["proto", "floor-gen", "floor-wire", "floor-query", "floor-cache", "http2", "bevy-server", "client", "floorctl"];
+/// Folders without sources of ours, or with those of tests.
+const SKIPPED: [&str; 5] = ["target", "node_modules", "tests", "examples", ".git"];
+
+/// The circles that are still there. A new one is cut, and not added.
+const KNOWN: [&[&str]; 3] = [
+    &["floor-cache/src/policy/cpu_clock.rs", "floor-cache/src/policy/load.rs"],
+    &["floor-cache/src/producer.rs", "floor-cache/src/served.rs"],
+    &["floor-cache/src/stack/purge.rs", "floor-cache/src/stack/recheck.rs", "floor-cache/src/stack/tier_stack.rs"],
+];
 
 /// The names of a path, such as `grpc` and `calls`.
 type Names = Vec<String>;
-
-/// The files of a crate, by module.
-type Modules = BTreeMap<Names, File>;
 
 #[derive(Default)]
 struct File {
@@ -31,32 +34,30 @@ struct File {
 }
 
 /// Reads the file of `module`, and those of the modules inside.
-fn read(path: PathBuf, module: Names, modules: &mut Modules) {
+fn read(path: PathBuf, module: &[String], modules: &mut BTreeMap<Names, File>) {
     let text = fs::read_to_string(&path).unwrap();
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-    let is_front = ["lib", "main", "mod"].map(Path::new).iter().any(|stem| path.file_stem() == Some(stem.as_os_str()));
+    let is_front = path.file_stem().is_some_and(|stem| ["lib", "main", "mod"].iter().any(|front| stem == *front));
     let inside = if is_front { path.with_file_name("") } else { path.with_extension("") };
     let mut file = File { path, ..File::default() };
     let (mut lines, mut before) = (text.lines(), "");
     while let Some(line) = lines.next().map(str::trim) {
-        let (code, is_public) = match line.strip_prefix("pub") {
-            Some(rest) => (rest.trim_start_matches(|c: char| c == '(' || c == ')' || c.is_alphanumeric()).trim(), true),
-            None => (line, false),
-        };
+        let public =
+            line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub(super) ")).or(line.strip_prefix("pub "));
+        let code = public.unwrap_or(line);
         if let Some(child) = code.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
-            let path = [inside.join(format!("{child}.rs")), inside.join(child).join("mod.rs")];
-            let path = path.into_iter().find(|path| path.exists() && before != "#[cfg(test)]");
-            if let Some(path) = path {
-                read(path, [&module[..], &[child.to_owned()]].concat(), modules);
+            let paths = [inside.join(format!("{child}.rs")), inside.join(child).join("mod.rs")];
+            if let Some(path) = paths.into_iter().find(|path| path.exists() && before != "#[cfg(test)]") {
+                read(path, &[module, &[child.to_owned()]].concat(), modules);
             }
         } else if let Some(tree) = code.strip_prefix("use ") {
             let mut tree = tree.to_owned();
             while !tree.ends_with(';') {
                 tree += lines.next().unwrap().trim();
             }
-            expand(&[], tree.trim_end_matches(';'), &mut |path, name| match is_public {
-                true => _ = file.reexports.insert(name, path),
-                false => file.imports.push(path),
+            expand(&[], tree.trim_end_matches(';'), &mut |path, name| match public {
+                Some(_) => _ = file.reexports.insert(name, path),
+                None => file.imports.push(path),
             });
         } else if !line.starts_with("//") {
             let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
@@ -64,7 +65,7 @@ fn read(path: PathBuf, module: Names, modules: &mut Modules) {
         }
         before = line;
     }
-    modules.insert(module, file);
+    modules.insert(module.to_vec(), file);
 }
 
 fn names(path: &str) -> Names {
@@ -86,24 +87,22 @@ fn expand(prefix: &[String], tree: &str, found: &mut impl FnMut(Names, String)) 
 }
 
 /// The module that defines what `path` names in `module`. `None` for another crate.
-fn resolve(modules: &Modules, module: &[String], path: &[String]) -> Option<Names> {
+fn resolve(modules: &BTreeMap<Names, File>, module: &[String], path: &[String]) -> Option<Names> {
+    let child =
+        |of: &[String], name: &String| Some([of, &[name.clone()]].concat()).filter(|at| modules.contains_key(at));
     let mut at = match path.first()?.as_str() {
         "crate" => Vec::new(),
         "self" => module.to_vec(),
         "super" => module.split_last()?.1.to_vec(),
-        name => {
-            let inside = [module, &[name.to_owned()]].concat();
-            modules.contains_key(&inside).then_some(inside)?
-        }
+        _ => child(module, &path[0])?,
     };
     for (index, name) in path.iter().enumerate().skip(1) {
-        let inside = [&at[..], std::slice::from_ref(name)].concat();
-        let file = modules.get(&at)?;
+        let reexports = &modules.get(&at)?.reexports;
         if name == "super" {
             at.pop();
-        } else if modules.contains_key(&inside) {
+        } else if let Some(inside) = child(&at, name) {
             at = inside;
-        } else if let Some(from) = file.reexports.get(name).or(file.reexports.get("*")) {
+        } else if let Some(from) = reexports.get(name).or(reexports.get("*")) {
             return resolve(modules, &at, &[from, &path[index + 1..]].concat());
         } else {
             break;
@@ -112,11 +111,13 @@ fn resolve(modules: &Modules, module: &[String], path: &[String]) -> Option<Name
     Some(at)
 }
 
-/// The circles of a crate: sets of files of which each reaches all others.
-fn circles(modules: &Modules) -> BTreeSet<Vec<&Path>> {
-    let imported = |module: &Names, file: &File| -> BTreeSet<Names> {
-        let resolved = file.imports.iter().filter_map(|path| resolve(modules, module, path));
-        resolved.filter(|to| std::env::var("STRICT").is_ok() && to != module || !module.starts_with(to)).collect()
+/// The circles of the crate that begins with `root`: sets of files of which each reaches all others.
+fn circles(root: PathBuf) -> BTreeSet<Vec<PathBuf>> {
+    let mut modules = BTreeMap::new();
+    read(root, &[], &mut modules);
+    let imported = |module: &Names, file: &File| -> Vec<Names> {
+        let resolved = file.imports.iter().filter_map(|path| resolve(&modules, module, path));
+        resolved.filter(|to| !module.starts_with(to)).collect()
     };
     let imports: BTreeMap<_, _> = modules.iter().map(|(module, file)| (module, imported(module, file))).collect();
     let reached = |from| {
@@ -127,45 +128,46 @@ fn circles(modules: &Modules) -> BTreeSet<Vec<&Path>> {
         reached
     };
     let reached: BTreeMap<_, _> = modules.keys().map(|module| (module, reached(module))).collect();
-    let in_circles = modules.keys().filter(|module| reached[module].contains(module));
     let circle = |module: &Names| {
-        modules
-            .iter()
-            .filter(|(to, _)| reached[module].contains(to) && reached[to].contains(module))
-            .map(|(_, file)| &*file.path)
-            .collect()
+        let both = modules.iter().filter(|(to, _)| reached[module].contains(to) && reached[to].contains(module));
+        both.map(|(_, file)| file.path.clone()).collect()
     };
-    in_circles.map(circle).collect()
+    modules.keys().filter(|module| reached[module].contains(module)).map(circle).collect()
+}
+
+/// The files in `folder` with which a crate begins.
+fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() && !SKIPPED.iter().any(|skipped| path.ends_with(skipped)) {
+            roots(&path, found);
+        } else if path.ends_with("lib.rs") || path.ends_with("main.rs") {
+            found.push(path);
+        }
+    }
 }
 
 #[test]
 fn files_do_not_import_each_other_in_circles() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for folder in CRATES.iter().map(|c| format!("{c}/src/lib.rs")).chain(
-        [
-            "bevy-server/src/main.rs",
-            "floorctl/src/main.rs",
-            "benches/src/lib.rs",
-            "benches/benches/peers/main.rs",
-            "benches/src/bin/serving/main.rs",
-            "benches/src/bin/regret/main.rs",
-            "benches/src/bin/answer/main.rs",
-        ]
-        .map(str::to_owned),
-    ) {
-        let path = root.join(&folder);
-        if !path.exists() {
-            continue;
-        }
-        let mut modules = Modules::new();
-        read(path, Vec::new(), &mut modules);
-        for circle in circles(&modules) {
-            println!(
-                "{} {}: {:#?}",
-                folder,
-                circle.len(),
-                circle.iter().map(|path| path.strip_prefix(root).unwrap()).collect::<Vec<_>>()
-            );
-        }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    roots(workspace, &mut found);
+    assert!(found.len() > 10, "{found:?}");
+    for circle in found.into_iter().flat_map(circles) {
+        let files: Vec<_> = circle.iter().map(|path| path.strip_prefix(workspace).unwrap().to_str().unwrap()).collect();
+        assert!(KNOWN.contains(&&files[..]), "these files import each other in a circle: {files:#?}");
     }
+}
+
+#[test]
+fn a_circle_is_found_through_reexports_and_paths_in_code() {
+    let crate_dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(crate_dir.path().join(name), text).unwrap();
+    write("lib.rs", "mod a;\nmod b;\nmod c;\npub use b::{B, c as other};\nstruct Front;\n");
+    write("a.rs", "use crate::{\n    Front,\n    B,\n};\n");
+    write("b.rs", "fn f() -> super::c::C {}\n");
+    write("c.rs", "use super::a::A;\n");
+    let found: Vec<_> = circles(crate_dir.path().join("lib.rs")).into_iter().collect();
+    assert_eq!(found, [["a.rs", "b.rs", "c.rs"].map(|name| crate_dir.path().join(name))]);
+    write("c.rs", "use super::Front;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n");
+    assert!(circles(crate_dir.path().join("lib.rs")).is_empty());
 }

@@ -1,6 +1,6 @@
 //! Caches with an async `get`, compared with ours: two layers in memory, and memory over files.
 
-use std::{cell::LazyCell, future::Future, hint::black_box, path::Path, sync::Arc, time::Instant};
+use std::{cell::LazyCell, hint::black_box, path::Path, sync::Arc, time::Instant};
 
 use benches::{
     floors::Entries,
@@ -14,26 +14,12 @@ use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::{COUNT, foyer_peers::FoyerHybrid, multi_tier_cache::MultiTier};
-
-/// Bytes of the memory over files: a twentieth of the floors, so that nearly every hit is in the files.
-pub(crate) const OVER_FILES: usize = 256 << 10;
-
-/// A cache with an async `get`.
-pub(crate) trait AsyncPeer: Sized {
-    /// The name in benches.
-    const NAME: &'static str;
-
-    /// The type of its keys, which are converted before the clock runs.
-    type Key;
-
-    fn key(key: &Key) -> Self::Key;
-
-    /// A cache with `entries`, all of them in files of `directory` if it has files.
-    fn filled(entries: &Entries, directory: &Path) -> impl Future<Output = Self>;
-
-    fn get(&self, key: &Self::Key) -> impl Future<Output = Option<Bytes>>;
-}
+use crate::{
+    COUNT,
+    async_peer::{AsyncPeer, OVER_FILES},
+    foyer_peers::FoyerHybrid,
+    multi_tier_cache::MultiTier,
+};
 
 pub(crate) fn async_peers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("peers/hit-in-two-layers");

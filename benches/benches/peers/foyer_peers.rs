@@ -18,7 +18,7 @@ use foyer::{
     HybridCacheBuilder, HybridCachePolicy, PsyncIoEngineConfig, RecoverMode,
 };
 
-use crate::async_peers::{AsyncPeer, OVER_FILES};
+use crate::async_peer::{AsyncPeer, OVER_FILES};
 
 /// foyer's memory cache.
 pub(crate) struct Foyer(Cache<Key, Bytes, RandomState>);

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
+mod async_peer;
 mod async_peers;
 mod foyer_peers;
 mod lru_mutex;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use floor_cache::Key;
 use multi_tier_cache::{CacheManager, CacheStrategy, CacheTier, MokaCache, MokaCacheConfig};
 
-use crate::async_peers::AsyncPeer;
+use crate::async_peer::AsyncPeer;
 
 /// `multi_tier_cache::CacheManager` over two layers with every entry.
 pub(crate) struct MultiTier(CacheManager);

@@ -8,7 +8,9 @@ use floor_proto::rpc::Rpc;
 use httlib_hpack::Decoder;
 
 use super::{Protocol, Target};
-use crate::load::OK;
+
+/// The number of a status of gRPC.
+pub(crate) const OK: u8 = 0;
 
 /// The header blocks of a connection's calls, which all have the same headers.
 #[derive(Debug)]
