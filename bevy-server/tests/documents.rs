@@ -1,10 +1,14 @@
 //! Checks that the configurations in deploy/ are valid, that docs/operating.md lists exactly the configuration keys, the
-//! metrics and the alerts that there are, that docs/runbook.md has a paragraph for each alert, and that documents cite
-//! exactly the records of measurements that there are.
+//! metrics and the alerts that there are, that docs/runbook.md has a paragraph for each alert, that documents cite exactly
+//! the records of measurements that there are, and that the source files that they name are there.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bevy_server::config::{Config, DEFAULTS};
 
@@ -188,4 +192,35 @@ fn every_record_is_cited_and_every_cited_record_is_there() {
         "cited, but not in benches/records/"
     );
     assert_eq!(found.difference(&cited).collect::<Vec<_>>(), Vec::<&String>::new(), "cited by no document");
+}
+
+/// Records of decisions and the changelog name files as they were.
+#[test]
+fn every_source_file_that_a_document_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut sources = Vec::new();
+    source_files(root, &mut sources);
+    let mut named = 0;
+    let pages = fs::read_dir(root).unwrap().chain(fs::read_dir(root.join("docs")).unwrap());
+    let pages = pages.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|its| its == "md"));
+    for page in pages.filter(|page| !page.ends_with("CHANGELOG.md")) {
+        let text = fs::read_to_string(&page).unwrap();
+        let in_path = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        for name in quoted(&text).filter(|word| word.ends_with(".rs") && in_path(word)) {
+            named += 1;
+            assert!(sources.iter().any(|path| path.ends_with(name)), "{} names {name}", page.display());
+        }
+    }
+    assert!(named > 100, "{named}");
+}
+
+/// The source files in `folder`.
+fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() && !["target", "node_modules", ".git"].iter().any(|skipped| path.ends_with(skipped)) {
+            source_files(&path, found);
+        } else if path.extension().is_some_and(|its| its == "rs") {
+            found.push(path);
+        }
+    }
 }
