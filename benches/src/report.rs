@@ -13,6 +13,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use serde::Serialize;
 
+pub use crate::sample::table;
 use crate::{
     sample::{Sample, Samples},
     server,

@@ -195,7 +195,6 @@ async fn an_unparsable_timeout_is_rejected() {
 }
 
 const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
-const HEALTH: &str = "/grpc.health.v1.Health/Check";
 
 /// The status of an answer without a message.
 fn refused(head: &str) -> (&str, &str) {
@@ -209,32 +208,36 @@ fn errors_of_grpc_web_say_plainly_what_is_wrong_with_the_body() {
     let server = Server::start(&data);
     let (text, binary) = ("application/grpc-web-text", "application/grpc-web+proto");
     let not_base64 = ("3", "the%20body%20of%20the%20request%20is%20not%20base64");
-    for path in [GET_FLOOR, HEALTH] {
-        // Wrong from the start, behind a message, and ended within a group.
-        for body in ["####", "AAAAAAYKBAgqEAc=####", "AAAAAAYKBAgqEAc"] {
-            let head = web_of(path, text, &format!("content-length: {}\r\nconnection: close\r\n", body.len()));
-            let (status, head, _) = http1(&server.grpc, &head, body.as_bytes());
-            assert_eq!((status, refused(&head)), (200, not_base64), "{path}, {body}: {head}");
-            assert!(head.contains("content-type: application/grpc-web"), "{head}");
-        }
-        // The connection breaks within a chunk.
-        for content_type in [text, binary] {
-            let mut peer = TcpStream::connect(&server.grpc).unwrap();
-            peer.set_read_timeout(Some(TIMEOUT)).unwrap();
-            let head = web_of(path, content_type, "transfer-encoding: chunked\r\n");
-            peer.write_all((head + "8\r\nAAAA").as_bytes()).unwrap();
-            peer.shutdown(Shutdown::Write).unwrap();
-            let mut answer = Vec::new();
-            peer.read_to_end(&mut answer).unwrap();
-            let (status, head, _) = parsed(&answer);
-            let (code, message) = refused(&head);
-            assert_eq!((status, code), (200, "1"), "{path}, {content_type}: {head}");
-            assert!(message.starts_with("the%20request%20body%20failed"), "{head}");
-            assert!(!message.contains("tonic") && !message.contains("source"), "{head}");
-        }
+    // Wrong from the start, behind a message, and ended within a group.
+    for body in ["####", "AAAAAAYKBAgqEAc=####", "AAAAAAYKBAgqEAc"] {
+        let head = web_of(GET_FLOOR, text, &format!("content-length: {}\r\nconnection: close\r\n", body.len()));
+        let (status, head, _) = http1(&server.grpc, &head, body.as_bytes());
+        assert_eq!((status, refused(&head)), (200, not_base64), "{body}: {head}");
+        assert!(head.contains("content-type: application/grpc-web"), "{head}");
+    }
+    // The connection breaks within a chunk.
+    for content_type in [text, binary] {
+        let mut peer = TcpStream::connect(&server.grpc).unwrap();
+        peer.set_read_timeout(Some(TIMEOUT)).unwrap();
+        let head = web_of(GET_FLOOR, content_type, "transfer-encoding: chunked\r\n");
+        peer.write_all((head + "8\r\nAAAA").as_bytes()).unwrap();
+        peer.shutdown(Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        peer.read_to_end(&mut answer).unwrap();
+        let (status, head, _) = parsed(&answer);
+        let (code, message) = refused(&head);
+        assert_eq!((status, code), (200, "1"), "{content_type}: {head}");
+        assert!(message.starts_with("the%20request%20body%20failed"), "{head}");
+        assert!(!message.contains("tonic") && !message.contains("source"), "{head}");
     }
     assert_eq!(server.calls("GetFloor", "INVALID_ARGUMENT"), 3.0);
     assert_eq!(server.calls("GetFloor", "CANCELLED"), 2.0);
+    // Health speaks gRPC only.
+    let head = web_of("/grpc.health.v1.Health/Check", binary, "content-length: 5\r\nconnection: close\r\n");
+    let (status, head, _) = http1(&server.grpc, &head, &[0; 5]);
+    let (code, message) = refused(&head);
+    assert_eq!((status, code), (200, "12"), "{head}");
+    assert!(message.contains("health%20and%20reflection%20speak%20grpc%20only"), "{head}");
 }
 
 #[tokio::test]

@@ -281,6 +281,41 @@ async fn grpc_web_serves_a_floor_and_answers_a_preflight() {
     assert!(head.contains("access-control-allow-methods: get,head,post"), "{head}");
 }
 
+#[test]
+fn grpc_web_text_is_base64_in_both_directions() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let text = "application/grpc-web-text";
+    // A request in padded pieces, in chunks that cut groups.
+    let wanted = frame(&StreamFloorsRequest { first: Some(spec(13, 1)), count: 3 });
+    let request = BASE64.encode(&wanted[..4]) + &BASE64.encode(&wanted[4..]);
+    let chunk = |chunk: &[u8]| format!("{:x}\r\n{}\r\n", chunk.len(), String::from_utf8_lossy(chunk));
+    let chunks: String = request.as_bytes().chunks(3).map(chunk).collect();
+    let headers = format!("transfer-encoding: chunked\r\nconnection: close\r\naccept: {text}\r\n");
+    let head = web_of("/floors.v1.FloorService/StreamFloors", text, &headers);
+    let (status, head, body) = http1(&server.grpc, &head, format!("{chunks}0\r\n\r\n").as_bytes());
+    assert_eq!(status, 200, "{head}");
+    assert!(head.contains("content-type: application/grpc-web-text+proto"), "{head}");
+    // Each frame is encoded by itself.
+    let mut bytes = Vec::new();
+    for group in body.chunks(4) {
+        bytes.extend(BASE64.decode(group).unwrap());
+    }
+    let mut flags = Vec::new();
+    let mut rest = &bytes[..];
+    while let Some((prefix, after)) = rest.split_at_checked(5) {
+        let (message, after) = after.split_at(u32::from_be_bytes(prefix[1..].try_into().unwrap()) as usize);
+        flags.push(prefix[0]);
+        match prefix[0] {
+            0 => assert!(verify(&Floor::decode(message).unwrap())),
+            _ => assert!(String::from_utf8_lossy(message).contains("floor-served-by:generated=3\r\n")),
+        }
+        rest = after;
+    }
+    assert_eq!(flags, [0, 0, 0, 0x80]);
+    assert_eq!(server.calls("StreamFloors", "OK"), 1.0);
+}
+
 #[tokio::test]
 async fn content_types_are_compared_without_case_and_parameters() {
     let data = TempDir::new().unwrap();

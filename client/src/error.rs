@@ -1,7 +1,7 @@
 //! The errors of a call: the server is unreachable or not trusted, it answers with an error status, or its response is
 //! invalid.
 
-use std::{error::Error as StdError, time::Duration};
+use std::time::Duration;
 
 use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
@@ -117,16 +117,6 @@ impl ClientError {
             retry_after: None,
         }))
     }
-}
-
-/// An error and its causes, outermost first.
-pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}
-
-/// The message of the innermost cause. It says "Connection refused" where the outermost says "transport error".
-pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
-    causes(error).last().unwrap_or(error).to_string()
 }
 
 /// A status other than OK, with the details that the floor server attaches.

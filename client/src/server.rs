@@ -18,7 +18,7 @@ use tonic::{
 
 use crate::{
     ClientError, ConnectOptions, StatusError, TlsProblem, Token,
-    error::{causes, innermost},
+    tls_problem::{causes, innermost},
     transport::CONNECT_TIMEOUT,
 };
 

@@ -5,13 +5,11 @@ use alloc::vec::Vec;
 
 use crate::cave::Cave;
 use crate::distance_map::DistanceMap;
-use crate::floor::{Item, Lock, Metrics, Point, RoomRole, Spawn, Terrain, Trap};
+pub(crate) use crate::draft::{ConnectionDraft, MAX_ROOMS, RoomDraft};
+use crate::floor::{Item, Lock, Metrics, Point, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::mask::Mask;
 use crate::spec::FloorSpec;
-
-/// The most rooms of a floor: room ids are a byte on the wire, and 0 stands for none.
-pub(crate) const MAX_ROOMS: usize = 255;
 
 /// A floor under construction.
 #[derive(Debug, Default)]
@@ -61,38 +59,6 @@ pub(crate) struct Arena {
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
     pub(crate) marks: Vec<u8>,
-}
-
-/// A room under construction.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RoomDraft {
-    pub(crate) min: Point,
-    pub(crate) max: Point,
-    /// A cell of it that stays passable.
-    pub(crate) center: usize,
-    /// Cells.
-    pub(crate) area: u32,
-    pub(crate) role: RoomRole,
-    /// The part of the floor between locks; rooms of one zone reach each other without a key.
-    pub(crate) zone: u8,
-    /// Steps from the entry, from room center to room center.
-    pub(crate) depth: u32,
-    /// Failed tries to attach another room to it.
-    pub(crate) failed_attachments: u8,
-    /// Part of a vault: nothing is added to it, and no door is cut into its walls.
-    pub(crate) set_piece: bool,
-}
-
-/// A connection under construction.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionDraft {
-    pub(crate) from: u8,
-    pub(crate) to: u8,
-    /// The cell next to `from` that a lock or a secret door takes; `None` where two rooms lie open to each other.
-    pub(crate) gate: Option<u32>,
-    /// The lock that closes it, 0 = none.
-    pub(crate) lock: u8,
-    pub(crate) secret: bool,
 }
 
 /// A rectangle for one hall of a keep, without walls.
@@ -250,33 +216,5 @@ impl Arena {
 
     pub(crate) fn is_reserved(&self, at: usize) -> bool {
         self.reserved.contains(self.column(at), self.row(at))
-    }
-}
-
-impl RoomDraft {
-    /// A plain room.
-    pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
-        let role = RoomRole::Combat;
-        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
-    }
-
-    pub(crate) const fn width(&self) -> usize {
-        (self.max.x - self.min.x + 1) as usize
-    }
-
-    pub(crate) const fn height(&self) -> usize {
-        (self.max.y - self.min.y + 1) as usize
-    }
-}
-
-impl ConnectionDraft {
-    /// A connection without lock or secret.
-    pub(crate) const fn open(from: u8, to: u8, gate: Option<u32>) -> Self {
-        Self { from, to, gate, lock: 0, secret: false }
-    }
-
-    /// Whether the room is one of its ends.
-    pub(crate) const fn touches(&self, room: u8) -> bool {
-        self.from == room || self.to == room
     }
 }

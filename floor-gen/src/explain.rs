@@ -1,5 +1,4 @@
-//! Explains how a floor came about: notifies an observer of each stage, and lists the locks. Without an observer each
-//! stage costs one branch.
+//! Explains how a floor came about: an [`Observer`] is notified of each stage, and [`lock_graph`] lists the locks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,21 +6,7 @@ use core::fmt::Write;
 
 use crate::floor::{Floor, Point, RoomRole};
 use crate::graph::Components;
-
-/// Receives what a generator does, while it does it. The observer has its own clock: a stage ends when the next begins.
-pub trait Observer {
-    /// A layout begins; the first has number 0.
-    fn attempt(&self, _number: u32) {}
-
-    /// A stage begins.
-    fn stage(&self, _name: &'static str) {}
-
-    /// The current stage reports a value.
-    fn note(&self, _what: &'static str, _value: usize) {}
-
-    /// The layout is rejected.
-    fn rejected(&self, _why: &'static str) {}
-}
+pub use crate::observer::Observer;
 
 /// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of
 /// that key.

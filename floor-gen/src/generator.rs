@@ -2,9 +2,9 @@
 //! layouts that are rejected.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft};
-use crate::explain::Observer;
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
+use crate::observer::Observer;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;

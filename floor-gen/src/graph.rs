@@ -3,8 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-// An arena holds its graph, and the graph is built from the drafts of the arena: a cycle of two modules that share data.
-use crate::arena::{ConnectionDraft, MAX_ROOMS, RoomDraft};
+use crate::draft::{ConnectionDraft, MAX_ROOMS, RoomDraft};
 
 /// The distance of a room that the search did not reach.
 pub(crate) const UNREACHED: u32 = u32::MAX;

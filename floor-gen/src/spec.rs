@@ -24,19 +24,20 @@ impl FloorSpec {
     /// The width and height of a floor whose request names none, in cells.
     pub const DEFAULT_SIDE: u16 = 100;
 
-    /// Resolves a request: a side of 0 becomes [`Self::DEFAULT_SIDE`], and `None` becomes the kind that the tower's
-    /// schedule gives the number.
-    ///
-    /// # Errors
-    /// The first argument that is out of range.
-    pub fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> Result<Self, SpecError> {
+    /// The floor of a request, in which a side of 0 is [`Self::DEFAULT_SIDE`]. `kind` is asked when the rest is in range.
+    pub(crate) fn checked(
+        seed: u64,
+        number: u32,
+        width: u32,
+        height: u32,
+        kind: impl FnOnce() -> Kind,
+    ) -> Result<Self, SpecError> {
         if !(Self::MIN_NUMBER..=Self::MAX_NUMBER).contains(&number) {
             return Err(SpecError::Number(number));
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        let kind = kind.unwrap_or_else(|| crate::schedule::kind_of(seed, number));
-        Ok(Self { seed, number, width, height, kind })
+        Ok(Self { seed, number, width, height, kind: kind() })
     }
 
     /// The tower's seed.

@@ -1,7 +1,6 @@
 //! Themes: the monsters, the ground and the dangers of ten floors.
 
-// A floor has a theme, and a theme has kinds of terrain: a cycle of two modules that hold only data.
-use crate::floor::Terrain;
+use crate::terrain::Terrain;
 
 /// The look of ten floors, from one boss to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

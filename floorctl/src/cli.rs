@@ -4,13 +4,16 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     process::{ExitCode, Termination},
-    time::Duration,
 };
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
 
-use crate::{cmd, credentials::Credentials, operations::Operations};
+use crate::{
+    cmd,
+    credentials::Credentials,
+    operations::{CallLimits, Operations},
+};
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 success; 1 the server answered with an error, a floor is wrong, validate found a \
@@ -201,19 +204,6 @@ pub(crate) struct Server {
     credentials: Credentials,
     #[command(flatten)]
     limits: CallLimits,
-}
-
-/// The deadline and the retries of calls.
-#[derive(Debug, Clone, Copy, Args)]
-#[command(next_help_heading = "Server")]
-pub(crate) struct CallLimits {
-    /// Time limit of each call with all its retries, e.g. 500ms or 2s; none by default
-    #[arg(long, global = true, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub(crate) deadline: Option<Duration>,
-    /// Retry a call at most this many times if the server is full, draining or unreachable; waits as long
-    /// as the server asks
-    #[arg(long, global = true, value_name = "TIMES", default_value_t = 0)]
-    pub(crate) retries: usize,
 }
 
 impl Server {

@@ -3,12 +3,11 @@
 use std::{
     io::{self, Write as _},
     process::ExitCode,
+    time::Duration,
 };
 
 use floor_client::{ClientError, StatusError, TlsProblem};
 use floor_gen::SpecError;
-
-use crate::operations::OperationsError;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -18,6 +17,17 @@ const CANNOT_CONNECT: u8 = 3;
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
+
+/// Why a call to the operations port failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OperationsError {
+    /// Connecting failed, or the connection broke.
+    #[error("cannot reach the operations port at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// The deadline passed before the server answered.
+    #[error("the operations port at {url} did not answer within {}", humantime::format_duration(*deadline))]
+    TimedOut { url: String, deadline: Duration },
+}
 
 /// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {

@@ -5,6 +5,7 @@ use std::{error::Error, path::Path, sync::Arc, time::Duration};
 use anyhow::{Context as _, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
+use clap::Args;
 use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, is_loopback};
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
 use http_body_util::{BodyExt as _, Empty};
@@ -18,7 +19,10 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
-use crate::{cli::CallLimits, credentials::Credentials, failure::UsageError};
+use crate::{
+    credentials::Credentials,
+    failure::{OperationsError, UsageError},
+};
 
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
@@ -33,15 +37,17 @@ pub(crate) struct Operations<'a> {
     pub(crate) limits: CallLimits,
 }
 
-/// Why a call to the operations port failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OperationsError {
-    /// Connecting failed, or the connection broke.
-    #[error("cannot reach the operations port at {url}: {reason}")]
-    Unreachable { url: String, reason: String },
-    /// The deadline passed before the server answered.
-    #[error("the operations port at {url} did not answer within {}", humantime::format_duration(*deadline))]
-    TimedOut { url: String, deadline: Duration },
+/// The deadline and the retries of calls.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct CallLimits {
+    /// Time limit of each call with all its retries, e.g. 500ms or 2s; none by default
+    #[arg(long, global = true, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) deadline: Option<Duration>,
+    /// Retry a call at most this many times if the server is full, draining or unreachable; waits as long
+    /// as the server asks
+    #[arg(long, global = true, value_name = "TIMES", default_value_t = 0)]
+    pub(crate) retries: usize,
 }
 
 impl Operations<'_> {

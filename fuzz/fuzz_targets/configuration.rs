@@ -11,9 +11,6 @@ mod config;
 #[allow(dead_code, unreachable_pub, reason = "the server uses all of it")]
 #[path = "../../bevy-server/src/key.rs"]
 mod key;
-#[allow(dead_code, unreachable_pub, reason = "the server uses all of it")]
-#[path = "../../bevy-server/src/logging/filter.rs"]
-mod logging;
 
 /// Seeds hold this key.
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";

@@ -9,10 +9,10 @@ use http::Uri;
 use super::{
     files,
     formats::{Format, OneOf, Span, quote, text, whole},
+    log_filter::LogFilter,
     nonzero,
     reader::Reader,
 };
-use crate::logging::LogFilter;
 
 const TRACE_CA: &str = "trace.ca";
 /// How the address of a collector without TLS begins, and of one with TLS.

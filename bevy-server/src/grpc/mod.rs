@@ -3,8 +3,9 @@
 //! Three layers, from the socket to the floor:
 //!
 //! - `connection` accepts, coalesces what a connection writes, and drains;
-//! - `routing` gives a request to the floor service or to tonic, which serves health, reflection and gRPC-Web;
-//! - `calls` answers the floor service's calls, one file per RPC; `connect` has what is special about Connect.
+//! - `routing` gives a request to the floor service or, in `tonic_services`, to health and reflection;
+//! - `calls` is the floor service, one file per RPC; `framing` says how its messages are framed, `web` and `connect` have
+//!   what is special about gRPC-Web and Connect.
 //!
 //! Tiers store floors as gRPC frames, so the floor service implements HTTP itself and passes stored bytes to the
 //! transport.
@@ -14,12 +15,15 @@ mod calls;
 mod certificates;
 mod connect;
 mod connection;
+mod cors;
+mod framing;
 mod request_body;
 mod routing;
 mod server;
 mod status;
+mod tonic_services;
 mod unread_body;
-mod web_body;
+mod web;
 
 use bevy::prelude::*;
 use prometheus::IntGauge;
@@ -27,12 +31,11 @@ use tokio::net::TcpListener;
 use tonic_health::ServingStatus;
 
 pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
-pub use calls::{FloorBody, ServiceDeps};
-use calls::{GuardedBytes, OK_TRAILERS, head};
+pub use calls::{FloorBody, FloorService, ServiceDeps};
+use calls::{GuardedBytes, OK_TRAILERS};
 pub use certificates::Certificates;
 use connection::{ConnectionDeps, Handshakes};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
-pub use routing::FloorService;
 use routing::Routes;
 pub use server::{GrpcListener, GrpcServer};
 

@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 use tonic::Status;
 use tower::BoxError;
 
-use super::{status, web_body::BodyFailure};
+use super::status;
 use crate::clients::{Budget, Client, Reserved};
 
 /// Limit for receiving a whole request, from its headers on. A request is one small message.
@@ -55,8 +55,6 @@ pub(super) struct RequestBody<'a, B> {
     body: Pin<B>,
     charge: Option<Charge<'a>>,
     limit: TimeLimit,
-    /// Of gRPC-Web: where a failure of the body is found at its end.
-    web: Option<BodyFailure>,
     /// Set once the server has to wait. Mostly the body arrives with the head.
     waiting: Option<Waiting>,
 }
@@ -76,17 +74,12 @@ impl Waiting {
 impl<'a, B> RequestBody<'a, B> {
     /// A body of a call for which nothing is charged here.
     pub(super) const fn new(body: Pin<B>, limit: TimeLimit) -> Self {
-        Self { body, charge: None, limit, web: None, waiting: None }
+        Self { body, charge: None, limit, waiting: None }
     }
 
     /// The body of a call with one message. While it waits, `charge` pays.
     pub(super) const fn charged(body: Pin<B>, charge: Charge<'a>) -> Self {
-        Self { body, charge: Some(charge), limit: TimeLimit::Whole, web: None, waiting: None }
-    }
-
-    /// The body, which at its end fails with the failure of a gRPC-Web request.
-    pub(super) fn of_web(self, web: Option<BodyFailure>) -> Self {
-        Self { web, ..self }
+        Self { body, charge: Some(charge), limit: TimeLimit::Whole, waiting: None }
     }
 
     fn wait(&mut self) -> Result<&mut Waiting, Status> {
@@ -114,7 +107,7 @@ where
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = &mut *self;
         match this.body.as_mut().poll_frame(cx) {
-            Poll::Ready(None) => Poll::Ready(this.web.as_ref().and_then(BodyFailure::status).map(Err)),
+            Poll::Ready(None) => Poll::Ready(None),
             Poll::Ready(frame) => {
                 if this.limit == TimeLimit::Pauses {
                     this.waiting = Some(Waiting::new(PAUSE_TIMEOUT, None));

@@ -5,7 +5,6 @@
 //! into which the limit for libraries does not fit. As with the plugin, events of the crate `log` are logged too.
 
 mod access;
-mod filter;
 mod library_limit;
 
 use std::{
@@ -23,10 +22,9 @@ use tracing_subscriber::{
 
 pub(crate) use access::AccessEntry;
 pub use access::AccessLog;
-pub use filter::{FilterError, LogFilter};
 use library_limit::LibraryLimit;
 
-use crate::config::{LogFormat, LogSettings};
+use crate::config::{LogFilter, LogFormat, LogSettings};
 
 /// Changes the filter of the log. Cheap to clone.
 #[derive(Resource, Debug, Clone)]

@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::OpsState;
-use crate::logging::{FilterError, LogFilter};
+use crate::config::{FilterError, LogFilter};
 
 /// An invalid query.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use floor_cache::{Outcome, Step};
+use floor_proto::v1::floor_service_server::SERVICE_NAME;
 use opentelemetry::{
     InstrumentationScope, KeyValue,
     trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState},
@@ -15,7 +16,6 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEve
 use tonic::Code;
 
 use super::call::{Found, Lookup, TierPart, TracedCall};
-use crate::grpc::SERVICE_NAME;
 
 /// Makes spans.
 #[derive(Debug)]

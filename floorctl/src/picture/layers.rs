@@ -7,11 +7,9 @@ use super::{
     overlay::{LockKeys, Outline},
     paths::{Cell, Segment},
     scene::Scene,
-    sprites::{INK, Square},
+    sprites::{INK, LOCKED_OPACITY, Square},
 };
 
-/// Opacity of a lock's colour over the area behind it.
-pub(crate) const LOCKED_OPACITY: f32 = 0.34;
 /// Distance between two segments of the path that share cells, in cells.
 const SEGMENT_SPACING: f32 = 0.24;
 

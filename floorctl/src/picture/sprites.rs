@@ -9,6 +9,8 @@ use super::{
     scene::{Mark, Object, Scene},
 };
 
+/// Opacity of a lock's colour over the area behind it.
+pub(crate) const LOCKED_OPACITY: f32 = 0.34;
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Smallest cell side at which letters are legible, in pixels.
 const MIN_LETTER_SIDE: f32 = 10.0;
@@ -93,7 +95,7 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
             canvas.line(&line, square.side * 0.5, INK, 0.6);
             canvas.line(&line, square.side * 0.28, colour::goal(goal), 1.0);
         }
-        Mark::Behind(lock) => canvas.rectangle(whole, colour::lock(lock), super::layers::LOCKED_OPACITY),
+        Mark::Behind(lock) => canvas.rectangle(whole, colour::lock(lock), LOCKED_OPACITY),
         Mark::Outline => {
             canvas.rectangle(whole, colour::room(0), 1.0);
             canvas.rectangle(square.part(0.15, 0.15, 0.7, 0.7), stone, 1.0);

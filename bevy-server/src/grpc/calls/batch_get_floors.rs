@@ -41,7 +41,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     timer.finish(&served);
     let mut counts = ServedCounts::default();
     served.iter().for_each(|served| counts.add(served));
-    let mut response = respond(call.protocol, batch_body(&served), counts.served_by());
+    let mut response = respond(call.framing, batch_body(&served), counts.served_by());
     if let Some(coalesced) = counts.coalesced() {
         response.headers_mut().insert(&FLOOR_COALESCED, coalesced);
     }

@@ -35,7 +35,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
         recorder.record(spec, served.by != TierKind::Lru.name());
     }
-    let mut response = respond(call.protocol, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
+    let mut response = respond(call.framing, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
         response.headers_mut().insert(&FLOOR_COALESCED, HeaderValue::from_static("1"));
     }

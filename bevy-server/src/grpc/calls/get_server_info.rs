@@ -32,7 +32,7 @@ pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result
     let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
     put_prefix(&mut message, info.encoded_len());
     info.encode(&mut message).expect("a BytesMut grows");
-    let mut response = head(call.protocol, FloorBody::unary(message.freeze()));
+    let mut response = head(call.framing, FloorBody::unary(message.freeze()));
     add_trace(&call, &[], response.headers_mut());
     Ok(response)
 }

@@ -1,35 +1,37 @@
-//! The calls of the floor service: from the headers and the body of a request to a response. One file per RPC, which
-//! decodes the request message and answers it. `request` and `response` have what the RPCs share.
+//! The floor service: from the headers and the body of a request to a response, in any framing. One file per RPC, which
+//! decodes the request message and answers it. `request`, `response` and `body` have what the RPCs share.
 
 mod batch_get_floors;
+mod body;
 mod get_floor;
 mod get_server_info;
 mod request;
 mod response;
-mod stream_body;
 mod stream_floors;
 
-use std::{pin::pin, sync::Arc, time::Instant};
+use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::Chain;
-use http::{HeaderMap, Response, Uri};
+use futures_util::FutureExt as _;
+use http::{HeaderMap, Request, Response, Uri};
 use http_body::Body;
 use tonic::{Code, Status};
 use tower::BoxError;
 
+pub use body::FloorBody;
+pub(super) use body::{GuardedBytes, OK_TRAILERS};
 use request::Call;
 pub(super) use request::discard;
-pub use response::FloorBody;
-pub(super) use response::{GuardedBytes, OK_TRAILERS, SharedGuard, head};
+pub(super) use response::head;
 use stream_floors::FloorStream;
 
 use super::{
-    InFlight, InFlightGuard, RequestMetrics, Rpc,
-    connect::{self, Caching, Encoding, Protocol, Query},
+    InFlight, InFlightGuard, RequestMetrics, Rpc, SERVICE_NAME,
+    connect::{self, Caching, Query},
+    framing::{Encoding, Framing, Web, WebEncoding},
     request_body::{Charge, RequestBody},
-    status,
-    web_body::BodyFailure,
+    status, web,
 };
 use crate::{
     clients::{Budget, Client, Clients, Reserved},
@@ -42,7 +44,7 @@ use crate::{
 /// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
 const JSON_GROWTH: usize = 4;
 
-/// The dependencies of [`FloorService`](crate::grpc::FloorService).
+/// The dependencies of [`FloorService`].
 #[derive(Debug, Clone)]
 pub struct ServiceDeps {
     /// The source of floors.
@@ -65,9 +67,95 @@ pub struct ServiceDeps {
     pub observer: Option<CallObserver>,
 }
 
+/// The floor service. Cheap to clone.
+///
+/// It answers plain HTTP requests, so that a stored floor is not encoded again.
+#[derive(Debug, Clone)]
+pub struct FloorService(Arc<ServiceState>);
+
+impl FloorService {
+    /// A service with these dependencies. Its uptime starts now.
+    #[must_use]
+    pub fn new(deps: ServiceDeps) -> Self {
+        let receiving = Budget::receiving(request::RECEIVING_BYTES);
+        Self(Arc::new(ServiceState { deps, receiving, since: Instant::now() }))
+    }
+
+    /// Handles one call of `client`. Every error is a status in the response.
+    pub async fn answer(
+        self,
+        request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
+        client: Client,
+    ) -> Response<FloorBody> {
+        self.answer_caller(request, client.into(), Framing::Grpc).await
+    }
+
+    /// As [`answer`](Self::answer), of a caller that may be refused, and in any framing.
+    pub(super) async fn answer_caller(
+        self,
+        request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
+        caller: Caller,
+        framing: Framing,
+    ) -> Response<FloorBody> {
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let rpc = match rpc_from_path(head.uri.path()) {
+            Ok(rpc) => rpc,
+            Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
+        };
+        let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
+        metrics_guard.observe(&head.headers, &caller.client);
+        // A panic becomes a status of this call and does not affect others.
+        let record = metrics_guard.record.as_ref();
+        let call = CallHead { rpc, framing, uri: head.uri, headers: head.headers, started };
+        let answer = answer(&metrics_guard.state, call, body, caller, record);
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        match answer.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref()))) {
+            Ok(Answer::Unary(response)) => {
+                metrics_guard.code = Code::Ok;
+                response
+            }
+            Ok(Answer::Stream(stream)) => stream.respond(metrics_guard),
+            Err(status) => {
+                metrics_guard.code = status.code();
+                if let Some(record) = &metrics_guard.record {
+                    record.failed(&status);
+                }
+                tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
+                match framing {
+                    Framing::Grpc => status.into_http(),
+                    Framing::GrpcWeb(Web { answer, .. }) => web::failed(answer, status),
+                    Framing::ConnectUnary(_) | Framing::ConnectGet(_) => connect::failed(&status),
+                    Framing::ConnectStream(encoding) => connect::failed_stream(encoding, &status),
+                }
+            }
+        }
+    }
+
+    /// The memory for requests that are being received.
+    pub(super) fn receiving(&self) -> &Budget {
+        &self.0.receiving
+    }
+
+    /// Reserves memory for what a call of `client` holds until it is answered.
+    pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.0.receiving.try_reserve(client, bytes).ok_or_else(|| {
+            self.0.deps.refusals.count(Limit::Receiving);
+            status::request_budget_exhausted()
+        })
+    }
+}
+
+/// The RPC that a request path names, or else the unknown name in the path.
+pub(super) fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
+    let name = path.strip_prefix('/').and_then(|path| path.strip_prefix(SERVICE_NAME)?.strip_prefix('/'));
+    let name = name.unwrap_or_default();
+    Rpc::ALL.into_iter().find(|rpc| rpc.name() == name).ok_or(name)
+}
+
 /// The state of the floor service.
 #[derive(Debug)]
-pub(super) struct ServiceState {
+struct ServiceState {
     deps: ServiceDeps,
     /// The memory for large requests that are being received.
     receiving: Budget,
@@ -75,11 +163,6 @@ pub(super) struct ServiceState {
 }
 
 impl ServiceState {
-    /// The state of a service whose uptime starts now.
-    pub(super) fn new(deps: ServiceDeps) -> Self {
-        Self { deps, receiving: Budget::receiving(request::RECEIVING_BYTES), since: Instant::now() }
-    }
-
     /// Reserves memory for `bytes` of a response of `client`.
     fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
         self.deps.unsent.try_reserve(client, bytes).ok_or_else(|| {
@@ -94,47 +177,29 @@ impl ServiceState {
             self.deps.refusals.count(limit);
         }
     }
-
-    /// The memory for requests that are being received.
-    pub(super) const fn receiving(&self) -> &Budget {
-        &self.receiving
-    }
-
-    /// Reserves memory for what a call of `client` holds until it is answered.
-    pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.receiving.try_reserve(client, bytes).ok_or_else(|| {
-            self.deps.refusals.count(Limit::Receiving);
-            status::request_budget_exhausted()
-        })
-    }
-
-    /// The client of calls whose address is unknown.
-    pub(super) fn unknown_client(&self) -> Client {
-        self.deps.clients.unknown()
-    }
 }
 
 /// Records the metrics of a call when dropped, so a cancelled call is counted too. Ends the record of the call, if it has
 /// one.
-pub(super) struct MetricsGuard {
-    pub(super) state: Arc<ServiceState>,
-    pub(super) code: Code,
+struct MetricsGuard {
+    state: Arc<ServiceState>,
+    code: Code,
     rpc: Rpc,
     started: Instant,
     /// After it, a call without a code counts as DEADLINE_EXCEEDED.
     deadline: Option<Instant>,
     /// For traces and the access log.
-    pub(super) record: Option<Arc<CallRecord>>,
+    record: Option<Arc<CallRecord>>,
 }
 
 impl MetricsGuard {
     /// A call that counts as cancelled until it has another code.
-    pub(super) const fn new(state: Arc<ServiceState>, rpc: Rpc, started: Instant) -> Self {
+    const fn new(state: Arc<ServiceState>, rpc: Rpc, started: Instant) -> Self {
         Self { state, code: Code::Cancelled, rpc, started, deadline: None, record: None }
     }
 
     /// Starts the record of the call, if an observer wants one.
-    pub(super) fn observe(&mut self, headers: &HeaderMap, client: &Client) {
+    fn observe(&mut self, headers: &HeaderMap, client: &Client) {
         if let Some(observer) = &self.state.deps.observer {
             self.record = observer.begin(headers, client);
         }
@@ -171,22 +236,20 @@ impl From<Client> for Caller {
 }
 
 /// The answer to a call.
-pub(super) enum Answer {
+enum Answer {
     Unary(Response<FloorBody>),
     Stream(FloorStream),
 }
 
 /// What is known of a call before its body.
 #[derive(Debug)]
-pub(super) struct CallHead {
-    pub(super) rpc: Rpc,
-    pub(super) protocol: Protocol,
-    /// Of gRPC-Web: why its body failed.
-    pub(super) web: Option<BodyFailure>,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
+struct CallHead {
+    rpc: Rpc,
+    framing: Framing,
+    uri: Uri,
+    headers: HeaderMap,
     /// When the server received the headers.
-    pub(super) started: Instant,
+    started: Instant,
 }
 
 /// A call whose message has arrived.
@@ -197,7 +260,7 @@ struct Received<'a> {
 }
 
 /// Answers a call. A recorded call is told what it did.
-pub(super) async fn answer(
+async fn answer(
     state: &Arc<ServiceState>,
     mut head: CallHead,
     body: impl Body<Data = Bytes, Error: Into<BoxError>>,
@@ -210,8 +273,8 @@ pub(super) async fn answer(
     let body = pin!(body);
     // Clients of gRPC expect a reset after an early status. Others may report it instead of the status, and over HTTP/1
     // it closes the connection.
-    let may_reset = head.protocol == Protocol::Grpc && head.web.is_none();
-    let mut body = RequestBody::charged(body, charge).of_web(head.web.take());
+    let may_reset = head.framing == Framing::Grpc;
+    let mut body = RequestBody::charged(body, charge);
     let (in_flight, call) = match admit(state, &head, &client, refusal) {
         Ok(admitted) => admitted,
         Err(status) => {
@@ -223,10 +286,10 @@ pub(super) async fn answer(
     };
     let mut call = call.traced(record.is_some_and(|record| record.is_traced()));
     let mut names_version = None;
-    let mut message = if let Protocol::ConnectGet(_) = call.protocol {
+    let mut message = if let Framing::ConnectGet(_) = call.framing {
         discard(body).await;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
-        call.protocol = Protocol::ConnectGet(query.encoding);
+        call.framing = Framing::ConnectGet(query.encoding);
         names_version = Some(query.names_version);
         query.message
     } else {
@@ -246,7 +309,7 @@ pub(super) async fn answer(
         received
     };
     drop(head.uri);
-    if call.protocol.encoding() == Encoding::Json {
+    if call.framing.encoding() == Encoding::Json {
         message = connect::request_of_json(rpc, &message)?;
     }
     // No work starts after the deadline.
@@ -263,9 +326,11 @@ pub(super) async fn answer(
         }
     };
     let mut response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
-    if call.protocol != Protocol::Grpc {
+    if let Framing::GrpcWeb(Web { answer, .. }) = call.framing {
+        frame_for_web(response.body_mut(), answer);
+    } else if call.framing != Framing::Grpc {
         response.body_mut().remove_framing();
-        let encoding = call.protocol.encoding();
+        let encoding = call.framing.encoding();
         let is_known = names_version.is_some_and(|names_version| {
             let caching = Caching { headers: &head.headers, names_version, is_private };
             connect::add_caching(&mut response, rpc, encoding, caching)
@@ -296,7 +361,31 @@ fn admit(
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
-    let call = Call::from_headers(&head.headers, head.protocol, head.started, client, state.deps.no_cache)
+    let call = Call::from_headers(&head.headers, head.framing, head.started, client, state.deps.no_cache)
         .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
     Ok((in_flight, call))
+}
+
+/// Puts the trailers of a unary answer into its body, and encodes both.
+fn frame_for_web(body: &mut FloorBody, encoding: WebEncoding) {
+    if encoding == WebEncoding::Base64
+        && let Some((message, _)) = body.take_unary()
+    {
+        *body = FloorBody::whole(web::encoded(encoding, message.into_bytes()));
+    }
+    body.end_with(web::encoded(encoding, web::trailers_frame(&OK_TRAILERS)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_names_its_rpc() {
+        for rpc in Rpc::ALL {
+            assert_eq!(rpc_from_path(rpc.path()), Ok(rpc));
+        }
+        assert_eq!(rpc_from_path("/floors.v1.FloorService/GetFlour"), Err("GetFlour"));
+        assert_eq!(rpc_from_path("/grpc.health.v1.Health/Check"), Err(""));
+    }
 }

@@ -21,9 +21,11 @@ use crate::{
     clients::{Client, Reserved},
     config::NoCache,
     grpc::{
-        connect::{self, Encoding, MAX_JSON_BYTES, Protocol},
+        connect::{self, MAX_JSON_BYTES},
+        framing::{Encoding, Framing, Web, WebEncoding},
         request_body::Charge,
         status::{self, Violation},
+        web::TextBody,
     },
     headers::{FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
 };
@@ -37,7 +39,7 @@ pub(super) const RECEIVING_BYTES: usize = 65 << 20;
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    pub(super) protocol: Protocol,
+    pub(super) framing: Framing,
     /// When the server received the headers.
     pub(super) started: Instant,
     client: ClientId,
@@ -55,18 +57,18 @@ impl Call {
     /// The options in `headers`, as far as `client` may use them.
     pub(super) fn from_headers(
         headers: &HeaderMap,
-        protocol: Protocol,
+        framing: Framing,
         started: Instant,
         client: &Client,
         may_skip_cache: NoCache,
     ) -> Result<Self, Status> {
-        let timeout = match protocol {
-            Protocol::Grpc => {
+        let timeout = match framing {
+            Framing::Grpc | Framing::GrpcWeb(_) => {
                 check_encoding(headers)?;
                 grpc_timeout(headers)?
             }
             _ => {
-                connect::check_headers(headers, protocol)?;
+                connect::check_headers(headers, framing)?;
                 connect::timeout(headers)?
             }
         };
@@ -81,7 +83,7 @@ impl Call {
             }
         }
         let trace = headers.get(&FLOOR_TRACE).is_some_and(|value| value.as_bytes() == b"1");
-        Ok(Self { protocol, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
+        Ok(Self { framing, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
     }
 
     /// The call, of whose lookups the steps are recorded if `is_traced`.
@@ -169,10 +171,22 @@ fn timeout(value: &str) -> Option<Duration> {
 /// The request message. It mostly arrives with the headers, and then no timer is needed.
 pub(super) async fn receive(
     call: &Call,
+    body: impl Body<Data = Bytes, Error = Status> + Unpin,
+    charge: Charge<'_>,
+) -> Result<Bytes, Status> {
+    if let Framing::GrpcWeb(Web { request: WebEncoding::Base64, .. }) = call.framing {
+        // Boxed to keep the futures of other calls small.
+        return Box::pin(receive_in_time(call, TextBody::new(body), charge)).await;
+    }
+    receive_in_time(call, body, charge).await
+}
+
+async fn receive_in_time(
+    call: &Call,
     body: impl Body<Data = Bytes, Error = Status>,
     charge: Charge<'_>,
 ) -> Result<Bytes, Status> {
-    let mut message = pin!(read(call.protocol, body, charge));
+    let mut message = pin!(read(call.framing, body, charge));
     if let Poll::Ready(message) = poll_fn(|cx| Poll::Ready(message.as_mut().poll(cx))).await {
         return message;
     }
@@ -181,17 +195,17 @@ pub(super) async fn receive(
 
 /// Reads a request body to its end. Returns its message, without the frame prefix if it has one.
 async fn read(
-    protocol: Protocol,
+    framing: Framing,
     body: impl Body<Data = Bytes, Error = Status>,
     charge: Charge<'_>,
 ) -> Result<Bytes, Status> {
     let mut body = pin!(body);
-    let limit = match protocol.encoding() {
+    let limit = match framing.encoding() {
         Encoding::Proto => DEFAULT_MESSAGE_BYTES,
         Encoding::Json => MAX_JSON_BYTES,
     };
     let mut assembler = MessageAssembler { received: BytesMut::new(), limit, charge, reserved: None };
-    if !protocol.is_framed() {
+    if !framing.has_prefixes() {
         return read_unframed(body, assembler).await;
     }
     let message = loop {

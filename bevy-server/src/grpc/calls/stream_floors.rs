@@ -16,16 +16,17 @@ use tonic::{Code, Status};
 
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
+    body::{OK_TRAILERS, StreamBody, StreamItem},
     request::resolve,
-    response::{OK_TRAILERS, ServedCounts, add_trace, error_trailers, head},
-    stream_body::{StreamBody, StreamItem},
+    response::{ServedCounts, add_trace, error_trailers, head},
 };
 use crate::{
     clients::{Client, Reserved},
     grpc::{
-        InFlightGuard,
-        connect::{self, Encoding, Protocol},
+        InFlightGuard, connect,
+        framing::{Encoding, Framing, Web, WebEncoding},
         status::{self, Violation, from_source_error, invalid, malformed},
+        web,
     },
     headers::{FLOOR_COALESCED, FLOOR_SERVED_BY},
     key,
@@ -80,7 +81,7 @@ impl FloorStream {
     /// The response. The transport takes one frame and waits until it can send it, so a slow client holds that frame
     /// and the rest of its window.
     pub(in crate::grpc) fn respond(self, mut metrics_guard: MetricsGuard) -> Response<FloorBody> {
-        let (deadline, protocol) = (self.call.deadline(), self.call.protocol);
+        let (deadline, framing) = (self.call.deadline(), self.call.framing);
         metrics_guard.deadline = deadline;
         let in_flight = self.in_flight.clone();
         let items = stream::unfold(Some(self), |floors| async {
@@ -95,7 +96,7 @@ impl FloorStream {
             })
         });
         let body = FloorBody::stream(StreamBody::new(items.boxed(), metrics_guard, in_flight), deadline);
-        head(protocol, body)
+        head(framing, body)
     }
 
     /// The next floor and its memory.
@@ -106,26 +107,29 @@ impl FloorStream {
         }
         let Some(served) = self.ready.next() else { return Ok(None) };
         let reserved = self.reserved.split(served.value.len());
-        Ok(Some(match self.call.protocol.encoding() {
-            Encoding::Proto => (served.value, reserved),
-            Encoding::Json => {
-                let json = connect::enveloped_json(&served.value)?;
-                let reserved = self.state.deps.unsent.reserve(&self.client, json.len());
-                (json, reserved)
-            }
-        }))
+        let written = match self.call.framing {
+            Framing::GrpcWeb(Web { answer: answer @ WebEncoding::Base64, .. }) => web::encoded(answer, served.value),
+            framing if framing.encoding() == Encoding::Json => connect::enveloped_json(&served.value)?,
+            _ => return Ok(Some((served.value, reserved))),
+        };
+        let reserved = self.state.deps.unsent.reserve(&self.client, written.len());
+        Ok(Some((written, reserved)))
     }
 
     /// The end of the stream, with its error if it failed.
     fn end(&self, error: Option<&Status>) -> StreamItem {
         let code = error.map_or(Code::Ok, Status::code);
-        if let Protocol::ConnectStream(_) = self.call.protocol {
+        if let Framing::ConnectStream(_) = self.call.framing {
             let trailers = self.trailers(HeaderMap::new());
             let message = Some(connect::end_of_stream(error, &trailers));
             return StreamItem::End { code, trailers, message };
         }
         let trailers = self.trailers(error.map_or_else(|| OK_TRAILERS.clone(), error_trailers));
-        StreamItem::End { code, trailers, message: None }
+        let message = match self.call.framing {
+            Framing::GrpcWeb(Web { answer, .. }) => Some(web::encoded(answer, web::trailers_frame(&trailers))),
+            _ => None,
+        };
+        StreamItem::End { code, trailers, message }
     }
 
     /// Fetches the next window, if there is one.

@@ -9,11 +9,12 @@ use serde::Serialize;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::{
-    json,
-    protocol::{Encoding, Protocol},
+use super::json;
+use crate::grpc::{
+    FloorBody,
+    calls::head,
+    framing::{Encoding, Framing},
 };
-use crate::grpc::{FloorBody, head};
 
 /// The flag of the last message of a stream.
 const END_OF_STREAM: u8 = 2;
@@ -69,7 +70,7 @@ pub(in crate::grpc) fn failed(status: &Status) -> Response<FloorBody> {
 /// The response to a stream that failed before its first floor: status 200, and the error in its only message.
 pub(in crate::grpc) fn failed_stream(encoding: Encoding, status: &Status) -> Response<FloorBody> {
     let message = end_of_stream(Some(status), &HeaderMap::new());
-    let mut response = head(Protocol::ConnectStream(encoding), FloorBody::whole(message));
+    let mut response = head(Framing::ConnectStream(encoding), FloorBody::whole(message));
     add_metadata(status, response.headers_mut());
     if status.code() == Code::Unimplemented {
         response.headers_mut().insert("connect-accept-encoding", HeaderValue::from_static("identity"));

@@ -11,7 +11,7 @@ use floor_gen::GENERATOR_VERSION;
 use percent_encoding::percent_decode;
 use tonic::Status;
 
-use super::protocol::Encoding;
+use crate::grpc::framing::Encoding;
 
 /// As browsers and libraries write it: URL-safe, with padding or without.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

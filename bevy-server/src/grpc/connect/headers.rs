@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, header};
 use tonic::Status;
 
-use super::protocol::Protocol;
+use crate::grpc::framing::Framing;
 
 /// Static names, because a name given as text is parsed for each lookup.
 static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("connect-protocol-version");
@@ -13,15 +13,15 @@ static TIMEOUT: HeaderName = HeaderName::from_static("connect-timeout-ms");
 static STREAM_ENCODING: HeaderName = HeaderName::from_static("connect-content-encoding");
 
 /// Checks the version of the protocol and the compression.
-pub(in crate::grpc) fn check(headers: &HeaderMap, protocol: Protocol) -> Result<(), Status> {
+pub(in crate::grpc) fn check(headers: &HeaderMap, framing: Framing) -> Result<(), Status> {
     if let Some(version) = headers.get(&PROTOCOL_VERSION)
         && version.as_bytes() != b"1"
     {
         let message = format!("connect-protocol-version {version:?} is unknown; this server speaks version 1");
         return Err(Status::invalid_argument(message));
     }
-    let name = match protocol {
-        Protocol::ConnectStream(_) => STREAM_ENCODING.clone(),
+    let name = match framing {
+        Framing::ConnectStream(_) => STREAM_ENCODING.clone(),
         _ => header::CONTENT_ENCODING,
     };
     match headers.get(&name) {
@@ -48,7 +48,8 @@ pub(in crate::grpc) fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, 
 mod tests {
     use tonic::Code;
 
-    use super::{super::protocol::Encoding, *};
+    use super::*;
+    use crate::grpc::framing::Encoding;
 
     fn with(name: &'static str, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(http::HeaderName::from_static(name), http::HeaderValue::from_static(value))])
@@ -66,8 +67,8 @@ mod tests {
 
     #[test]
     fn other_versions_and_compression_are_refused() {
-        let (unary, stream) = (Protocol::ConnectUnary(Encoding::Json), Protocol::ConnectStream(Encoding::Json));
-        let code = |headers, protocol| check(&headers, protocol).err().map(|status| status.code());
+        let (unary, stream) = (Framing::ConnectUnary(Encoding::Json), Framing::ConnectStream(Encoding::Json));
+        let code = |headers, framing| check(&headers, framing).err().map(|status| status.code());
         assert_eq!(code(with("connect-protocol-version", "1"), unary), None);
         assert_eq!(code(with("connect-protocol-version", "2"), unary), Some(Code::InvalidArgument));
         assert_eq!(code(with("content-encoding", "identity"), unary), None);

@@ -1,10 +1,14 @@
 //! Requests that no service of the port answers: what they get instead of an empty error.
 
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode};
 use tonic::Status;
 
-use super::{error, protocol::answers_get};
-use crate::grpc::{FloorBody, Rpc, SERVICE_NAME};
+use super::error;
+use crate::grpc::{
+    FloorBody, Rpc, SERVICE_NAME,
+    framing::{WebEncoding, answers_get},
+    web,
+};
 
 /// The content types that a unary call may have.
 const UNARY_TYPES: &str = "application/json, application/proto, application/grpc, application/grpc+proto, \
@@ -13,9 +17,6 @@ const UNARY_TYPES: &str = "application/json, application/proto, application/grpc
 const STREAM_TYPES: &str = "application/connect+json, application/connect+proto, application/grpc, \
     application/grpc+proto, application/grpc-web, application/grpc-web+proto, application/grpc-web-text, \
     application/grpc-web-text+proto";
-
-/// The content type of a status of gRPC-Web.
-pub(in crate::grpc) const GRPC_WEB: &str = "application/grpc-web+proto";
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(in crate::grpc) enum Refusal {
     Grpc,
     /// The same of gRPC-Web.
     GrpcWeb,
+    /// gRPC-Web for a path that the floor service does not have.
+    GrpcWebPath,
 }
 
 impl Refusal {
@@ -62,13 +65,14 @@ impl Refusal {
             }
             Self::Grpc => {
                 let message = "a call of gRPC is a POST of application/grpc or application/grpc+proto";
-                return status("application/grpc", message);
+                return Status::unimplemented(message).into_http();
             }
             Self::GrpcWeb => {
                 let message = "a call of gRPC-Web is a POST of application/grpc-web, application/grpc-web+proto, \
                     application/grpc-web-text or application/grpc-web-text+proto";
-                return status(GRPC_WEB, message);
+                return web::failed(WebEncoding::Binary, Status::unimplemented(message));
             }
+            Self::GrpcWebPath => return web::failed(WebEncoding::Binary, Status::unimplemented(unknown_path())),
         };
         let mut response = error::response(status, error::body(code, &message));
         if let Some((name, value)) = header {
@@ -78,14 +82,7 @@ impl Refusal {
     }
 }
 
-/// A status without a body.
-fn status(content_type: &'static str, message: &str) -> Response<FloorBody> {
-    let mut response = Status::unimplemented(message).into_http();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
-}
-
 fn unknown_path() -> String {
     let paths = Rpc::ALL.map(Rpc::path).join(", ");
-    format!("no service has this path; {SERVICE_NAME} has {paths}; health and reflection speak gRPC and gRPC-Web only")
+    format!("no service has this path; {SERVICE_NAME} has {paths}; health and reflection speak gRPC only")
 }

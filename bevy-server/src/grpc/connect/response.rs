@@ -7,9 +7,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
 
-use super::{json, protocol::Encoding};
+use super::json;
 use crate::{
-    grpc::{FloorBody, Rpc},
+    grpc::{FloorBody, Rpc, framing::Encoding},
     headers::FLOOR_SERVER_US,
 };
 

@@ -34,12 +34,12 @@ const MAX_IDLE_CAPACITY: usize = 64 << 10;
 /// Maximum of sent bytes at the front of the buffer. Removing them moves the unsent bytes.
 const MAX_SENT_PREFIX: usize = 128 << 10;
 
-/// The protocol that a client speaks.
+/// The version of HTTP that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum HttpVersion {
     /// HTTP/2 without negotiation.
     Http2,
-    /// HTTP/1, for gRPC-Web.
+    /// HTTP/1, for gRPC-Web and Connect.
     Http1,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Protocol {
 pub(super) struct CoalescingIo {
     /// `None` only during drop.
     input: Option<Input>,
-    /// What [`detect_protocol`](Self::detect_protocol) received and no read has returned yet.
+    /// What [`detect_version`](Self::detect_version) received and no read has returned yet.
     detected: Vec<u8>,
     received: Arc<AtomicU64>,
     write_buffer: WriteBuffer,
@@ -69,14 +69,14 @@ impl CoalescingIo {
         (io, write_buffer)
     }
 
-    /// Receives until the protocol is known. The following reads return the same bytes again.
+    /// Receives until the version of HTTP is known. The following reads return the same bytes again.
     ///
     /// # Errors
     /// The error of the transport, or `UnexpectedEof` if the client closes first.
-    pub(super) async fn detect_protocol(&mut self) -> io::Result<Protocol> {
+    pub(super) async fn detect_version(&mut self) -> io::Result<HttpVersion> {
         let mut detected = [0; PREFACE.len()];
         let mut length = 0;
-        let protocol = loop {
+        let version = loop {
             let mut buffer = ReadBuf::new(&mut detected[length..]);
             std::future::poll_fn(|cx| Pin::new(&mut *self).poll_read(cx, &mut buffer)).await?;
             if buffer.filled().is_empty() {
@@ -84,14 +84,14 @@ impl CoalescingIo {
             }
             length += buffer.filled().len();
             if !PREFACE.starts_with(&detected[..length]) {
-                break Protocol::Http1;
+                break HttpVersion::Http1;
             }
             if length == PREFACE.len() {
-                break Protocol::Http2;
+                break HttpVersion::Http2;
             }
         };
         self.detected = detected[..length].to_vec();
-        Ok(protocol)
+        Ok(version)
     }
 
     /// The count of received bytes, over TLS without its overhead.

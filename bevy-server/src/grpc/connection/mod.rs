@@ -1,11 +1,10 @@
-//! Connections: serving them, sending what they write in few system calls, and closing them when the server drains.
+//! Connections: `serve` tells their story, from accepting them to closing them when the server drains.
 
-mod accept;
 mod coalescing;
-mod drain;
 mod http2;
+mod serve;
 mod tls;
 mod transport;
 
-pub(super) use accept::{ConnectionDeps, serve};
+pub(super) use serve::{ConnectionDeps, serve};
 pub(super) use tls::Handshakes;

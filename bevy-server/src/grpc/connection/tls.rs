@@ -29,7 +29,7 @@ use x509_cert::{
 };
 
 use super::{
-    coalescing::Protocol,
+    coalescing::HttpVersion,
     transport::{CountingSocket, TLS_BUFFER_BYTES, Transport},
 };
 use crate::config::ALPN;
@@ -50,7 +50,7 @@ pub(in crate::grpc) struct Handshakes(Arc<Semaphore>);
 #[derive(Debug, Default)]
 pub(super) struct Negotiated {
     /// `None` if the client did not use ALPN.
-    pub(super) protocol: Option<Protocol>,
+    pub(super) version: Option<HttpVersion>,
     /// The name in the client's certificate, if it was asked for one.
     pub(super) subject: Option<String>,
 }
@@ -82,14 +82,14 @@ impl Handshakes {
             }
         };
         let (_, connection) = stream.get_ref();
-        let protocol = match connection.alpn_protocol() {
-            Some(protocol) if protocol == ALPN[0] => Some(Protocol::Http2),
-            Some(_) => Some(Protocol::Http1),
+        let version = match connection.alpn_protocol() {
+            Some(protocol) if protocol == ALPN[0] => Some(HttpVersion::Http2),
+            Some(_) => Some(HttpVersion::Http1),
             None => None,
         };
         let certificate = connection.peer_certificates().and_then(<[_]>::first);
         let subject = certificate.map(name).transpose()?;
-        Ok((Transport::Tls(Box::new(stream)), Negotiated { protocol, subject }))
+        Ok((Transport::Tls(Box::new(stream)), Negotiated { version, subject }))
     }
 
     /// Polls `handshake` until it ends, and takes a place for each poll.

@@ -24,9 +24,9 @@ from floors.errors import (
     Violation,
     WrongFloorError,
 )
-from floors.floor import Floor
+from floors.floor import Batch, Floor
 from floors.options import CallOptions
-from floors.served import Batch, Served, TraceStep
+from floors.served import Served, TraceStep
 from floors.spec import FloorSpec, Kind, RoomRole, Terrain
 
 __all__ = [

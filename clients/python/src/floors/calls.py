@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from google.protobuf.message import DecodeError
 
 from floors.errors import InvalidFloorError, MalformedResponseError
-from floors.floor import Floor
-from floors.served import Batch, Served
+from floors.floor import Batch, Floor
+from floors.served import Served
 from floors.spec import FloorSpec
 from floors.v1 import floors_pb2 as pb
 from floors.wire import BYTES, WireError, fields

@@ -14,10 +14,10 @@ import grpc
 from floors import calls
 from floors.connection import Connection, Pem
 from floors.errors import from_rpc_error
-from floors.floor import Floor
+from floors.floor import Batch, Floor
 from floors.options import CallOptions, Token
 from floors.retry import Retry
-from floors.served import Batch, Served
+from floors.served import Served
 from floors.spec import FloorSpec
 from floors.v1 import floors_pb2 as pb
 

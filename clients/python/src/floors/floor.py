@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -13,11 +12,9 @@ from numpy.typing import NDArray
 from floors import content_hash, grid, points
 from floors.errors import GridError, InvalidFloorError, WrongFloorError
 from floors.grid import Cells
+from floors.served import Served
 from floors.spec import FloorSpec, Terrain
 from floors.v1 import floors_pb2 as pb
-
-if TYPE_CHECKING:
-    from floors.served import Served
 
 _PASSABLE = np.zeros(256, dtype=np.bool_)
 _PASSABLE[
@@ -169,6 +166,15 @@ class Floor:
         """As in `<Floor 7 of tower 42, 100x100, hash 0123456789abcdef>`."""
         spec = self.spec
         return f"<Floor {spec.number} of tower {spec.seed}, {spec.width}x{spec.height}, hash {self.content_hash:016x}>"
+
+
+class Batch(list[Floor]):
+    """The floors of a batch, in the order of the request."""
+
+    def __init__(self, floors: Iterable[Floor], served: Served) -> None:
+        super().__init__(floors)
+        self.served = served
+        """How the server answered the call."""
 
 
 def _matches(received: FloorSpec, requested: FloorSpec) -> bool:

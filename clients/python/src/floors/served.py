@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from floors.floor import Floor
-
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
@@ -44,15 +42,6 @@ class Served:
             server_us=server_us,
             trace=tuple(filter(None, map(_step, texts.get("floor-trace", "").split(",")))),
         )
-
-
-class Batch(list[Floor]):
-    """The floors of a batch, in the order of the request."""
-
-    def __init__(self, floors: Iterable[Floor], served: Served) -> None:
-        super().__init__(floors)
-        self.served = served
-        """How the server answered the call."""
 
 
 def _count(text: str) -> int | None:

@@ -57,12 +57,12 @@ impl LogFilter {
     }
 
     /// The filter in the environment, which overrides the configured one.
-    pub(super) fn from_environment() -> Option<Result<Self, FilterError>> {
+    pub(crate) fn from_environment() -> Option<Result<Self, FilterError>> {
         std::env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty()).map(|text| Self::new(&text))
     }
 
     /// The filter of the library, with what every filter starts with.
-    pub(super) fn build(&self) -> EnvFilter {
+    pub(crate) fn build(&self) -> EnvFilter {
         // Only what `new` has accepted, so nothing is lost.
         EnvFilter::builder().parse_lossy(format!("{BASE},{}", self.0))
     }

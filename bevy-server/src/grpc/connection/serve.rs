@@ -1,0 +1,285 @@
+//! The life of the connections to the gRPC port: each is accepted, opened, served and closed, in a task of its own.
+//!
+//! What is below: `tls` is the handshake, `http2` has the calls of a connection, `coalescing` its reads and writes.
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    io,
+    net::IpAddr,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use futures_util::FutureExt as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::{AbortHandle, Id, JoinSet},
+    time::{Instant, timeout},
+};
+
+use super::{
+    coalescing::{CoalescingIo, FlushAfterPoll, HttpVersion, WriteBuffer},
+    http2::{self, ConnectionError},
+    tls::{Handshakes, Negotiated},
+    transport::Transport,
+};
+use crate::{
+    clients::{Budget, Client, Clients},
+    config::ConnectionLimits,
+    connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
+    grpc::{
+        InFlight,
+        certificates::Certificates,
+        routing::{Router, Routes},
+    },
+    metrics::{Limit, Refusals},
+};
+
+/// Deadline for the client to complete the TLS handshake and to send its protocol preface, counted together. HTTP/1
+/// (gRPC-Web) has as long again for its headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long input is discarded after an error of the protocol, so that the client reads what was wrong.
+const ERROR_GRACE: Duration = Duration::from_secs(1);
+
+/// How long a connection may stay open without unsent bytes while no call is in flight: enough for a client that reads or
+/// that has not heard yet that the connection closes, and short for a client that watches health or is unreachable.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+/// How often the drain checks whether calls are in flight and whether connections have flushed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Connections that are accepted after the start of a drain, at the most: more than the backlog of a listener.
+const MAX_BACKLOG: usize = 4096;
+
+/// Limit for what HTTP/1 buffers of a request's head. hyper's own is 400 KiB, which each half-sent request could hold.
+const MAX_HTTP1_BUFFER_BYTES: usize = 64 << 10;
+
+/// What every connection needs.
+#[derive(Debug, Clone)]
+pub(in crate::grpc) struct ConnectionDeps {
+    pub(in crate::grpc) clients: Clients,
+    pub(in crate::grpc) unsent: Budget,
+    pub(in crate::grpc) limiter: ConnectionLimiter,
+    pub(in crate::grpc) limits: ConnectionLimits,
+    pub(in crate::grpc) refusals: Refusals,
+    pub(in crate::grpc) certificates: Certificates,
+    pub(in crate::grpc) handshakes: Handshakes,
+    /// What a drain waits for.
+    pub(in crate::grpc) in_flight: InFlight,
+}
+
+/// Serves connections until `closed` is true, then asks every client to disconnect, and returns when all connections
+/// have [ended](Connections::close).
+pub(in crate::grpc) async fn serve(
+    listener: TcpListener,
+    routes: Routes,
+    deps: ConnectionDeps,
+    mut closed: watch::Receiver<bool>,
+) {
+    let deps = Arc::new(deps);
+    let mut acceptor = Acceptor::new(listener, deps.limiter.clone(), deps.refusals.clone(), Refusal::key);
+    let mut connections = Connections::default();
+    loop {
+        let (stream, peer, admitted) = tokio::select! {
+            accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)) => accepted,
+            Some(()) = connections.remove_ended() => continue,
+            _ = closed.wait_for(|closed| *closed) => break,
+        };
+        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
+    }
+    // Those in the backlog: the system would reset them, and their clients may already have sent a call.
+    for _ in 0..MAX_BACKLOG {
+        let accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)).now_or_never();
+        let Some((stream, peer, admitted)) = accepted else { break };
+        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
+    }
+    drop(acceptor);
+    connections.close(&deps.in_flight).await;
+}
+
+/// Starts the task of a connection.
+fn start(
+    connections: &mut Connections,
+    stream: TcpStream,
+    peer: IpAddr,
+    admitted: Admitted,
+    routes: &Routes,
+    deps: &Arc<ConnectionDeps>,
+    closed: &watch::Receiver<bool>,
+) {
+    // A call is one small request and one response, so Nagle's algorithm would only delay it.
+    let _ = stream.set_nodelay(true);
+    let slot = WriteBufferSlot::default();
+    let (routes, deps, closed) = (routes.clone(), Arc::clone(deps), closed.clone());
+    connections.spawn(Arc::clone(&slot), async move {
+        if let Err(error) = open_and_serve(stream, peer, &slot, &routes, &deps, closed.clone()).await {
+            let error = &*error as &(dyn Error + 'static);
+            tracing::debug!(error, address = %peer, "a connection ended with an error");
+        }
+        // Only when the server closes: a client that disconnects by itself has read its responses.
+        let is_closing = *closed.borrow();
+        if is_closing && let Some(write_buffer) = slot.get() {
+            write_buffer.linger(CLOSE_GRACE).await;
+        }
+        drop(admitted);
+    });
+}
+
+/// Opens a connection in time, and serves it until it ends.
+async fn open_and_serve(
+    stream: TcpStream,
+    peer: IpAddr,
+    slot: &OnceLock<WriteBuffer>,
+    routes: &Routes,
+    deps: &ConnectionDeps,
+    closed: watch::Receiver<bool>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    // Also during a drain: a client that has just connected hears of it from the protocol.
+    let opened = timeout(HEADER_TIMEOUT, open(stream, peer, slot, deps)).await;
+    let opened = match opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(opened) => opened,
+        // It connected and left, as load balancers do to see whether the port is open.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        Err(error) => {
+            // A connection gets its write buffer after the TLS handshake, which has failed or taken too long.
+            if slot.get().is_none() {
+                deps.refusals.count(Limit::Handshake);
+            }
+            return Err(error.into());
+        }
+    };
+    let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let router = routes.for_client(opened.client, behind_proxy);
+    match opened.version {
+        HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, deps.limits, closed).await,
+        HttpVersion::Http1 => serve_http1(opened.io, opened.write_buffer, router, deps.limits, closed).await,
+    }
+}
+
+/// A connection whose client and version of HTTP are known.
+struct Opened {
+    io: CoalescingIo,
+    write_buffer: WriteBuffer,
+    version: HttpVersion,
+    client: Client,
+}
+
+/// Finds the client and the version of HTTP, after the TLS handshake if there is one. Puts the write buffer into `slot`.
+async fn open(
+    stream: TcpStream,
+    peer: IpAddr,
+    slot: &OnceLock<WriteBuffer>,
+    deps: &ConnectionDeps,
+) -> io::Result<Opened> {
+    let (transport, negotiated) = match deps.certificates.server_config() {
+        None => (Transport::Tcp(stream), Negotiated::default()),
+        // Boxed, so that a connection does not keep the memory that its handshake needs.
+        Some(config) => Box::pin(deps.handshakes.run(stream, config)).await?,
+    };
+    let client = match &negotiated.subject {
+        Some(subject) => deps.clients.certified(subject, peer),
+        None => deps.clients.at(peer),
+    };
+    let (mut io, write_buffer) = CoalescingIo::new(transport, Some((deps.unsent.clone(), client.clone())));
+    let _ = slot.set(write_buffer.clone());
+    // Also if the version is negotiated: until the preface has arrived, nothing else limits the time.
+    let detected = io.detect_version().await?;
+    Ok(Opened { io, write_buffer, version: negotiated.version.unwrap_or(detected), client })
+}
+
+/// Serves HTTP/2 until the client closes the connection or is asked to.
+async fn serve_http2(
+    io: CoalescingIo,
+    write_buffer: WriteBuffer,
+    router: Router,
+    limits: ConnectionLimits,
+    closed: watch::Receiver<bool>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let connection = http2::serve(io, router, limits, closed);
+    let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
+    if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
+        // The client may still send, and a socket that is closed with unread input drops what says why.
+        let _ = timeout(ERROR_GRACE, write_buffer.linger(ERROR_GRACE)).await;
+    }
+    ended?;
+    Ok(())
+}
+
+/// Serves HTTP/1, which browsers speak to a port without TLS, and clients whose ALPN offers nothing else.
+async fn serve_http1(
+    io: CoalescingIo,
+    write_buffer: WriteBuffer,
+    router: Router,
+    limits: ConnectionLimits,
+    mut closed: watch::Receiver<bool>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);
+    let connection = async {
+        let mut connection = pin!(server.serve_connection(TokioIo::new(io), router));
+        tokio::select! {
+            // First, so that a call that has arrived is read before the connection closes.
+            biased;
+            ended = connection.as_mut() => return ended,
+            _ = closed.wait_for(|closed| *closed) => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        connection.await
+    };
+    FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
+    Ok(())
+}
+
+/// The write buffer of a connection. Empty until the connection has one, which with TLS is after the handshake.
+type WriteBufferSlot = Arc<OnceLock<WriteBuffer>>;
+
+/// The open connections.
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    write_buffers: HashMap<Id, (AbortHandle, WriteBufferSlot)>,
+}
+
+impl Connections {
+    /// Runs `connection`, which puts its write buffer into `slot`, in a task of its own.
+    fn spawn(&mut self, slot: WriteBufferSlot, connection: impl Future<Output = ()> + Send + 'static) {
+        let task = self.tasks.spawn(connection);
+        self.write_buffers.insert(task.id(), (task, slot));
+    }
+
+    /// Waits until a connection ends, and removes it. `None` at once if no connection is open. Cancel safe.
+    async fn remove_ended(&mut self) -> Option<()> {
+        let ended = self.tasks.join_next_with_id().await?;
+        // An error is a panic in the transport. Other connections continue.
+        let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        self.write_buffers.remove(&id);
+        Some(())
+    }
+
+    /// Waits until every connection has ended, each of which has been told to close. When no call has been in flight for
+    /// [`CLOSE_GRACE`], aborts those without unsent bytes, and waits for those that still send.
+    async fn close(mut self, in_flight: &InFlight) {
+        let mut grace_ends = Instant::now() + CLOSE_GRACE;
+        loop {
+            match timeout(CHECK_INTERVAL, self.remove_ended()).await {
+                Ok(Some(())) => {}
+                Ok(None) => return,
+                Err(_) if in_flight.calls() > 0 => grace_ends = Instant::now() + CLOSE_GRACE,
+                Err(_) if Instant::now() < grace_ends => {}
+                Err(_) => self.abort_idle(),
+            }
+        }
+    }
+
+    /// Aborts the connections without unsent bytes.
+    fn abort_idle(&self) {
+        self.write_buffers
+            .values()
+            .filter(|(_, slot)| !slot.get().is_some_and(WriteBuffer::is_busy))
+            .for_each(|(task, _)| task.abort());
+    }
+}

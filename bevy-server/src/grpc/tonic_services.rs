@@ -1,0 +1,68 @@
+//! The services that tonic implements: health and reflection. They speak gRPC only.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tower::{BoxError, ServiceExt as _, util::BoxCloneSyncService};
+
+use super::request_body::{RequestBody, TimeLimit};
+
+/// What a call to these services holds until it has ended, beside its head: tonic boxes several layers, and a watch of
+/// health keeps a task.
+pub(super) const CALL_BYTES: usize = 32 << 10;
+
+/// Limit for a message: the name of a service or a symbol. tonic's own limit is 4 MiB for each call, outside every memory
+/// budget.
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
+
+/// The one service with streams of requests.
+const REFLECTION_PATH: &str = "/grpc.reflection.";
+
+/// Routes to the services, and answers UNIMPLEMENTED for every other path.
+pub(super) struct TonicServices {
+    routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
+    reflection: bool,
+}
+
+impl TonicServices {
+    /// Health, and reflection if `reflection` is set.
+    pub(super) fn new(health: HealthServer<impl Health>, reflection: bool) -> Self {
+        let mut routes = tonic::service::Routes::new(health.max_decoding_message_size(MAX_MESSAGE_BYTES));
+        if reflection {
+            let builder = || {
+                tonic_reflection::server::Builder::configure()
+                    .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
+                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                    // The details of errors, so that tools can show them.
+                    .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+            };
+            let (Ok(v1), Ok(v1alpha)) = (builder().build_v1(), builder().build_v1alpha()) else {
+                unreachable!("descriptor sets that prost wrote are well-formed");
+            };
+            routes = routes
+                .add_service(v1.max_decoding_message_size(MAX_MESSAGE_BYTES))
+                .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE_BYTES));
+        }
+        Self { routes: BoxCloneSyncService::new(routes.prepare()), reflection }
+    }
+
+    /// Whether a call to this path needs a token, if calls to the floor service need one.
+    pub(super) fn needs_token(&self, path: &str) -> bool {
+        self.reflection && path.starts_with(REFLECTION_PATH)
+    }
+
+    /// Answers a call.
+    pub(super) async fn call<B>(&self, request: Request<B>) -> Response<tonic::body::Body>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let is_reflection = request.uri().path().starts_with(REFLECTION_PATH);
+        let limit = if is_reflection { TimeLimit::Pauses } else { TimeLimit::Whole };
+        let request = request.map(|body| tonic::body::Body::new(RequestBody::new(Box::pin(body), limit)));
+        let Ok(response) = self.routes.clone().oneshot(request).await;
+        response
+    }
+}

@@ -1,0 +1,16 @@
+//! Who is told of each stage of a generation. Without an observer each stage costs one branch.
+
+/// Receives what a generator does, while it does it. The observer has its own clock: a stage ends when the next begins.
+pub trait Observer {
+    /// A layout begins; the first has number 0.
+    fn attempt(&self, _number: u32) {}
+
+    /// A stage begins.
+    fn stage(&self, _name: &'static str) {}
+
+    /// The current stage reports a value.
+    fn note(&self, _what: &'static str, _value: usize) {}
+
+    /// The layout is rejected.
+    fn rejected(&self, _why: &'static str) {}
+}
