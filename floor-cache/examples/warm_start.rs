@@ -59,14 +59,6 @@ fn main() {
         close(&runtime, chain);
     }
 
-    // Without the mark, the start checks the pages.
-    std::fs::remove_file(config.path.join("clean")).expect("the clean mark exists");
-    let started = Instant::now();
-    let chain = open(&config, Bypass::Auto, runtime.handle());
-    println!("start without the clean mark: open in {} ms", started.elapsed().as_millis());
-    assert_eq!(chain.report()[1].entries, floors, "no floor is lost");
-    close(&runtime, chain);
-
     // Misses of a chain that asks the store and of one that never does, which is the cost with a perfect filter.
     let mut medians = [Vec::new(), Vec::new()];
     let mut miss_us = 0.0;
