@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use floor_cache::{Key, LruConfig, Tier, tier::Answer, tiers::LruTier};
+use floor_cache::{Key, LruConfig, Tier, TierAdmin, tier::Answer, tiers::LruTier};
 
 /// An access: what is requested, and its size in bytes.
 pub type Access = (u64, u64);

@@ -15,11 +15,11 @@ const MIB: u64 = 1 << 20;
 /// The tiers of a chain in order, and the options of each. Generation is always last and not listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainConfig {
-    /// The tiers in probing order, each at most once.
+    /// The tiers in the order in which lookups ask them, each at most once.
     pub chain: Vec<TierKind>,
     /// Prefix of every stored key, so that several chains may share a store. 1 ..= 64 bytes.
     pub namespace: String,
-    /// Whether a tier that is slower than generating is bypassed.
+    /// Whether lookups skip a tier that is slower than generating.
     pub bypass: Bypass,
     /// The version of the generator. Stored values of another version are never served.
     pub value_version: u32,
@@ -48,7 +48,7 @@ impl Default for ChainConfig {
     }
 }
 
-/// Options that configuration files do not have yet. [`assemble`](crate::assemble()) uses the defaults.
+/// How values are stored and checked, and what tests and benches fix. [`assemble`](crate::assemble()) uses the defaults.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tuning {
     /// Master keys that seal values outside this process by AES-256-GCM.

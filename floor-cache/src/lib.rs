@@ -44,6 +44,6 @@ pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
 pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
-pub use source::{ClientId, Demand, GenerationRequest, Made, Priority, Source, SourceError};
+pub use source::{ClientId, Demand, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::Removal;
-pub use tier::{Answer, Tier, TierError, TierErrorKind, TierStats};
+pub use tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats};

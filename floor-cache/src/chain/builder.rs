@@ -23,7 +23,7 @@ use crate::{
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{LowerTier, Purges, RecheckKeys, TierStack, WriteBehind, WriteMetrics},
+    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
     tiers::LruTier,
 };
@@ -124,8 +124,7 @@ impl<'a> ChainBuilder<'a> {
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
-        let recheck_keys = RecheckKeys::default();
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, recheck_keys });
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy });
         Ok(self)
     }
 

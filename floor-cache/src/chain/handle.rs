@@ -1,6 +1,10 @@
 //! The public handle of a chain: writes, purges and reports. `lookup` has its lookups.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -10,6 +14,7 @@ use super::lease::Leases;
 use crate::{
     hash::Hashed,
     key::Key,
+    policy::CpuCost,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
     single_flight::Flights,
@@ -29,6 +34,13 @@ pub(crate) struct Inner {
     /// Generations for callers that skip the tiers.
     pub(crate) refreshes: Flights,
     pub(crate) coalesced: IntCounter,
+}
+
+impl Inner {
+    /// The current price of CPU time.
+    pub(super) fn cpu_cost(&self, now: Instant) -> CpuCost {
+        self.producer.cpu_cost(now, || self.stack.lookups())
+    }
 }
 
 impl Chain {

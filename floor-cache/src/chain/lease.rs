@@ -17,8 +17,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     config::Lease,
-    ewma::AtomicMean,
-    key::{Class, Key},
+    key::Key,
     layers::Circuit,
     lease_store::{Claim, LeaseStore, Token},
     policy::CpuCost,
@@ -35,8 +34,6 @@ pub(crate) struct Leases {
     store: Arc<dyn LeaseStore>,
     circuit: Arc<Circuit>,
     runtime: Handle,
-    /// Time from the request to the value on this server, queueing included, by class.
-    turnaround: [AtomicMean; Class::COUNT],
     /// Recent share of leases whose value another server was generating or had generated.
     found_ratio: Mutex<f64>,
     counts: Counts,
@@ -61,7 +58,7 @@ const LEAST_FOUND_RATIO: f64 = 1.0 / 16.0;
 /// One in 64 values that are not worth a lease takes one, to measure the ratio.
 const SAMPLED: Sampler = Sampler::one_in(64);
 
-/// Bounds of the duration of a lease, which is the turnaround of a value. The lease is renewed while the value is
+/// Bounds of the duration of a lease, which is the predicted response time of generating the value. The lease is renewed while the value is
 /// generated. The lower bound allows for a busy server that renews late; the upper bound limits the wait for a server
 /// that died.
 const SHORTEST: Duration = Duration::from_millis(25);
@@ -114,7 +111,6 @@ impl Leases {
             store,
             circuit: Arc::new(Circuit::new("redis leases")),
             runtime,
-            turnaround: Default::default(),
             found_ratio: Mutex::new(FIRST_FOUND_RATIO),
             counts: Counts {
                 taken: count("taken"),
@@ -133,7 +129,7 @@ impl Leases {
             Lease::Off => return false,
             Lease::Auto => {}
         }
-        let Some(generation) = producer.forecast([key]) else { return false };
+        let Some(generation) = producer.forecast(&[*key]) else { return false };
         let (query, cpu) = costs();
         let cost = query + cpu.price * cpu.overhead;
         let found_ratio = self.found_ratio.lock().max(LEAST_FOUND_RATIO);
@@ -150,10 +146,10 @@ impl Leases {
     pub(crate) async fn generate_once(&self, producer: &Producer, request: GenerationRequest) -> Leased {
         match self.acquire(producer, &request.key).await {
             LeaseOutcome::Found(value) => Leased::Found(value),
-            LeaseOutcome::Unleased => Leased::Generated(self.generate(producer, request).await, None),
+            LeaseOutcome::Unleased => Leased::Generated(producer.generate(request).await, None),
             LeaseOutcome::Acquired(guard) => {
                 let made = tokio::select! {
-                    made = self.generate(producer, request) => made,
+                    made = producer.generate(request) => made,
                     never = guard.renew() => match never {},
                 };
                 let guard = made.is_ok().then_some(guard);
@@ -162,20 +158,10 @@ impl Leases {
         }
     }
 
-    async fn generate(&self, producer: &Producer, request: GenerationRequest) -> GenerateResult {
-        let (started, class) = (Instant::now(), request.key.class());
-        let made = producer.generate(request).await;
-        if made.is_ok() {
-            self.turnaround[class.index()].add(started.elapsed());
-        }
-        made
-    }
-
     /// Acquires the lease of `key`, or waits until the value exists or the wait is too long.
     async fn acquire(&self, producer: &Producer, key: &Key) -> LeaseOutcome {
-        let cost = Duration::from_secs_f64(producer.forecast([key]).map_or(0.0, |forecast| forecast.response));
-        let turnaround = self.turnaround[key.class().index()].get();
-        let expiry = turnaround.max(cost).clamp(SHORTEST, LONGEST);
+        let cost = Duration::from_secs_f64(producer.forecast(&[*key]).map_or(0.0, |forecast| forecast.response));
+        let expiry = cost.clamp(SHORTEST, LONGEST);
         let token = self.store.token();
         let started = Instant::now();
         let mut holder: Option<(Token, Instant)> = None;

@@ -246,7 +246,7 @@ impl Writer {
                     }
                     Command::Compact(done) => {
                         self.write();
-                        let compacted = self.runtime.block_on(self.tier.compact());
+                        let compacted = self.runtime.block_on(self.tier.flush());
                         self.log("compact", &compacted);
                         self.notice_room();
                         let _ = done.send(compacted);

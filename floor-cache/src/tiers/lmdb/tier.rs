@@ -23,7 +23,7 @@ use crate::{
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
     key::Key,
     open_error::OpenError,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -476,6 +476,22 @@ impl Tier for LmdbTier {
         Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        let flush = || {
+            if !self.pending_deletes.is_empty() {
+                self.remove(&[])?;
+            }
+            self.check_usable()?;
+            self.env.force_sync()?;
+            // A clean end of the server flushes last.
+            drop(self.early_end.lock().take());
+            Ok(())
+        };
+        Answer::Now(flush().map_err(self.failed("flush lmdb")))
+    }
+}
+
+impl TierAdmin for LmdbTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         let look = || {
             let txn = self.read_txn()?;
@@ -505,20 +521,6 @@ impl Tier for LmdbTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(self.env.path())
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        let flush = || {
-            if !self.pending_deletes.is_empty() {
-                self.remove(&[])?;
-            }
-            self.check_usable()?;
-            self.env.force_sync()?;
-            // A clean end of the server flushes last.
-            drop(self.early_end.lock().take());
-            Ok(())
-        };
-        Answer::Now(flush().map_err(self.failed("flush lmdb")))
     }
 }
 

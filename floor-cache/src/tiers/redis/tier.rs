@@ -23,10 +23,10 @@ use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
-    layers::WRITE_TIMEOUT_FACTOR,
+    layers::Timeouts,
     lease_store::LeaseStore,
     open_error::OpenError,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::pending_deletes::PendingDeletes,
 };
 
@@ -64,7 +64,7 @@ impl RedisTier {
             Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
         let reads = connection(config.timeout).map_err(unusable)?;
-        let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
+        let writes = connection(Timeouts::new(config.timeout).change).map_err(unusable)?;
         let server_stats = ServerStats::new(reads.clone(), config.timeout, runtime.clone());
         Ok(Self {
             reads,
@@ -229,6 +229,12 @@ impl Tier for RedisTier {
         })
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        Answer::later(self.remove_pending())
+    }
+}
+
+impl TierAdmin for RedisTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
             // Enough bytes to tell a value, a lease and a missing key apart.
@@ -248,10 +254,6 @@ impl Tier for RedisTier {
             self.server_stats.refresh_for_page().await;
             Ok(())
         })
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        Answer::later(self.remove_pending())
     }
 }
 
