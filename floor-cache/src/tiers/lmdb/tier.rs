@@ -128,7 +128,8 @@ impl LmdbTier {
             None if values.is_empty(&txn).map_err(broken)? => {
                 meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
             }
-            other => return Err(OpenError::version(NAME, path, other.unwrap_or("none"), LAYOUT)),
+            Some(other) => return Err(OpenError::version(NAME, path, other, LAYOUT)),
+            None => return Err(OpenError::store(NAME, path, &"it has values and no layout")),
         }
         let hand = meta.get(&txn, HAND_KEY).map_err(broken)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
         txn.commit().map_err(broken)?;
