@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{Asked, Decision, Policy, cpu_clock::Totals, load::Load};
-use crate::{config::Bypass, source::Forecast};
+use crate::{config::Bypass, ewma::Ewma, source::Forecast};
 
 /// A machine, a tier and a load. Times in seconds; CPU times are of one core.
 #[derive(Debug, Clone, Copy)]
@@ -104,9 +104,6 @@ struct Job {
     caller: usize,
 }
 
-/// Seconds to wake an idle worker, and to take its value.
-const DISPATCH: f64 = 30e-6;
-
 /// Stations: clients, server threads, the store, the workers, the writer, other processes.
 const STATIONS: usize = 6;
 
@@ -144,6 +141,10 @@ struct Simulation<'a> {
     lookups: u64,
     asks: u64,
     changes: usize,
+    /// Seconds of CPU that a running job gets in a second, now.
+    speed: f64,
+    /// How much longer a value took on a worker than its CPU time.
+    slowdown: Ewma,
 }
 
 fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome {
@@ -172,6 +173,8 @@ impl<'a> Simulation<'a> {
             lookups: 0,
             asks: 0,
             changes: 0,
+            speed: 1.0,
+            slowdown: Ewma::new(),
         }
     }
 
@@ -242,6 +245,7 @@ impl<'a> Simulation<'a> {
             if let Some(Reverse((at, _))) = self.timers.peek() {
                 next = next.min((*at as f64 * 1e-9).max(self.now));
             }
+            self.speed = speed;
             let passed = next - self.now;
             self.now = next;
             self.totals.busy += passed * (running as f64).min(self.scenario.cores);
@@ -311,7 +315,10 @@ impl<'a> Simulation<'a> {
                 self.calls[caller].left = asked - hits;
                 if asked == hits { self.found(caller) } else { self.generate(caller) }
             }
-            Step::Generate => self.enter(1, next(Step::Take), scenario.query / 2.0),
+            Step::Generate => {
+                self.slowdown.add(1.0 / self.speed, 1.0 / 16.0);
+                self.enter(1, next(Step::Take), scenario.query / 2.0);
+            }
             Step::Take => {
                 self.totals.operations += 1;
                 self.totals.generation += self.calls[caller].generating.pop_front().expect("it was generated");
@@ -355,12 +362,15 @@ impl<'a> Simulation<'a> {
 
     /// The cost of generating `keys` values now, from the queue of the workers.
     fn forecast(&self, keys: usize) -> Forecast {
-        let Scenario { generation, workers, .. } = self.scenario;
+        let Scenario { generation, workers, query, .. } = self.scenario;
         let Station { running, waiting, .. } = &self.stations[3];
-        let run = generation * keys as f64;
-        let before = generation * (waiting.len() as f64 + running.len() as f64 / 2.0);
-        let response = DISPATCH + ((before + run) / workers as f64).max(generation);
-        Forecast { response, run, cpu: run }
+        let slowdown = self.slowdown.get().unwrap_or(1.0);
+        let (one, keys) = (generation * slowdown, keys as f64);
+        let before = one * (waiting.len() as f64 + running.len() as f64 / 2.0);
+        // An idle worker starts at once, and a thread of the server takes the value.
+        let dispatch = query / 2.0 * slowdown;
+        let response = dispatch + ((before + one * keys) / workers as f64).max(one);
+        Forecast { response, run: one * keys, cpu: generation * keys }
     }
 
     fn generate(&mut self, caller: usize) {
