@@ -88,12 +88,12 @@ fn all_configuration_errors_are_reported_at_once() {
         &file,
         "[cache]\nchian = []\nchain = [\"lru\", \"memcached\"]\n[cache.lru]\ncapcity = \"1GiB\"\n\
          [cache.redis]\nurl = \"rdis://me:hush@cache\"\ntimeout = \"soon\"\n\
-         ca = \"no.pem\"\nlease = \"maybe\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
+         ca = \"no.pem\"\n[cahce.lru]\n[generation]\nqueue = 0\n",
     )
     .unwrap();
     let errors = start_error(Setup::new(&data).with("OPS__LISTEN", "here").arg("--config").arg(&file));
     for expected in [
-        "wrong in 10 places",
+        "wrong in 9 places",
         "cache.chian is no key",
         "the nearest is cache.chain",
         "cache.lru.capcity is no key",
@@ -101,7 +101,6 @@ fn all_configuration_errors_are_reported_at_once() {
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
         "cache.redis.ca is \"no.pem\", which cannot be read: ",
-        "cache.redis.lease is \"maybe\"",
         "cache.redis.url is \"rdis://***@cache\"",
         "cahce.lru is no key",
         "generation.queue is 0",

@@ -91,20 +91,6 @@ named_enum! {
     }
 }
 
-named_enum! {
-    /// Whether a server takes a lease before it generates a value, so that other servers wait for it.
-    #[derive(Default)]
-    pub enum Lease: "lease mode" {
-        /// For values whose measured generation cost justifies a lease.
-        #[default]
-        Auto = "auto",
-        /// For every value that the shared tier missed.
-        On = "on",
-        /// Never.
-        Off = "off",
-    }
-}
-
 /// See [`LruTier`](crate::tiers::LruTier).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LruConfig {
@@ -162,8 +148,6 @@ pub struct RedisConfig {
     pub timeout: Duration,
     /// The TLS options of a `rediss://` or `rediss+cluster://` URL.
     pub tls: Tls,
-    /// Whether servers that share it use leases, so that one of them generates a value that several miss.
-    pub lease: Lease,
 }
 
 impl Default for RedisConfig {
@@ -173,7 +157,6 @@ impl Default for RedisConfig {
             admit: Admit::All,
             timeout: Duration::from_millis(50),
             tls: Tls::default(),
-            lease: Lease::default(),
         }
     }
 }
@@ -193,7 +176,6 @@ impl fmt::Debug for RedisConfig {
             .field("admit", &self.admit)
             .field("timeout", &self.timeout)
             .field("tls", &self.tls)
-            .field("lease", &self.lease)
             .finish()
     }
 }

@@ -21,7 +21,6 @@ mod ewma;
 mod hash;
 pub mod key;
 pub mod layers;
-mod lease_store;
 mod memory_tier;
 mod names;
 mod open_error;

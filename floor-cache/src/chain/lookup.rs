@@ -4,7 +4,10 @@ use std::{collections::HashMap, time::Instant};
 
 use futures_util::future::try_join_all;
 
-use super::{generation::generate_and_complete, handle::Chain, miss_lookup::MissLookup};
+use super::{
+    handle::Chain,
+    miss_lookup::{MissLookup, generate},
+};
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
@@ -13,7 +16,7 @@ use crate::{
     served::{Found, Options, Outcome, Served, Step},
     single_flight::{FlightResult, Join, Leader},
     source::{Priority, SourceError},
-    stack::RequiredIn,
+    stack::WriteReason,
 };
 
 /// One in 1,024 lookups in memory is timed and offered to the lower tiers, because two clock readings cost as much as
@@ -267,10 +270,10 @@ impl Chain {
                 self.0.coalesced.inc();
                 (waiter.outcome().await?, true)
             }
-            Join::Lead(mut leader, waiter) => {
+            Join::Lead(leader, waiter) => {
                 let inner = self.0.clone();
                 self.0.stack.runtime.spawn(async move {
-                    generate_and_complete(&inner, &mut leader, options, &[], RequiredIn::EveryTier).await;
+                    generate(&inner, leader, options, &[], WriteReason::Required).await;
                 });
                 (waiter.outcome().await?, false)
             }

@@ -10,10 +10,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 
-use super::{
-    generation::{complete_leased, generate_and_complete, is_worth_lease},
-    handle::Inner,
-};
+use super::handle::Inner;
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
@@ -21,7 +18,7 @@ use crate::{
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
     source::{Forecast, Priority},
-    stack::{Answered, LowerTier, PurgeEpoch, RequiredIn, TierStack},
+    stack::{Answered, LowerTier, PurgeEpoch, TierStack, WriteReason},
 };
 
 /// A lookup of keys that memory does not have. It leads a flight for each and completes it as soon as the value is
@@ -32,8 +29,6 @@ pub(crate) struct MissLookup {
     next: usize,
     steps: Vec<Step>,
     options: Options,
-    /// Keys that the shared tier missed.
-    shared_misses: Vec<Key>,
     /// Taken before the first tier was asked.
     epoch: PurgeEpoch,
 }
@@ -47,7 +42,7 @@ struct Query {
 
 impl MissLookup {
     pub(crate) fn new(pending: Vec<Leader>, options: Options, epoch: PurgeEpoch) -> Self {
-        Self { pending, next: 0, steps: Vec::new(), options, shared_misses: Vec::new(), epoch }
+        Self { pending, next: 0, steps: Vec::new(), options, epoch }
     }
 
     /// Whether every flight is complete.
@@ -140,28 +135,23 @@ impl MissLookup {
             false
         });
         self.steps.push(step(Outcome::Miss));
-        if inner.leases.as_ref().is_some_and(|leases| leases.tier == self.next) {
-            self.shared_misses.extend(asked);
-        }
     }
 
     /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &Inner) {
-        let Self { pending, steps, options, shared_misses, epoch, .. } = self;
-        // Background work takes no leases, so that no other server waits for it.
-        let leases = inner.leases.as_ref().filter(|_| options.priority == Priority::Foreground);
-        let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
-        let tasks: FuturesUnordered<_> = pending
-            .into_iter()
-            .map(async |mut leader| {
-                let key = *leader.key();
-                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                    Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
-                    None => generate_and_complete(inner, &mut leader, options, steps, RequiredIn::NoTier).await,
-                }
-            })
-            .collect();
-        tasks.collect::<()>().await;
+        let Self { pending, steps, options, .. } = self;
+        let generate = async |leader| generate(inner, leader, options, &steps, WriteReason::Missed).await;
+        pending.into_iter().map(generate).collect::<FuturesUnordered<_>>().collect::<()>().await;
+    }
+}
+
+/// Generates the value of `leader`, stores it in every tier, then completes the flight. An error completes it at once.
+pub(super) async fn generate(inner: &Inner, mut leader: Leader, options: Options, steps: &[Step], reason: WriteReason) {
+    match inner.producer.generate(leader.request(options)).await {
+        Ok(made) => {
+            leader.store_and_complete(made.after(steps), |key, value| inner.stack.store(key, value, reason));
+        }
+        Err(error) => leader.complete(Err(error)),
     }
 }
 

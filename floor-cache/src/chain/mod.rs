@@ -3,9 +3,7 @@
 mod assemble;
 mod builder;
 mod collector;
-mod generation;
 mod handle;
-mod lease;
 mod lookup;
 mod miss_lookup;
 

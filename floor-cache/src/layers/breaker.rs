@@ -145,14 +145,6 @@ impl Circuit {
         self.inner.lock().since
     }
 
-    /// Runs `work` if the circuit permits it, and records the result.
-    pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
-        let Some(permit) = self.permit() else { return Err(refused("guard")) };
-        let result = work.await;
-        permit.report(&result);
-        result
-    }
-
     /// Records a query to a tier in this process that was answered after `took`. Such a query blocks its thread, so it is
     /// a failure if it took longer than `limit`, the time of generating.
     pub(crate) fn record_local(&self, took: Duration, limit: Duration) {

@@ -19,7 +19,6 @@ mod timeout;
 pub use breaker::{Breaker, Circuit, CircuitState};
 pub(crate) use metered::{Counts, Meter, Metered, OpSeconds};
 pub use timeout::Timeout;
-pub(crate) use timeout::within;
 
 /// A tier that wraps another one.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {

@@ -36,7 +36,7 @@ impl<T: Tier> Layer for Timeout<T> {
 }
 
 /// Runs `work` for at most `timeout`.
-pub(crate) async fn within<A>(
+async fn within<A>(
     timeout: Duration,
     action: &'static str,
     work: impl Future<Output = Result<A, TierError>>,

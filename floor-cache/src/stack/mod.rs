@@ -8,7 +8,8 @@ mod tier_stack;
 mod write_behind;
 mod write_failures;
 
+pub(crate) use admission::WriteReason;
 pub(crate) use fill_permit::{PurgeEpoch, Purges};
 pub use purge::Removal;
-pub(crate) use tier_stack::{Answered, LowerTier, RequiredIn, TierStack};
+pub(crate) use tier_stack::{Answered, LowerTier, TierStack};
 pub(crate) use write_behind::{WriteBehind, WriteMetrics};

@@ -66,20 +66,18 @@ impl TierStack {
 
     /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
-        self.insert(key, value, below, RequiredIn::NoTier);
+        self.insert(key, value, below, WriteReason::Missed);
     }
 
-    /// Inserts `value` into the memory tiers and queues it for every lower tier. Those that `required` includes store it
-    /// even if they are nearly full.
-    pub(crate) fn store(&self, key: &Hashed, value: &Bytes, required: RequiredIn) {
-        self.insert(key, value, self.lower.len(), required);
+    /// Inserts `value` into the memory tiers and queues it for every lower tier. A nearly full tier may refuse it,
+    /// depending on `reason`.
+    pub(crate) fn store(&self, key: &Hashed, value: &Bytes, reason: WriteReason) {
+        self.insert(key, value, self.lower.len(), reason);
     }
 
-    fn insert(&self, key: &Hashed, value: &Bytes, below: usize, required: RequiredIn) {
+    fn insert(&self, key: &Hashed, value: &Bytes, below: usize, reason: WriteReason) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
-        for (depth, lower) in self.lower[..below].iter().enumerate() {
-            lower.write(*key.key(), value, required.reason(depth));
-        }
+        self.lower[..below].iter().for_each(|lower| lower.write(*key.key(), value, reason));
     }
 
     /// Offers `value`, which a memory tier serves, to the lower tiers that are nearly full. They do not see the hits in
@@ -98,28 +96,6 @@ impl TierStack {
         let memory = self.memory.first().map(|tier| tier.counts()).unwrap_or_default();
         let lower = self.lower.iter().map(|lower| lower.meter.counts());
         lower.chain([memory]).map(|counts| counts.hits + counts.misses).sum()
-    }
-}
-
-/// The lower tiers that must store a value even if they are nearly full.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RequiredIn {
-    /// None: the value can be generated again.
-    NoTier,
-    /// The tier at this index: other servers wait for the value there.
-    Tier(usize),
-    /// All: the value replaces one that may be wrong, or the caller asks for it.
-    EveryTier,
-}
-
-impl RequiredIn {
-    /// Why the value is written to the tier at index `tier`.
-    const fn reason(self, tier: usize) -> WriteReason {
-        match self {
-            Self::EveryTier => WriteReason::Required,
-            Self::Tier(required) if required == tier => WriteReason::Required,
-            Self::Tier(_) | Self::NoTier => WriteReason::Missed,
-        }
     }
 }
 

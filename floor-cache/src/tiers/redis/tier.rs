@@ -16,7 +16,6 @@ use super::{
     connection::Connection,
     connector,
     error::{failed, reason},
-    lease::{self, RedisLeases},
     server_stats::ServerStats,
 };
 use crate::{
@@ -24,7 +23,6 @@ use crate::{
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
     layers::Timeouts,
-    lease_store::LeaseStore,
     open_error::OpenError,
     tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::pending_deletes::PendingDeletes,
@@ -86,11 +84,6 @@ impl RedisTier {
         Connection::check(config).map_err(|error| invalid_url(config, &error))
     }
 
-    /// The leases of values in this store, over the readers' connection.
-    pub(crate) fn leases(&self, timeout: Duration) -> impl LeaseStore + use<> {
-        RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
-    }
-
     /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
@@ -114,8 +107,6 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
-            // Another server generates the value.
-            Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
                 Err(Defect::UnknownKey) => return None,
@@ -237,11 +228,11 @@ impl Tier for RedisTier {
 impl TierAdmin for RedisTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
-            // Enough bytes to tell a value, a lease and a missing key apart.
+            // One byte tells a value and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
-            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
+            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(0);
             let start = self.reads.send("look in redis", &command).await?;
-            Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
+            Ok(matches!(start, Value::BulkString(start) if !start.is_empty()))
         })
     }
 
