@@ -132,7 +132,7 @@ mod tests {
     /// The keys that need a restart. A new key is in this list, or `applies_at_once` has it.
     const AFTER_RESTART: &str = "auth.tokens_file cache.bypass cache.chain cache.compress cache.keys cache.keys_file \
         cache.lmdb.map_size cache.lmdb.path cache.lru.capacity cache.lru.ttl cache.namespace cache.redis.admit \
-        cache.redis.ca cache.redis.cert cache.redis.key cache.redis.lease cache.redis.password_file cache.redis.timeout \
+        cache.redis.ca cache.redis.cert cache.redis.key cache.redis.password_file cache.redis.timeout \
         cache.redis.url cache.sled.capacity cache.sled.path generation.queue generation.threads grpc.cors_origins \
         grpc.drain grpc.drain_delay grpc.idle_timeout grpc.listen grpc.max_connection_age grpc.max_connections \
         grpc.max_connections_per_ip grpc.max_streams grpc.no_cache grpc.reflection grpc.stall_timeout \

@@ -14,8 +14,8 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, GenerationRequest, Key, LmdbConfig, Made, Options,
-    Source, SourceError, Tier, TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, Forecast, GenerationRequest, Key, LmdbConfig, Made,
+    Options, Source, SourceError, Tier, TierAdmin, TierStats, Tuning,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
 };
@@ -135,7 +135,9 @@ impl Tier for Slowed {
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         Self::late(self.0.remove_many(keys))
     }
+}
 
+impl TierAdmin for Slowed {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Self::late(self.0.contains(key))
     }
@@ -163,5 +165,10 @@ impl Source for Busy {
 
     fn class_name(&self, _: Class) -> &'static str {
         "standard"
+    }
+
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        let run = GENERATION.as_secs_f64() * keys.len() as f64;
+        Some(Forecast { response: run, run, cpu: run })
     }
 }

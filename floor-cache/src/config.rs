@@ -15,11 +15,11 @@ const MIB: u64 = 1 << 20;
 /// The tiers of a chain in order, and the options of each. Generation is always last and not listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainConfig {
-    /// The tiers in probing order, each at most once.
+    /// The tiers in the order in which lookups ask them, each at most once.
     pub chain: Vec<TierKind>,
     /// Prefix of every stored key, so that several chains may share a store. 1 ..= 64 bytes.
     pub namespace: String,
-    /// Whether a tier that is slower than generating is bypassed.
+    /// Whether lookups skip a tier that is slower than generating.
     pub bypass: Bypass,
     /// The version of the generator. Stored values of another version are never served.
     pub value_version: u32,
@@ -48,7 +48,7 @@ impl Default for ChainConfig {
     }
 }
 
-/// Options that configuration files do not have yet. [`assemble`](crate::assemble()) uses the defaults.
+/// How values are stored and checked, and what tests and benches fix. [`assemble`](crate::assemble()) uses the defaults.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tuning {
     /// Master keys that seal values outside this process by AES-256-GCM.
@@ -88,20 +88,6 @@ named_enum! {
         /// No lower tier is asked, not even to measure its cost; a miss in memory is generated. Lower tiers still get
         /// writes and removals, so they are warm when the mode changes back.
         Forced = "forced",
-    }
-}
-
-named_enum! {
-    /// Whether a server takes a lease before it generates a value, so that other servers wait for it.
-    #[derive(Default)]
-    pub enum Lease: "lease mode" {
-        /// For values whose measured generation cost justifies a lease.
-        #[default]
-        Auto = "auto",
-        /// For every value that the shared tier missed.
-        On = "on",
-        /// Never.
-        Off = "off",
     }
 }
 
@@ -162,8 +148,6 @@ pub struct RedisConfig {
     pub timeout: Duration,
     /// The TLS options of a `rediss://` or `rediss+cluster://` URL.
     pub tls: Tls,
-    /// Whether servers that share it use leases, so that one of them generates a value that several miss.
-    pub lease: Lease,
 }
 
 impl Default for RedisConfig {
@@ -173,7 +157,6 @@ impl Default for RedisConfig {
             admit: Admit::All,
             timeout: Duration::from_millis(50),
             tls: Tls::default(),
-            lease: Lease::default(),
         }
     }
 }
@@ -193,7 +176,6 @@ impl fmt::Debug for RedisConfig {
             .field("admit", &self.admit)
             .field("timeout", &self.timeout)
             .field("tls", &self.tls)
-            .field("lease", &self.lease)
             .finish()
     }
 }

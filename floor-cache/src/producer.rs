@@ -1,4 +1,4 @@
-//! The producer: generates values with the source and measures what that costs. It does not know the tiers; the chain's
+//! The producer: generates values with the source, and counts them. It does not know the tiers; the chain's
 //! lookups sit above both.
 
 use std::{
@@ -17,20 +17,19 @@ use tokio::runtime::Handle;
 
 use crate::{
     key::Key,
-    policy::{CpuCost, Forecast, GenerationCost, LoadMonitor, Work},
+    policy::{CpuCost, LoadMonitor},
     report::{TierReport, micros},
-    served::{GENERATED, Outcome, Step},
-    source::{GenerationRequest, Made, Priority, Source, SourceError},
+    served::{Found, GENERATED, Outcome, Step},
+    source::{Forecast, GenerationRequest, Made, Source, SourceError},
 };
 
-/// The source with its counts, its costs and the load that it causes.
+/// The source with its counts and the load that it causes.
 #[derive(Debug)]
 pub(crate) struct Producer {
     source: Arc<dyn Source>,
     generations: Generations,
-    cost: GenerationCost,
-    /// A bit for each class whose cost is being sampled.
-    sampling: AtomicU16,
+    /// A bit for each class whose cost is being measured.
+    measuring: AtomicU16,
     pub(crate) load: LoadMonitor,
     runtime: Handle,
 }
@@ -38,8 +37,8 @@ pub(crate) struct Producer {
 /// A generated value, and when and for how long it was generated.
 #[derive(Debug, Clone)]
 pub(crate) struct Generated {
-    pub(crate) value: Bytes,
-    pub(crate) step: Step,
+    value: Bytes,
+    step: Step,
 }
 
 impl Generated {
@@ -50,28 +49,30 @@ impl Generated {
         let step = Step { tier: GENERATED, outcome: Outcome::Hit, started, took: made.took, waited };
         Self { value: made.value, step }
     }
+
+    /// The result of a lookup whose value was generated after `steps`.
+    pub(crate) fn after(self, steps: &[Step]) -> Found {
+        Found { value: self.value, by: GENERATED, steps: steps.iter().copied().chain([self.step]).collect() }
+    }
 }
 
 pub(crate) type GenerateResult = Result<Generated, SourceError>;
 
 impl Producer {
     pub(crate) fn new(source: Arc<dyn Source>, generations: Generations, load: LoadMonitor, runtime: Handle) -> Self {
-        let cost = GenerationCost::new(source.workers());
         for class in source.classes() {
             generations.announce(source.class_name(class));
         }
-        Self { source, generations, cost, sampling: AtomicU16::new(0), load, runtime }
+        Self { source, generations, measuring: AtomicU16::new(0), load, runtime }
     }
 
-    /// Generates a value, counts it and records its cost. A panic of the source becomes an error of this key.
+    /// Generates a value and counts it. A panic of the source becomes an error of this key.
     pub(crate) async fn generate(&self, request: GenerationRequest) -> GenerateResult {
         let (started, key) = (Instant::now(), request.key);
-        let in_progress = self.cost.begin(self.work(&key), request.priority == Priority::Background);
         let work = AssertUnwindSafe(async { self.source.generate(request).await });
         let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
         let since = started.elapsed();
-        in_progress.finish(since, made.took, made.cpu);
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
         self.generations.count(self.source.class_name(key.class()), made.took);
         Ok(Generated::new(made, started, since))
@@ -79,27 +80,22 @@ impl Producer {
 
     /// Generates `key` in the background once per class, so that the policy has a generation cost to compare with.
     /// Without it, a tier that has every value would always be asked, however slow it is.
-    pub(crate) fn sample_cost(self: &Arc<Self>, key: Key) {
+    pub(crate) fn measure_cost(self: &Arc<Self>, key: Key) {
         let class = 1 << key.class().index();
-        if !self.cost.is_known(key.class()) && self.sampling.fetch_or(class, Relaxed) & class == 0 {
+        if self.forecast(&[key]).is_none() && self.measuring.fetch_or(class, Relaxed) & class == 0 {
             let producer = self.clone();
             self.runtime.spawn(async move {
                 if let Err(error) = producer.generate(GenerationRequest::background(key)).await {
                     tracing::debug!(%error, "the cost of generation could not be measured");
                 }
-                producer.sampling.fetch_and(!class, Relaxed);
+                producer.measuring.fetch_and(!class, Relaxed);
             });
         }
     }
 
-    /// Cost of generating the values of `keys` now, together. `None` while it is unknown.
-    pub(crate) fn forecast<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Option<Forecast> {
-        self.cost.forecast(keys.into_iter().map(|key| self.work(key)))
-    }
-
-    /// Class and size of the value of `key`, on which its cost depends.
-    fn work(&self, key: &Key) -> Work {
-        Work { class: key.class(), size: self.source.size(key) }
+    /// The predicted cost of generating the values of `keys` now, together. `None` while it is unknown.
+    pub(crate) fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        self.source.forecast(keys)
     }
 
     /// The current price of CPU time. `lookups` returns the keys looked up in the tiers so far.

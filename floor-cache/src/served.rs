@@ -9,7 +9,6 @@ use bytes::Bytes;
 
 use crate::{
     key::Key,
-    producer::Generated,
     source::{ClientId, Demand, GenerationRequest, Priority},
     tier::TierErrorKind,
 };
@@ -132,11 +131,4 @@ pub(crate) struct Found {
     pub(crate) value: Bytes,
     pub(crate) by: &'static str,
     pub(crate) steps: Arc<[Step]>,
-}
-
-impl Found {
-    /// The result of a lookup whose value was generated after `steps`.
-    pub(crate) fn generated(made: Generated, steps: &[Step]) -> Self {
-        Self { value: made.value, by: GENERATED, steps: steps.iter().copied().chain([made.step]).collect() }
-    }
 }

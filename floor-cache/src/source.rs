@@ -30,16 +30,19 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The amount of work for the value of `key`, in units of the source's choice. Within a class, the cost is assumed
-    /// to be proportional to it.
-    fn size(&self, _key: &Key) -> u32 {
-        1
-    }
+    /// Predicts the cost of generating the values of `keys` now, together. `None` while it is unknown.
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast>;
+}
 
-    /// The most values generated at the same time. The chain predicts queueing from it.
-    fn workers(&self) -> usize {
-        1
-    }
+/// The predicted cost of values generated now, together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    /// Seconds until the last value is ready, with the wait in the queue.
+    pub response: f64,
+    /// Seconds on workers for all values, one after the other.
+    pub run: f64,
+    /// CPU seconds of all values.
+    pub cpu: f64,
 }
 
 /// A request to generate a value.
@@ -141,7 +144,7 @@ pub enum Priority {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// Its queue is full.
-    #[error("the generation queue is full ({queued} floors wait); try again in {} ms", retry_after.as_millis())]
+    #[error("the generation queue is full ({queued} wait); try again in {} ms", retry_after.as_millis())]
     Busy {
         /// Values that wait in the queue.
         queued: usize,
@@ -149,7 +152,7 @@ pub enum SourceError {
         retry_after: Duration,
     },
     /// The client has used up what it may have generated.
-    #[error("this client has used up its quota of generated floors; try again in {} ms", retry_after.as_millis())]
+    #[error("this client has used up its quota of generation; try again in {} ms", retry_after.as_millis())]
     Limited {
         /// How long to wait before trying again.
         retry_after: Duration,

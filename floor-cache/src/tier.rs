@@ -1,4 +1,4 @@
-//! The trait of a tier, its answers and its errors. Every store in [`tiers`](crate::tiers) implements it.
+//! The traits of a tier, its answers and its errors. Every store in [`tiers`](crate::tiers) implements it.
 
 use std::{
     fmt,
@@ -17,12 +17,12 @@ use crate::key::Key;
 ///
 /// Every implementation passes the contract suite (`tests/contract/`). Values are immutable, so a key always has the
 /// same value. All methods may be called concurrently.
-pub trait Tier: fmt::Debug + Send + Sync + 'static {
+pub trait Tier: TierAdmin + fmt::Debug + Send + Sync + 'static {
     /// The name in configuration, metrics and responses, as [`TierKind::name`](crate::TierKind::name) has it.
     fn name(&self) -> &'static str;
 
-    /// Whether answers are [`Later`](Answer::Later). The chain asks such a tier from a spawned task, not on the
-    /// caller's stack.
+    /// Whether the tier is in another process, and answers [`Later`](Answer::Later). The chain asks such a tier from a
+    /// spawned task, not on the caller's stack.
     fn waits(&self) -> bool {
         false
     }
@@ -46,16 +46,19 @@ pub trait Tier: fmt::Debug + Send + Sync + 'static {
     /// Removes `keys`. A missing key is no error.
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()>;
 
+    /// Makes stored values durable, if the tier supports that.
+    fn flush(&self) -> Answer<'_, ()> {
+        Answer::Now(Ok(()))
+    }
+}
+
+/// What operators see of a tier and do with it. No lookup uses it.
+pub trait TierAdmin {
     /// Whether `key` is stored, without reading or checking the value. Does not count as a use.
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool>;
 
     /// The current size. Cheap and never waits; a remote tier may return its last known size.
     fn stats(&self) -> TierStats;
-
-    /// Makes stored values durable, if the tier supports that.
-    fn flush(&self) -> Answer<'_, ()> {
-        Answer::Now(Ok(()))
-    }
 
     /// Brings [`stats`](Self::stats) up to date if the tier has to ask another machine for them. Does nothing by default.
     /// Whatever the state of that machine, it takes a bounded time and makes a bounded number of requests.
@@ -66,12 +69,6 @@ pub trait Tier: fmt::Debug + Send + Sync + 'static {
     /// The directory of its files; `None` if it has none on this machine.
     fn directory(&self) -> Option<&Path> {
         None
-    }
-
-    /// Frees unused space. May take long: called from a thread that may block, and never concurrently with a write of
-    /// the chain. Calls [`flush`](Self::flush) by default.
-    fn compact(&self) -> Answer<'_, ()> {
-        self.flush()
     }
 }
 

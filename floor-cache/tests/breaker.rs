@@ -17,7 +17,7 @@ use std::{
 use bytes::Bytes;
 use fixture::{key, wait_until};
 use floor_cache::{
-    Answer, Key, Tier, TierError, TierErrorKind, TierStats,
+    Answer, Key, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
     layers::{Breaker, Circuit, CircuitState},
 };
 use tokio::sync::Semaphore;
@@ -87,7 +87,9 @@ impl Tier for FlakyTier {
     fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
         refuse()
     }
+}
 
+impl TierAdmin for FlakyTier {
     fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
         Answer::Now(self.answer(false))
     }

@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use bytes::Bytes;
 use fixture::{key, keys, wait_until};
-use floor_cache::{Answer, Key, LruConfig, Tier, tiers::LruTier};
+use floor_cache::{Answer, Key, LruConfig, Tier, TierAdmin, tiers::LruTier};
 use lru::LruCache;
 
 const VALUE: usize = 3000;

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use fixture::{build_chain, fake_source::value_of, key, keys, wait_until};
-use floor_cache::{Admit, Answer, Bypass, ChainConfig, Key, Options, Tier, TierError, TierStats, Tuning};
+use floor_cache::{Admit, Answer, Bypass, ChainConfig, Key, Options, Tier, TierAdmin, TierError, TierStats, Tuning};
 
 /// A tier that panics at every call until it is healthy.
 #[derive(Debug, Default)]
@@ -51,7 +51,9 @@ impl Tier for SharedTier {
     fn remove_many<'a>(&'a self, _keys: &'a [Key]) -> Answer<'a, ()> {
         Answer::later(async { Err::<(), TierError>(io_error()) })
     }
+}
 
+impl TierAdmin for SharedTier {
     fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
         self.0.answer(false)
     }

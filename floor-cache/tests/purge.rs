@@ -23,8 +23,8 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierKind, TierStats,
-    Tuning,
+    Admit, Answer, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierAdmin, TierKind,
+    TierStats, Tuning,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
@@ -167,7 +167,9 @@ impl Tier for BlockedTier {
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         self.write(|| self.store.remove_many(keys))
     }
+}
 
+impl TierAdmin for BlockedTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         self.store.contains(key)
     }

@@ -19,15 +19,14 @@ use fixture::{
     slow_proxy::SlowProxy,
     wait_until,
 };
-use floor_cache::{Bypass, Lease, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
+use floor_cache::{Bypass, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
 use futures_util::future::join_all;
 
-/// A chain of Redis alone at `url`, without bypass and with leases, so that every kind of request meets the
-/// fault, and values in Redis come from there.
+/// A chain of Redis alone at `url`, without bypass, so that values in Redis come from there.
 fn over(url: String, timeout: Duration) -> Fixture {
     let tuning = Tuning::default();
     Fixture::tuned(&[TierKind::Redis], &tuning, |config| {
-        config.redis = RedisConfig { url, timeout, lease: Lease::On, ..RedisConfig::default() };
+        config.redis = RedisConfig { url, timeout, ..RedisConfig::default() };
         config.bypass = Bypass::Off;
     })
 }
@@ -123,7 +122,6 @@ async fn dropped_replies_cost_each_caller_at_most_one_deadline() {
     assert_eq!(fixture.tier("redis").verdict, "open");
     let deadlines = outcome(&fixture, "timeout") - before;
     assert!((1.0..=40.0).contains(&deadlines), "{deadlines} deadlines for 40 callers");
-    assert_eq!(fixture.metric("floors_leases_total", &[("outcome", "failed")]), 0.0, "no lease request fails");
 
     // Now only the probe waits.
     let before = outcome(&fixture, "timeout");
@@ -153,7 +151,6 @@ async fn a_replica_is_readable_and_refuses_writes() {
         assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     }
     assert_eq!((fixture.redis_writes("failed"), fixture.redis_writes("stored")), (100.0, 0.0));
-    assert!(fixture.metric("floors_leases_total", &[("outcome", "failed")]) > 0.0);
     assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
     replica.follow(None).await;
     wait_until_back(&fixture, 0..30).await;

@@ -10,8 +10,8 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainConfig, Key, Options, RedisConfig, Tier, TierError, TierErrorKind, TierKind,
-    TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainConfig, Key, Options, RedisConfig, Tier, TierAdmin, TierError, TierErrorKind,
+    TierKind, TierStats, Tuning,
 };
 
 /// A paused server accepts no writes: what does not fit the queue is dropped and counted, and callers do not wait.
@@ -96,20 +96,22 @@ impl Tier for FailingWrites {
         Answer::Now(Ok(()))
     }
 
-    fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
-        Answer::Now(Ok(true))
-    }
-
-    fn stats(&self) -> TierStats {
-        TierStats::default()
-    }
-
     fn flush(&self) -> Answer<'_, ()> {
         if self.flushes { Answer::Now(Ok(())) } else { Self::fails(TierErrorKind::Internal) }
     }
 
     fn batch_bytes(&self) -> usize {
         1
+    }
+}
+
+impl TierAdmin for FailingWrites {
+    fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
+        Answer::Now(Ok(true))
+    }
+
+    fn stats(&self) -> TierStats {
+        TierStats::default()
     }
 }
 

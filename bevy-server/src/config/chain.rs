@@ -2,7 +2,7 @@
 
 use figment::value::Value;
 use floor_cache::{
-    Admit, Bypass, ChainConfig, Lease, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
+    Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
     envelope::{MasterKeys, ValueCheck},
     tls::Tls,
 };
@@ -63,7 +63,6 @@ pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
                 cert: reader.key("cache.redis.cert", files::CERT).map(|file| file.contents),
                 key: reader.key("cache.redis.key", files::KEY).map(|file| file.contents),
             },
-            lease: reader.key("cache.redis.lease", lease()),
         },
     };
     (config, tuning)
@@ -85,14 +84,6 @@ fn bypass() -> OneOf<Bypass> {
         values: Bypass::ALL.map(|mode| (mode.name(), mode)).to_vec(),
         expected: "write \"auto\" (a tier is probed while its measured cost is below generation), \"off\" (always \
              probed) or \"forced\" (no tier below memory is probed)",
-    }
-}
-
-fn lease() -> OneOf<Lease> {
-    OneOf {
-        values: Lease::ALL.map(|mode| (mode.name(), mode)).to_vec(),
-        expected: "write \"auto\" (one server generates an expensive floor that several miss at once), \"on\" (any \
-             floor) or \"off\"",
     }
 }
 
@@ -216,7 +207,6 @@ mod tests {
     fn messages_list_every_name() {
         check(Tiers, &TierKind::ALL.map(TierKind::name));
         check(bypass(), &Bypass::ALL.map(Bypass::name));
-        check(lease(), &Lease::ALL.map(Lease::name));
         let special: Vec<_> = Kind::ALL.into_iter().filter(|kind| is_special(*kind)).map(Kind::name).collect();
         check(admit(), &special);
         let (last, others) = special.split_last().expect("some kinds are special");

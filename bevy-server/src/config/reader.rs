@@ -12,12 +12,13 @@ use super::{
 };
 
 /// Keys of earlier versions, and why they are gone.
-const REMOVED: [(&str, &str); 2] = [
+const REMOVED: [(&str, &str); 3] = [
     ("cache.hedge", "a slow tier ends by its timeout and its breaker; remove the key"),
     (
         "cache.audit",
         "stored floors are checked when they are read, and `floorctl verify` compares them; remove the key",
     ),
+    ("cache.redis.lease", "several servers that miss a floor at once each generate it, which is rare; remove the key"),
 ];
 
 /// Reads keys and collects their errors.

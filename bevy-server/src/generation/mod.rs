@@ -5,6 +5,7 @@
 //! so a job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
 
 mod answers;
+mod costs;
 mod fair_queue;
 mod queue;
 mod quota;

@@ -4,13 +4,13 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use bevy::prelude::*;
-use floor_cache::{Class, ClientId, Demand, GenerationRequest, Key, Made, Priority, Source, SourceError};
+use floor_cache::{Class, ClientId, Demand, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
@@ -20,8 +20,9 @@ use {std::io, tokio::runtime::Handle};
 
 use super::{
     answers::{Answers, Reply},
+    costs::Costs,
     fair_queue::{Capacity, FairQueue},
-    quota::Quotas,
+    quota::{Charge, Quotas},
 };
 use crate::{config::Quota, key, metrics::register_gauge};
 
@@ -38,8 +39,6 @@ const SATURATION: Duration = Duration::from_secs(30);
 /// A pause between refusals after which a queue was not full. Refused clients come again after their retry delay, which
 /// is at most as long.
 const SATURATION_GAP: Duration = Duration::from_secs(5);
-/// The cost of a cell of a kind that was not generated yet, in picoseconds.
-const INITIAL_CELL_COST: u64 = 10_000;
 
 /// The bounded queue of generation jobs, and the [`Source`] behind the chain. Cheap to clone.
 #[derive(Debug, Clone, Resource)]
@@ -50,7 +49,7 @@ pub(super) struct Queue {
     jobs: Mutex<Jobs>,
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
-    quotas: Quotas,
+    quotas: Arc<Quotas>,
     pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
     refused: RefusedFloors,
@@ -59,8 +58,9 @@ pub(super) struct Queue {
     idle: Notify,
     idle_wake_requested: AtomicBool,
     pub(super) workers: usize,
-    /// Running mean of the time per cell of each class of keys, which is a kind, in picoseconds.
-    cell_costs: [AtomicU64; Class::COUNT],
+    /// Workers that generate a floor.
+    busy: AtomicUsize,
+    pub(super) costs: Costs,
 }
 
 /// `floors_generation_refusals_total{reason}`: floors that were not generated for their callers.
@@ -117,9 +117,13 @@ impl Jobs {
 pub(super) struct Job {
     pub(super) key: Key,
     client: ClientId,
-    cells: u64,
+    pub(super) cells: u64,
+    /// Of the client's quota; `None` for a background job.
+    pub(super) charge: Option<Charge>,
     demand: Demand,
     pub(super) reply: Reply,
+    /// When it was pushed, if a worker was idle then.
+    woke: Option<Instant>,
 }
 
 impl GenerationQueue {
@@ -136,14 +140,15 @@ impl GenerationQueue {
         let queue = Self(Arc::new(Queue {
             jobs: Mutex::new(jobs),
             arrived: Condvar::new(),
-            quotas: Quotas::new(quota),
+            quotas: Arc::new(Quotas::new(quota)),
             answers: Arc::default(),
             waiting,
             refused: RefusedFloors::register(registry)?,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
-            cell_costs: std::array::from_fn(|_| AtomicU64::new(INITIAL_CELL_COST)),
+            busy: AtomicUsize::new(0),
+            costs: Costs::default(),
         }));
         queue.register_gauges(capacity, registry)?;
         Ok(queue)
@@ -225,22 +230,16 @@ impl Source for GenerationQueue {
         Kind::ALL.map(key::class).to_vec()
     }
 
-    /// Cells: within a kind, generation time is about proportional to them.
-    fn size(&self, key: &Key) -> u32 {
-        key::spec(key).map_or(1, |spec| u32::from(spec.width()) * u32::from(spec.height()))
-    }
-
-    fn workers(&self) -> usize {
-        self.0.workers
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        self.0.forecast(keys)
     }
 }
 
 impl Queue {
     fn push(&self, request: GenerationRequest) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let GenerationRequest { key, priority, client, demand } = request;
-        let cells = key::spec(&key).map_or(1, |spec| spec.cells() as u64);
         let (reply, answer) = oneshot::channel();
-        let job = Job { key, client, cells, demand, reply };
+        let job = Job { key, client, cells: cells_of(&key), charge: None, demand, reply, woke: None };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
             Priority::Background => self.push_background(job)?,
@@ -263,15 +262,19 @@ impl Queue {
         Ok(())
     }
 
-    fn push_foreground(&self, job: Job) -> Result<(), SourceError> {
-        let (client, cells, cost) = (job.client, job.cells, self.cost(&job));
-        if let Err(retry_after) = self.quotas.charge(client, cells) {
+    fn push_foreground(&self, mut job: Job) -> Result<(), SourceError> {
+        let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
+        let charge = Charge::new(&self.quotas, client, cells).map_err(|retry_after| {
             self.refused.quota.inc();
-            return Err(SourceError::Limited { retry_after });
-        }
+            SourceError::Limited { retry_after }
+        })?;
+        job.charge = Some(charge);
         let mut jobs = self.lock();
         if jobs.is_stopped {
             return Err(SourceError::Stopped);
+        }
+        if self.busy.load(Ordering::Relaxed) + jobs.foreground.len() < self.workers {
+            job.woke = Some(Instant::now());
         }
         let pushed = jobs.foreground.push(client, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
@@ -283,28 +286,35 @@ impl Queue {
         let (queued, queued_cost) = (jobs.foreground.len(), jobs.foreground.cost());
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
-        let displaced = pushed.map_err(|_| {
-            self.quotas.refund(client, cells);
+        let displaced = pushed.map_err(|_job| {
             self.refused.queue.inc();
             busy()
         })?;
         self.arrived.notify_one();
         for job in displaced {
             self.waiting.dec();
-            self.quotas.refund(job.client, job.cells);
             self.refused.queue.inc();
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())
     }
 
-    /// The estimated cost of a job in nanoseconds.
-    fn cost(&self, job: &Job) -> u64 {
-        job.cells * self.cell_cost(&job.key).load(Ordering::Relaxed) / 1000
-    }
-
-    const fn cell_cost(&self, key: &Key) -> &AtomicU64 {
-        &self.cell_costs[key.class().index()]
+    /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.
+    ///
+    /// The queue is served in the order of shares, so a client with a small share waits less than this.
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        let (mut run, mut longest, mut cpu) = (0, 0, 0);
+        for key in keys {
+            let one = self.costs.measured(key, cells_of(key))?;
+            run += one.run;
+            cpu += one.cpu;
+            longest = longest.max(one.run);
+        }
+        // A floor that is being generated is half done, on average.
+        let waiting = self.lock().foreground.cost() + self.busy.load(Ordering::Relaxed) as u64 * longest / 2;
+        let response = self.costs.dispatch() + ((waiting + run) / self.workers as u64).max(longest);
+        let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
+        Some(Forecast { response: seconds(response), run: seconds(run), cpu: seconds(cpu) })
     }
 
     /// The retry delay is the estimated time for half of the queue.
@@ -325,8 +335,12 @@ impl Queue {
             }
         };
         let is_idle = jobs.foreground.len() == 0;
+        self.busy.fetch_add(1, Ordering::Relaxed);
         drop(jobs);
         self.waiting.dec();
+        if let Some(pushed) = job.woke {
+            self.costs.record_wake_up(pushed.elapsed());
+        }
         if is_idle
             && self.idle_wake_requested.load(Ordering::SeqCst)
             && self.idle_wake_requested.swap(false, Ordering::SeqCst)
@@ -341,19 +355,17 @@ impl Queue {
         self.lock().foreground.len() > 0 && job.demand.abandon()
     }
 
-    /// Gives back the cells of a job that was skipped.
-    pub(super) fn refund(&self, job: &Job) {
-        self.quotas.refund(job.client, job.cells);
-    }
-
-    pub(super) fn record_duration(&self, job: &Job, took: Duration) {
-        let cost = self.cell_cost(&job.key);
-        let sample = u64::try_from(took.as_nanos() * 1000).unwrap_or(u64::MAX) / job.cells;
-        let mean = cost.load(Ordering::Relaxed);
-        cost.store(mean - mean / 16 + sample / 16, Ordering::Relaxed);
+    /// Notes that a worker has ended the job that it took.
+    pub(super) fn end(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Jobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Cells of the floor of `key`: within a kind, generation time is about proportional to them.
+fn cells_of(key: &Key) -> u64 {
+    key::spec(key).map_or(1, |spec| spec.cells() as u64)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,6 +23,38 @@ const OTHERS: ClientId = ClientId(u64::MAX);
 pub(super) struct Quotas {
     started: Instant,
     state: Mutex<State>,
+}
+
+/// Cells that a client was charged for. They are given back when this is dropped before they are generated.
+#[derive(Debug)]
+pub(super) struct Charge {
+    quotas: Arc<Quotas>,
+    client: ClientId,
+    cells: u64,
+}
+
+impl Charge {
+    /// Charges `client` for `cells`.
+    ///
+    /// # Errors
+    /// When its quota does not allow that many: how long to wait.
+    pub(super) fn new(quotas: &Arc<Quotas>, client: ClientId, cells: u64) -> Result<Self, Duration> {
+        quotas.charge(client, cells)?;
+        Ok(Self { quotas: quotas.clone(), client, cells })
+    }
+
+    /// The cells are generated now.
+    pub(super) fn spend(mut self) {
+        self.cells = 0;
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.cells > 0 {
+            self.quotas.refund(self.client, self.cells);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -58,7 +90,7 @@ impl Quotas {
     ///
     /// # Errors
     /// If the client's quota does not allow as many now: how long until it does.
-    pub(super) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
+    fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
         let Some(rate) = state.rate(client) else { return Ok(()) };
@@ -73,8 +105,7 @@ impl Quotas {
         Ok(())
     }
 
-    /// Gives back cells that were not generated.
-    pub(super) fn refund(&self, client: ClientId, cells: u64) {
+    fn refund(&self, client: ClientId, cells: u64) {
         let mut state = self.lock();
         let Some(rate) = state.rate(client) else { return };
         if let Some(paid_off) = state.paid_off.get_mut(&client) {
@@ -132,8 +163,16 @@ mod tests {
         let wait = quotas.charge(A, 100).unwrap_err();
         assert!((9.0..=10.0).contains(&wait.as_secs_f64()), "{wait:?}");
         assert_eq!(quotas.charge(B, 1000), Ok(()), "another client has its own quota");
-        quotas.refund(A, 100);
-        assert_eq!(quotas.charge(A, 100), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_generated_is_given_back() {
+        let quotas = Arc::new(quotas(1));
+        let charge = Charge::new(&quotas, A, 1000).expect("its burst");
+        Charge::new(&quotas, A, 100).expect_err("the burst is used up");
+        drop(charge);
+        Charge::new(&quotas, A, 1000).expect("the burst was given back").spend();
+        Charge::new(&quotas, A, 100).expect_err("the burst is spent");
     }
 
     #[test]

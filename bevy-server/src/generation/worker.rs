@@ -16,16 +16,20 @@ use crate::key;
 pub(super) fn run(queue: &Queue) {
     let mut generator = Generator::new();
     let mut job_number = 0u32;
-    while let Some(job) = queue.next(job_number) {
+    while let Some(mut job) = queue.next(job_number) {
         job_number = job_number.wrapping_add(1);
         if job.reply.is_closed() || queue.skips(&job) {
-            queue.refund(&job);
+            queue.end();
             let _ = job.reply.send(Err(SourceError::Abandoned));
             continue;
         }
+        if let Some(charge) = job.charge.take() {
+            charge.spend();
+        }
         let result = generate_floor(&mut generator, job.key);
+        queue.end();
         match &result {
-            Ok(made) => queue.record_duration(&job, made.took),
+            Ok(made) => queue.costs.record(&job.key, job.cells, made),
             Err(error) => {
                 tracing::error!(%error, "a floor could not be generated");
                 // The panic may have left the scratch memory inconsistent.

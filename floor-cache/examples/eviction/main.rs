@@ -4,14 +4,15 @@
 //!     cargo run --release -p floor-cache --example eviction
 //!
 //! LMDB and sled are the real tiers with a capacity of a tenth of the floors. Every miss is followed by a write. In a
-//! chain, a memory tier is in front, so each load is also run behind an LRU: the stores then see only its misses. Each
-//! write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes.
+//! chain, a memory tier is in front, so each load is also run behind an LRU: the stores then see only its misses. The
+//! last table shows what a scan evicts from LMDB, and what admission at the second request saves; `scan` as an argument
+//! prints it alone. Each write is a transaction with a sync of the file, so set `TMPDIR` to a directory in memory for a run of minutes.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
 mod load;
 mod policies;
 
-use std::time::Duration;
+use std::{collections::HashSet, env, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::{
@@ -48,6 +49,9 @@ const HEAD: &str = "| exponent | FIFO | LRU | S3-FIFO | SIEVE | lmdb | sled |\n|
 fn main() {
     let capacity = capacity();
     let floors = capacity * FLOORS_PER_CAPACITY;
+    if env::args().nth(1).as_deref() == Some("scan") {
+        return print_scans(capacity, floors);
+    }
     println!("capacity of {capacity} of {floors} floors; hit ratios of the tier alone, in percent");
     for front in FRONTS {
         match front {
@@ -87,6 +91,45 @@ fn main() {
         let [c, d] = [false, true].map(|restart| after_restart(|home| Store::sled(home, capacity), &seen, restart));
         println!("| {exponent:.1} | {a:.1} | {b:.1} | {c:.1} | {d:.1} |");
     }
+    print_scans(capacity, floors);
+}
+
+fn print_scans(capacity: usize, floors: usize) {
+    println!(
+        "\na request of a scan after each other one, an LRU of 1/10 of the capacity in front; hit ratios of the others in \
+         both, then of {AFTER_RESTART} with an empty front"
+    );
+    println!("| exponent | no scan | all stored | second request | no scan, restarted | all stored | second request |");
+    println!("|---|---|---|---|---|---|---|");
+    for exponent in [0.8, 1.0, 1.2] {
+        let [none, all, second] = [(false, false), (true, false), (true, true)]
+            .map(|(is_scanned, filters)| beside_scan(capacity, Zipf::new(floors, exponent), is_scanned, filters));
+        let row = [none.0, all.0, second.0, none.1, all.1, second.1].map(|ratio| format!("{ratio:.1}"));
+        println!("| {exponent:.1} | {} |", row.join(" | "));
+    }
+}
+
+/// The hit ratios of `load` with a full memory, which the scan does not reach, and with an empty one. If it `filters`, the
+/// store takes a floor at its second request, and one of 1,024 hits in memory, as the chain does.
+fn beside_scan(capacity: usize, load: Zipf, is_scanned: bool, filters: bool) -> (f64, f64) {
+    let home = tempfile::tempdir().unwrap();
+    let (store, mut front, mut asked) = (Store::lmdb(&home), lru(capacity / 10), HashSet::new());
+    let mut admits = |floor| !filters || !asked.insert(floor);
+    let mut hits = 0;
+    let mut calls = load.enumerate();
+    for (call, floor) in calls.by_ref().take(WARM_UP + COUNTED) {
+        let is_in_front = front(floor);
+        if is_in_front && filters && call % 1024 == 0 {
+            store.write(floor);
+        }
+        let is_hit = is_in_front || store.ask_and_write(floor, &mut admits);
+        hits += usize::from(is_hit && call >= WARM_UP);
+        if is_scanned {
+            store.ask_and_write(usize::MAX - call, &mut admits);
+        }
+    }
+    let restarted = calls.take(AFTER_RESTART).filter(|(_, floor)| store.has(*floor)).count();
+    (hits as f64 * 100.0 / COUNTED as f64, restarted as f64 * 100.0 / AFTER_RESTART as f64)
 }
 
 /// The requests to a store, before and while hits are counted.
@@ -185,12 +228,24 @@ impl Store {
 
     /// Whether the tier has `floor`. Writes it if not.
     fn ask(&self, floor: usize) -> bool {
-        let key = key(floor);
-        let hit = ready(self.tier.get(&key)).is_some();
-        if !hit {
-            ready(self.tier.put_many(&[(key, self.value.clone())]));
+        self.ask_and_write(floor, |_| true)
+    }
+
+    /// As [`ask`](Self::ask), and writes it only if `admits` says so.
+    fn ask_and_write(&self, floor: usize, mut admits: impl FnMut(usize) -> bool) -> bool {
+        let is_hit = self.has(floor);
+        if !is_hit && admits(floor) {
+            self.write(floor);
         }
-        hit
+        is_hit
+    }
+
+    fn has(&self, floor: usize) -> bool {
+        ready(self.tier.get(&key(floor))).is_some()
+    }
+
+    fn write(&self, floor: usize) {
+        ready(self.tier.put_many(&[(key(floor), self.value.clone())]));
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use super::{builder::ChainBuilder, handle::Chain};
 use crate::{
     config::{Admit, ChainConfig, TierKind, Tuning},
-    layers::Timeout,
+    layers::{Timeout, Timeouts},
     open_error::OpenError,
     source::Source,
     tiers::{LmdbTier, RedisTier, directory},
@@ -56,9 +56,7 @@ pub fn assemble_tuned(
             TierKind::Sled => return Err(OpenError::MissingTier(*kind)),
             TierKind::Redis => {
                 let redis = RedisTier::open(&config.redis, envelope, runtime)?;
-                let leases = Arc::new(redis.leases(config.redis.timeout));
-                let chain = chain.tier(Timeout::new(redis, config.redis.timeout), config.redis.admit)?;
-                chain.leasing(leases, config.redis.lease)?
+                chain.tier(Timeout::new(redis, Timeouts::new(config.redis.timeout)), config.redis.admit)?
             }
         };
     }

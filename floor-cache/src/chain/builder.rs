@@ -10,20 +10,18 @@ use tokio::runtime::Handle;
 use super::{
     collector::TierCollector,
     handle::{Chain, Inner},
-    lease::Leases,
 };
 use crate::{
-    config::{Admit, ChainConfig, Lease, LruConfig, Tuning},
+    config::{Admit, ChainConfig, LruConfig, Tuning},
     envelope::{Envelope, Namespace},
     layers::{Breaker, Circuit, Meter, Metered, OpSeconds},
-    lease_store::LeaseStore,
     memory_tier::MemoryTier,
     open_error::OpenError,
     policy::{LoadMonitor, Policy},
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{LowerTier, Purges, RecheckKeys, TierStack, WriteBehind, WriteMetrics},
+    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
     tiers::LruTier,
 };
@@ -40,7 +38,6 @@ pub struct ChainBuilder<'a> {
     writes: IntCounterVec,
     memory: Vec<Arc<dyn MemoryTier>>,
     lower: Vec<LowerTier>,
-    leases: Option<Leases>,
 }
 
 impl<'a> ChainBuilder<'a> {
@@ -71,18 +68,7 @@ impl<'a> ChainBuilder<'a> {
         if let Some(check) = &tuning.value_check {
             envelope = envelope.checking(check.clone());
         }
-        Ok(Self {
-            config,
-            tuning,
-            envelope,
-            registry,
-            runtime,
-            seconds,
-            writes,
-            memory: Vec::new(),
-            lower: Vec::new(),
-            leases: None,
-        })
+        Ok(Self { config, tuning, envelope, registry, runtime, seconds, writes, memory: Vec::new(), lower: Vec::new() })
     }
 
     /// The envelope that tiers outside this process use for their values.
@@ -124,16 +110,7 @@ impl<'a> ChainBuilder<'a> {
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
-        let recheck_keys = RecheckKeys::default();
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy, recheck_keys });
-        Ok(self)
-    }
-
-    /// Uses leases in `store` for values that the last added tier misses.
-    pub(crate) fn leasing(mut self, store: Arc<dyn LeaseStore>, mode: Lease) -> Result<Self, OpenError> {
-        let opts = Opts::new("floors_leases_total", "Floors that a lease was requested for, by outcome.");
-        let totals = registered(self.registry, IntCounterVec::new(opts, &["outcome"]))?;
-        self.leases = Some(Leases::new(self.lower.len() - 1, mode, store, self.runtime.clone(), &totals));
+        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy });
         Ok(self)
     }
 
@@ -164,7 +141,7 @@ impl<'a> ChainBuilder<'a> {
             self.runtime.clone(),
         ));
         self.registry.register(Box::new(TierCollector::new(&stack, &producer)?))?;
-        Ok(Chain::new(Inner { refreshes: Flights::new(), stack, producer, leases: self.leases, coalesced }))
+        Ok(Chain::new(Inner { refreshes: Flights::new(), stack, producer, coalesced }))
     }
 }
 

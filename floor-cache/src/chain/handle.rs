@@ -1,19 +1,23 @@
 //! The public handle of a chain: writes, purges and reports. `lookup` has its lookups.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use prometheus::IntCounter;
 
-use super::lease::Leases;
 use crate::{
     hash::Hashed,
     key::Key,
+    policy::CpuCost,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
     single_flight::Flights,
-    stack::{LowerTier, Removal, RequiredIn, TierStack},
+    stack::{LowerTier, Removal, TierStack, WriteReason},
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Clones are cheap and share the chain.
@@ -25,10 +29,16 @@ pub struct Chain(pub(super) Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) stack: Arc<TierStack>,
     pub(crate) producer: Arc<Producer>,
-    pub(crate) leases: Option<Leases>,
     /// Generations for callers that skip the tiers.
     pub(crate) refreshes: Flights,
     pub(crate) coalesced: IntCounter,
+}
+
+impl Inner {
+    /// The current price of CPU time.
+    pub(super) fn cpu_cost(&self, now: Instant) -> CpuCost {
+        self.producer.cpu_cost(now, || self.stack.lookups())
+    }
 }
 
 impl Chain {
@@ -38,7 +48,7 @@ impl Chain {
 
     /// Stores `value` in the memory tiers at once and queues it for the lower tiers, also for those that are nearly full.
     pub fn put(&self, key: Key, value: &Bytes) {
-        self.0.stack.store(&Hashed::new(&key), value, RequiredIn::EveryTier);
+        self.0.stack.store(&Hashed::new(&key), value, WriteReason::Required);
     }
 
     /// Removes `keys` from every tier as [`purge`](Self::purge) does, without a result.

@@ -6,7 +6,7 @@ use futures_util::future::try_join_all;
 
 use super::{
     handle::Chain,
-    miss_lookup::{MissLookup, complete_with},
+    miss_lookup::{MissLookup, generate},
 };
 use crate::{
     hash::{Hashed, IdentityHasher},
@@ -16,7 +16,7 @@ use crate::{
     served::{Found, Options, Outcome, Served, Step},
     single_flight::{FlightResult, Join, Leader},
     source::{Priority, SourceError},
-    stack::RequiredIn,
+    stack::WriteReason,
 };
 
 /// One in 1,024 lookups in memory is timed and offered to the lower tiers, because two clock readings cost as much as
@@ -168,10 +168,14 @@ impl Chain {
     async fn join_and_wait(&self, key: Hashed, options: Options) -> Result<(Found, bool), SourceError> {
         let mut attempt = 1;
         loop {
-            let Join { waiter, leader, coalesced } = self.join(key, options.priority);
-            if let Some(leader) = leader {
-                self.start_lookup(vec![leader], options);
-            }
+            let (waiter, coalesced) = match self.join(key, options.priority) {
+                Join::Found(found) => return Ok((found, false)),
+                Join::Wait(waiter) => (waiter, true),
+                Join::Lead(leader, waiter) => {
+                    self.start_lookup(vec![leader], options);
+                    (waiter, false)
+                }
+            };
             self.0.coalesced.inc_by(u64::from(coalesced));
             let outcome = waiter.outcome().await;
             if attempt == MAX_FLIGHTS || !is_refusal_of_another(&outcome, coalesced, options) {
@@ -210,12 +214,21 @@ impl Chain {
         }
         let mut leaders = Vec::with_capacity(missing.len());
         let mut waiters = Vec::with_capacity(missing.len());
-        for (key, positions) in missing {
-            let Join { waiter, leader, coalesced } = self.join(key, options.priority);
-            waiters.push((waiter, coalesced, positions));
-            leaders.extend(leader);
-        }
         let memory: Vec<Step> = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
+        for (key, positions) in missing {
+            match self.join(key, options.priority) {
+                Join::Found(found) => {
+                    for position in positions {
+                        served[position] = Some(Served::found(found.clone(), false, options, &memory));
+                    }
+                }
+                Join::Wait(waiter) => waiters.push((waiter, true, positions)),
+                Join::Lead(leader, waiter) => {
+                    leaders.push(leader);
+                    waiters.push((waiter, false, positions));
+                }
+            }
+        }
         self.start_lookup(leaders, options);
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
@@ -251,16 +264,20 @@ impl Chain {
     /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
     /// generation.
     async fn refresh(&self, key: Key, options: Options) -> Result<Served, SourceError> {
-        let Join { waiter, leader, coalesced } = self.0.refreshes.join(Hashed::new(&key), options.priority, |_| None);
-        if let Some(mut leader) = leader {
-            let inner = self.0.clone();
-            self.0.stack.runtime.spawn(async move {
-                let made = inner.producer.generate(leader.request(options)).await;
-                complete_with(&inner, &mut leader, made, &[], RequiredIn::EveryTier);
-            });
-        }
-        self.0.coalesced.inc_by(u64::from(coalesced));
-        let found = waiter.outcome().await?;
+        let (found, coalesced) = match self.0.refreshes.join(Hashed::new(&key), options.priority, |_| None) {
+            Join::Found(found) => (found, false),
+            Join::Wait(waiter) => {
+                self.0.coalesced.inc();
+                (waiter.outcome().await?, true)
+            }
+            Join::Lead(leader, waiter) => {
+                let inner = self.0.clone();
+                self.0.stack.runtime.spawn(async move {
+                    generate(&inner, leader, options, &[], WriteReason::Required).await;
+                });
+                (waiter.outcome().await?, false)
+            }
+        };
         Ok(Served::found(found, coalesced, options, &[]))
     }
 }

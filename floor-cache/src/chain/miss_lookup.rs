@@ -3,7 +3,6 @@
 
 use std::{
     collections::HashMap,
-    mem,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -11,20 +10,15 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 
-use super::{
-    handle::Inner,
-    lease::{Leased, Leases},
-};
+use super::handle::Inner;
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::Key,
-    policy::{Asked, CpuCost, Decision},
-    producer::GenerateResult,
+    policy::{Asked, Decision},
     served::{Found, Options, Outcome, Step},
     single_flight::Leader,
-    source::Priority,
-    stack::{LowerTier, PurgeEpoch, Recheck, RequiredIn, TierStack, Values},
-    tier::TierError,
+    source::{Forecast, Priority},
+    stack::{Answered, LowerTier, PurgeEpoch, TierStack, WriteReason},
 };
 
 /// A lookup of keys that memory does not have. It leads a flight for each and completes it as soon as the value is
@@ -35,15 +29,20 @@ pub(crate) struct MissLookup {
     next: usize,
     steps: Vec<Step>,
     options: Options,
-    /// Keys that the shared tier missed.
-    shared_misses: Vec<Key>,
     /// Taken before the first tier was asked.
     epoch: PurgeEpoch,
 }
 
+/// Keys to ask a tier for, and the cost of generating their values instead.
+#[derive(Default)]
+struct Query {
+    keys: Vec<Key>,
+    generation: Option<Forecast>,
+}
+
 impl MissLookup {
     pub(crate) fn new(pending: Vec<Leader>, options: Options, epoch: PurgeEpoch) -> Self {
-        Self { pending, next: 0, steps: Vec::new(), options, shared_misses: Vec::new(), epoch }
+        Self { pending, next: 0, steps: Vec::new(), options, epoch }
     }
 
     /// Whether every flight is complete.
@@ -53,17 +52,12 @@ impl MissLookup {
 
     /// Asks the leading lower tiers that answer without waiting.
     pub(crate) fn start(&mut self, inner: &Inner) {
-        while let Some(lower) = inner.stack.lower.get(self.next).filter(|lower| !lower.tier.waits()) {
-            if self.is_done() {
+        while !self.is_done()
+            && let Some(lower) = inner.stack.lower.get(self.next).filter(|lower| !lower.tier.waits())
+        {
+            if self.ask(inner, lower).now_or_never().is_none() {
                 return;
             }
-            let asked = self.keys_to_ask(inner, lower);
-            if !asked.is_empty() {
-                let started = Instant::now();
-                let Some(answer) = lower.ask(&asked).now_or_never() else { return };
-                self.handle_answer(inner, lower, &asked, answer, (started, started.elapsed()));
-            }
-            self.next += 1;
         }
     }
 
@@ -71,63 +65,55 @@ impl MissLookup {
     pub(crate) async fn finish(mut self, inner: &Inner) {
         // Only foreground lookups count as calls in flight.
         let _in_flight = (self.options.priority == Priority::Foreground).then(|| inner.producer.load.call());
-        while let Some(lower) = inner.stack.lower.get(self.next) {
-            if self.is_done() {
-                return;
-            }
-            let asked = self.keys_to_ask(inner, lower);
-            if !asked.is_empty() {
-                let started = Instant::now();
-                let answer = lower.ask(&asked).await;
-                self.handle_answer(inner, lower, &asked, answer, (started, started.elapsed()));
-            }
-            self.next += 1;
+        while !self.is_done()
+            && let Some(lower) = inner.stack.lower.get(self.next)
+        {
+            self.ask(inner, lower).await;
         }
         self.generate_rest(inner).await;
     }
 
-    /// The pending keys to ask `lower` for. Counts the others as bypassed.
-    fn keys_to_ask(&mut self, inner: &Inner, lower: &LowerTier) -> Vec<Key> {
-        let pending = self.pending.iter().map(|leader| *leader.key());
-        let mut asked: Vec<Key> = pending.filter(|key| lower.admit.admits(key.class())).collect();
-        if !asked.is_empty() {
-            if lower.policy.is_expensive() {
-                asked.iter().for_each(|key| inner.producer.sample_cost(*key));
-            }
-            let now = Instant::now();
-            let decision = lower.policy.decide(now, asked.len(), inner.producer.forecast(&asked), cpu_cost(inner, now));
-            match decision {
-                Decision::Ask => {}
-                Decision::Bypass => asked.clear(),
-                Decision::BypassAndSample => sample(&inner.stack, self.next, mem::take(&mut asked)),
-                Decision::BypassAndCollect(allowed) => {
-                    if let Some(complete) = lower.recheck_keys.collect(now, &asked, allowed) {
-                        start_recheck(&inner.stack, self.next, complete);
-                    }
-                    asked.clear();
-                }
-            }
-        }
-        lower.meter.record_bypass(self.pending.len() - asked.len());
-        if asked.is_empty() {
+    /// Asks `lower`, the next tier, for the pending keys, or skips it.
+    async fn ask(&mut self, inner: &Inner, lower: &LowerTier) {
+        let Query { keys, generation } = self.decide(inner, lower);
+        lower.meter.record_bypass(self.pending.len() - keys.len());
+        if keys.is_empty() {
             self.steps.push(Step::of_tier(lower.name(), Outcome::Bypass, Instant::now(), Duration::ZERO));
+        } else {
+            let answered = lower.ask(Asked::ForCaller, &keys, generation).await;
+            self.take(inner, lower, &keys, answered);
         }
-        asked
+        self.next += 1;
     }
 
-    /// Completes the flights of the keys that were found. Fills the tiers above first, unless a purge ran since the
-    /// lookup began. `(started, took)`: when the tier was asked, and for how long.
-    fn handle_answer(
-        &mut self,
-        inner: &Inner,
-        lower: &LowerTier,
-        asked: &[Key],
-        answer: Result<Values, TierError>,
-        (started, took): (Instant, Duration),
-    ) {
+    /// Whether to ask `lower`, and for which pending keys.
+    fn decide(&self, inner: &Inner, lower: &LowerTier) -> Query {
+        let pending = self.pending.iter().map(|leader| *leader.key());
+        let keys: Vec<Key> = pending.filter(|key| lower.admit.admits(key.class())).collect();
+        if keys.is_empty() {
+            return Query::default();
+        }
+        if lower.policy.is_expensive() {
+            keys.iter().for_each(|key| inner.producer.measure_cost(*key));
+        }
+        let (now, generation) = (Instant::now(), inner.producer.forecast(&keys));
+        let query = Query { keys, generation };
+        match lower.policy.decide(now, query.keys.len(), generation, inner.cpu_cost(now)) {
+            Decision::Ask => query,
+            Decision::Skip => Query::default(),
+            Decision::AskInBackground => {
+                ask_in_background(&inner.stack, self.next, query);
+                Query::default()
+            }
+        }
+    }
+
+    /// Completes the flights of the keys that `lower` had. Fills the tiers above first, unless a purge ran since the
+    /// lookup began.
+    fn take(&mut self, inner: &Inner, lower: &LowerTier, asked: &[Key], answered: Answered) {
+        let Answered { values, started, took } = answered;
         let step = |outcome| Step::of_tier(lower.name(), outcome, started, took);
-        lower.learn(Asked::ForCaller, asked.len(), &answer, took);
-        let values = match answer {
+        let values = match values {
             Ok(values) => values,
             Err(error) => {
                 tracing::debug!(tier = lower.name(), %error, "a tier failed; the lookup continues without it");
@@ -149,105 +135,36 @@ impl MissLookup {
             false
         });
         self.steps.push(step(Outcome::Miss));
-        if inner.leases.as_ref().is_some_and(|leases| leases.tier == self.next) {
-            self.shared_misses.extend(asked);
-        }
     }
 
     /// Generates the pending values concurrently and completes each flight when its value is ready.
     async fn generate_rest(self, inner: &Inner) {
-        let Self { pending, steps, options, shared_misses, epoch, .. } = self;
-        // Background work takes no leases, so that no other server waits for it.
-        let leases = inner.leases.as_ref().filter(|_| options.priority == Priority::Foreground);
-        let (steps, shared_misses) = (steps.as_slice(), shared_misses.as_slice());
-        let tasks: FuturesUnordered<_> = pending
-            .into_iter()
-            .map(async |mut leader| {
-                let key = *leader.key();
-                match leases.filter(|leases| shared_misses.contains(&key) && is_worth_lease(inner, leases, &key)) {
-                    Some(leases) => complete_leased(inner, leases, &mut leader, options, steps, epoch).await,
-                    None => {
-                        let made = inner.producer.generate(leader.request(options)).await;
-                        complete_with(inner, &mut leader, made, steps, RequiredIn::NoTier);
-                    }
-                }
-            })
-            .collect();
-        tasks.collect::<()>().await;
+        let Self { pending, steps, options, .. } = self;
+        let generate = async |leader| generate(inner, leader, options, &steps, WriteReason::Missed).await;
+        pending.into_iter().map(generate).collect::<FuturesUnordered<_>>().collect::<()>().await;
     }
 }
 
-/// The current price of CPU time.
-fn cpu_cost(inner: &Inner, now: Instant) -> CpuCost {
-    inner.producer.cpu_cost(now, || inner.stack.lookups())
-}
-
-/// Asks the lower tier at `depth` for `keys` in the background, to measure its cost.
-fn sample(stack: &Arc<TierStack>, depth: usize, keys: Vec<Key>) {
-    let asked = stack.clone();
-    stack.runtime.spawn(async move { asked.lower[depth].sample(&keys).await });
-}
-
-/// Rechecks the local tier at `depth`, on a thread that may block.
-fn start_recheck(stack: &Arc<TierStack>, depth: usize, recheck: Recheck) {
-    let asked = stack.clone();
-    stack.runtime.spawn_blocking(move || asked.lower[depth].run_recheck(&recheck));
-}
-
-/// Stores the generated value, then completes the flight. Lower tiers that are nearly full may refuse it unless
-/// `required` includes them. An error completes the flight at once.
-pub(super) fn complete_with(
-    inner: &Inner,
-    leader: &mut Leader,
-    made: GenerateResult,
-    steps: &[Step],
-    required: RequiredIn,
-) {
-    match made {
+/// Generates the value of `leader`, stores it in every tier, then completes the flight. An error completes it at once.
+pub(super) async fn generate(inner: &Inner, mut leader: Leader, options: Options, steps: &[Step], reason: WriteReason) {
+    match inner.producer.generate(leader.request(options)).await {
         Ok(made) => {
-            let found = Found::generated(made, steps);
-            leader.store_and_complete(found, |key, value| inner.stack.store(key, value, required));
+            leader.store_and_complete(made.after(steps), |key, value| inner.stack.store(key, value, reason));
         }
         Err(error) => leader.complete(Err(error)),
     }
 }
 
-/// Whether the value of `key`, which the shared tier missed, is worth a lease.
-fn is_worth_lease(inner: &Inner, leases: &Leases, key: &Key) -> bool {
-    leases.is_worthwhile(&inner.producer, key, || {
-        let query = inner.stack.lower[leases.tier].policy.status().cost;
-        (query, cpu_cost(inner, Instant::now()))
-    })
-}
-
-/// Generates the value of `leader` under a lease, or waits for another server to do so, and completes the flight. A
-/// value from another server is not stored if a purge ran since `epoch`.
-async fn complete_leased(
-    inner: &Inner,
-    leases: &Leases,
-    leader: &mut Leader,
-    options: Options,
-    steps: &[Step],
-    epoch: PurgeEpoch,
-) {
-    let shared = &inner.stack.lower[leases.tier];
-    let started = Instant::now();
-    match leases.generate_once(&inner.producer, leader.request(options)).await {
-        Leased::Found(value) => {
-            if let Some(_permit) = inner.stack.purges.fill_permit(epoch) {
-                inner.stack.promote(leader.hashed(), &value, leases.tier);
-            }
-            let step = Step::of_tier(shared.name(), Outcome::Hit, started, started.elapsed());
-            let steps = steps.iter().copied().chain([step]).collect();
-            leader.complete(Ok(Found { value, by: shared.name(), steps }));
-        }
-        Leased::Generated(made, guard) => {
-            // Other servers may be waiting for the value of a lease.
-            let required = guard.as_ref().map_or(RequiredIn::NoTier, |_| RequiredIn::Tier(leases.tier));
-            complete_with(inner, leader, made, steps, required);
-            if let Some(guard) = guard {
-                guard.keep_until(shared.writes.last_stored());
-            }
-        }
+/// Asks the lower tier at `depth` to measure its cost. No caller waits for the answer, and a tier in this process may
+/// block.
+fn ask_in_background(stack: &Arc<TierStack>, depth: usize, query: Query) {
+    let asked = stack.clone();
+    let ask = async move {
+        asked.lower[depth].ask(Asked::InBackground, &query.keys, query.generation).await;
+    };
+    if stack.lower[depth].tier.waits() {
+        stack.runtime.spawn(ask);
+    } else {
+        stack.runtime.spawn_blocking(|| ask.now_or_never());
     }
 }

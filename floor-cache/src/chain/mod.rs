@@ -4,7 +4,6 @@ mod assemble;
 mod builder;
 mod collector;
 mod handle;
-mod lease;
 mod lookup;
 mod miss_lookup;
 

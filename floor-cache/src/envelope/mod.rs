@@ -97,15 +97,6 @@ pub enum Defect {
     Value(&'static str),
 }
 
-impl Defect {
-    /// Whether the bytes have changed since they were written. Other defects come from different configurations or
-    /// versions, or from forgery.
-    #[must_use]
-    pub const fn is_damage(self) -> bool {
-        matches!(self, Self::Length | Self::TooLong | Self::Magic | Self::Format | Self::Compression | Self::Hash)
-    }
-}
-
 /// Seals values into envelopes and opens them again.
 #[derive(Debug, Clone)]
 pub struct Envelope {

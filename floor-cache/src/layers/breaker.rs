@@ -145,12 +145,17 @@ impl Circuit {
         self.inner.lock().since
     }
 
-    /// Runs `work` if the circuit permits it, and records the result.
-    pub(crate) async fn guard<A>(&self, work: impl Future<Output = Result<A, TierError>>) -> Result<A, TierError> {
-        let Some(permit) = self.permit() else { return Err(refused("guard")) };
-        let result = work.await;
-        permit.report(&result);
-        result
+    /// Records a query to a tier in this process that was answered after `took`. Such a query blocks its thread, so it is
+    /// a failure if it took longer than `limit`, the time of generating.
+    pub(crate) fn record_local(&self, took: Duration, limit: Duration) {
+        let error = (took > limit).then(|| {
+            let took = format!("a query took {took:?}, longer than generating");
+            TierError::new(TierErrorKind::Timeout, "ask a local tier", took)
+        });
+        self.transition(error.as_ref(), |inner| match error {
+            None => inner.machine.on_success(),
+            Some(_) => inner.machine.on_error(),
+        });
     }
 
     fn permit(&self) -> Option<Permit<'_>> {
@@ -268,23 +273,23 @@ impl<T: Tier> Layer for Breaker<T> {
 
     /// Refuses reads and changes while the circuit is open.
     ///
-    /// Of the results of a change, these are not recorded: a refusal (a full disk, a replica, a server out of memory),
-    /// because the tier may still be readable; a timeout, because a change may be large; a success of a tier that
-    /// waits, because changes have a longer timeout than reads.
+    /// The success of a query to a tier in this process is not recorded here: the lookup knows how long it may take
+    /// ([`Circuit::record_local`]). Of the results of a change, these are not recorded: a success, because changes say
+    /// nothing about the time of a query; a refusal (a full disk, a replica, a server out of memory), because the tier may
+    /// still be readable; a timeout, because a change may be large.
     fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
         let is_change = match operation {
             Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
             Operation::PutMany | Operation::RemoveMany => true,
-            Operation::Flush | Operation::Compact => return catch_panic(operation, || call(&self.inner)),
+            Operation::Flush => return catch_panic(operation, || call(&self.inner)),
         };
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
         let waits = self.inner.waits();
         catch_panic(operation, || call(&self.inner)).inspect(move |result| {
-            let is_neutral = is_change
-                && match result {
-                    Ok(_) => waits,
-                    Err(error) => matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
-                };
+            let is_neutral = match result {
+                Ok(_) => is_change || !waits,
+                Err(error) => is_change && matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+            };
             if !is_neutral {
                 permit.report(result);
             }

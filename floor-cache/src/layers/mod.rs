@@ -3,13 +3,13 @@
 //!
 //! A layer implements [`Layer`], a single method for all operations, and is then a [`Tier`] itself.
 
-use std::{fmt, path::Path};
+use std::{fmt, path::Path, time::Duration};
 
 use bytes::Bytes;
 
 use crate::{
     key::Key,
-    tier::{Answer, Tier, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierStats},
 };
 
 mod breaker;
@@ -19,7 +19,6 @@ mod timeout;
 pub use breaker::{Breaker, Circuit, CircuitState};
 pub(crate) use metered::{Counts, Meter, Metered, OpSeconds};
 pub use timeout::Timeout;
-pub(crate) use timeout::{WRITE_TIMEOUT_FACTOR, within};
 
 /// A tier that wraps another one.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {
@@ -48,12 +47,10 @@ pub enum Operation {
     PutMany,
     /// [`Tier::remove_many`].
     RemoveMany,
-    /// [`Tier::contains`].
+    /// [`TierAdmin::contains`].
     Contains,
     /// [`Tier::flush`].
     Flush,
-    /// [`Tier::compact`].
-    Compact,
 }
 
 impl Operation {
@@ -67,7 +64,30 @@ impl Operation {
             Self::RemoveMany => "remove many",
             Self::Contains => "contains",
             Self::Flush => "flush",
-            Self::Compact => "compact",
+        }
+    }
+}
+
+/// How long the operations of a tier may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// Of a query, for which a caller may wait.
+    pub query: Duration,
+    /// Of a write, a removal or a flush: they carry more data, and no caller waits for them.
+    pub change: Duration,
+}
+
+impl Timeouts {
+    /// `timeout` for a query, and eight times that for a change.
+    #[must_use]
+    pub const fn new(timeout: Duration) -> Self {
+        Self { query: timeout, change: timeout.saturating_mul(8) }
+    }
+
+    pub(crate) const fn of(self, operation: Operation) -> Duration {
+        match operation {
+            Operation::Get | Operation::GetMany(_) | Operation::Contains => self.query,
+            Operation::PutMany | Operation::RemoveMany | Operation::Flush => self.change,
         }
     }
 }
@@ -125,6 +145,12 @@ impl<L: Layer> Tier for L {
         self.run(Operation::RemoveMany, move |tier| tier.remove_many(keys))
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        self.run(Operation::Flush, Tier::flush)
+    }
+}
+
+impl<L: Layer> TierAdmin for L {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         self.run(Operation::Contains, move |tier| tier.contains(key))
     }
@@ -140,13 +166,5 @@ impl<L: Layer> Tier for L {
 
     fn directory(&self) -> Option<&Path> {
         self.inner().directory()
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        self.run(Operation::Flush, Tier::flush)
-    }
-
-    fn compact(&self) -> Answer<'_, ()> {
-        self.run(Operation::Compact, Tier::compact)
     }
 }

@@ -3,7 +3,19 @@
 #[cfg(target_os = "linux")]
 use std::{fs::File, os::unix::fs::FileExt};
 
-use super::load::Totals;
+/// Running totals; a measurement is the difference of two.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Totals {
+    /// Busy seconds of the machine's cores, all processes and cores together, and the seconds available.
+    pub(crate) busy: f64,
+    pub(crate) capacity: f64,
+    /// CPU seconds of this process.
+    pub(crate) own: f64,
+    /// CPU seconds of this process in generation.
+    pub(crate) generation: f64,
+    /// Keys looked up in memory, in lower tiers, and generated.
+    pub(crate) operations: u64,
+}
 
 /// Reads CPU times from the operating system. Where it does not report other processes, only this process counts as
 /// load.

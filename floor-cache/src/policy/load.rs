@@ -19,7 +19,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::cpu_clock::CpuClock;
+use super::cpu_clock::{CpuClock, Totals};
 use crate::ewma::Ewma;
 
 /// The load of this process and its machine.
@@ -71,20 +71,6 @@ impl Drop for CallInFlight {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
-}
-
-/// Running totals; a measurement is the difference of two.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Totals {
-    /// Busy seconds of the machine's cores, all processes and cores together, and the seconds available.
-    pub(crate) busy: f64,
-    pub(crate) capacity: f64,
-    /// CPU seconds of this process.
-    pub(crate) own: f64,
-    /// CPU seconds of this process in generation.
-    pub(crate) generation: f64,
-    /// Keys looked up in memory, in lower tiers, and generated.
-    pub(crate) operations: u64,
 }
 
 /// The load of this process and its machine, measured every [`INTERVAL`] while lower tiers are used.

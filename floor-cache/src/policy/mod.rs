@@ -7,22 +7,19 @@
 
 use std::time::{Duration, Instant};
 
-use cost::QueryCost;
 use parking_lot::Mutex;
-use thread_time::{Access, ThreadTime};
+use query_cost::QueryCost;
 
-use crate::{config::Bypass, ewma::Ewma, sampler::Draw};
+use crate::{config::Bypass, ewma::Ewma, sampler::Draw, source::Forecast};
 
-mod cost;
 mod cpu_clock;
 mod load;
+mod query_cost;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
-mod thread_time;
 
-pub(crate) use cost::{Forecast, GenerationCost, Work};
 pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.
@@ -40,14 +37,12 @@ struct State {
     hit_ratio: f64,
     /// `T(n)`.
     cost: QueryCost,
-    /// Of a local tier: whether its queries keep callers' threads for too long.
-    threads: ThreadTime,
     /// Queries measured.
     queries: u64,
     /// Seconds of response time to generate one of the values decided on, for reports.
     generation: Ewma,
-    /// Lookups that bypassed the tier since it was last asked in the background.
-    bypassed: u32,
+    /// Lookups that skipped the tier since it was last asked in the background.
+    skipped: u32,
     /// Queries for callers since the last one in the background.
     asked: u32,
     /// When the last answer was measured, and when the last decision was made.
@@ -57,7 +52,7 @@ struct State {
     asked_ratio: f64,
     /// The reason of the last decision.
     reason: Reason,
-    verdict: Verdict,
+    usage: Usage,
     since: Instant,
 }
 
@@ -67,11 +62,9 @@ pub(crate) enum Decision {
     /// Ask the tier and wait for its answer.
     Ask,
     /// Skip the tier.
-    Bypass,
+    Skip,
     /// Skip the tier, and ask it in the background to measure its cost.
-    BypassAndSample,
-    /// Skip the local tier, and collect the keys for a recheck. A recheck of them may take so many seconds.
-    BypassAndCollect(f64),
+    AskInBackground,
 }
 
 /// Who waits for a measured answer.
@@ -81,8 +74,6 @@ pub(crate) enum Asked {
     ForCaller,
     /// No caller: the query measures whether the tier has changed.
     InBackground,
-    /// No caller, and on a thread that may block.
-    InRecheck,
 }
 
 /// The reason of a decision.
@@ -94,23 +85,24 @@ pub(crate) enum Reason {
     AnswersSooner,
     /// Asked: slower than generating, but it saves CPU time that other calls need.
     SavesCpu,
-    /// Bypassed: slower than generating, even if every key were a hit.
+    /// Skipped: slower than generating, even if every key were a hit.
     Slower,
-    /// Bypassed: its hit ratio is too low.
+    /// Skipped: its hit ratio is too low.
     FewHits,
-    /// Bypassed: it takes too much CPU time.
+    /// Skipped: it takes too much CPU time.
     CostsCpu,
     /// The configuration decides.
     Configured,
 }
 
-/// How lookups use the tier, as one of four states.
+/// How lookups use the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Probed,
-    InPart,
-    Bypassed,
-    Forced,
+pub(crate) enum Usage {
+    Asked,
+    AskedInPart,
+    Skipped,
+    /// By configuration.
+    Off,
 }
 
 /// The state of a policy, for reports.
@@ -123,7 +115,7 @@ pub(crate) struct PolicyStatus {
     /// Recent share of lookups that asked.
     pub(crate) asked_ratio: f64,
     pub(crate) reason: Reason,
-    pub(crate) verdict: Verdict,
+    pub(crate) usage: Usage,
     pub(crate) since: Instant,
 }
 
@@ -143,38 +135,37 @@ const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.
 /// at once, they would change the costs that they were decided by.
 const TIE: f64 = 1.35;
 
-/// One in this many bypassing lookups asks the tier in the background.
-const SAMPLE: u32 = 16;
+/// One in this many lookups that skip the tier asks it the tier in the background.
+const BACKGROUND: u32 = 16;
 
 /// Memory of the share of lookups that asked, in seconds, and the largest weight of one lookup.
 const SHARE_MEMORY: f64 = 1.0;
 const MAX_SHARE_WEIGHT: f64 = 1.0 / 32.0;
 
-/// A tier becomes probed or bypassed when this share of lookups agrees, and remains so until the share falls below the
+/// A tier becomes asked or skipped when this share of lookups agrees, and remains so until the share falls below the
 /// second value. The hysteresis prevents flicker.
 const ENTER: f64 = 0.95;
 const EXIT: f64 = 0.7;
 
 impl Policy {
     pub(crate) fn new(mode: Bypass, is_remote: bool) -> Self {
-        let (reason, verdict) = match mode {
-            Bypass::Auto => (Reason::Learning, Verdict::Probed),
-            Bypass::Off => (Reason::Configured, Verdict::Probed),
-            Bypass::Forced => (Reason::Configured, Verdict::Forced),
+        let (reason, usage) = match mode {
+            Bypass::Auto => (Reason::Learning, Usage::Asked),
+            Bypass::Off => (Reason::Configured, Usage::Asked),
+            Bypass::Forced => (Reason::Configured, Usage::Off),
         };
         let state = State {
             hit_ratio: 1.0,
             cost: QueryCost::new(is_remote),
-            threads: ThreadTime::new(),
             queries: 0,
             generation: Ewma::new(),
-            bypassed: 0,
+            skipped: 0,
             asked: 0,
             learnt: None,
             decided: Instant::now(),
             asked_ratio: if mode == Bypass::Forced { 0.0 } else { 1.0 },
             reason,
-            verdict,
+            usage,
             since: Instant::now(),
         };
         Self { mode, is_remote, state: Mutex::new(state) }
@@ -190,15 +181,10 @@ impl Policy {
         match self.mode {
             Bypass::Auto => {}
             Bypass::Off => return Decision::Ask,
-            Bypass::Forced => return Decision::Bypass,
+            Bypass::Forced => return Decision::Skip,
         }
-        let access = state.threads.access(now);
         let comparison = generation.and_then(|generation| state.compare(keys, generation, cpu, self.is_remote));
         let asks = match comparison {
-            _ if access != Access::Admitted => {
-                state.reason = Reason::Slower;
-                false
-            }
             None => true,
             Some(comparison) => {
                 state.reason = comparison.reason;
@@ -209,32 +195,16 @@ impl Policy {
         state.decided = now;
         let weight = (gap / SHARE_MEMORY).min(MAX_SHARE_WEIGHT);
         state.asked_ratio += weight * (f64::from(u8::from(asks)) - state.asked_ratio);
-        state.update_verdict(now);
-        // Only local tiers take the time of the caller's thread.
-        let allowance = generation
-            .filter(|_| !self.is_remote)
-            .map(|generation| ThreadTime::allowance(generation.run + cpu.overhead * keys as f64));
-        match (access, allowance) {
-            (Access::Admitted, _) => {}
-            (Access::RecheckDue, Some(allowance)) => return Decision::BypassAndCollect(allowance),
-            (Access::RecheckDue | Access::Excluded, _) => return Decision::Bypass,
+        state.update_usage(now);
+        if asks {
+            return Decision::Ask;
         }
-        if !asks {
-            state.bypassed += 1;
-            if state.bypassed < SAMPLE {
-                return Decision::Bypass;
-            }
-            state.bypassed = 0;
+        state.skipped += 1;
+        if state.skipped < BACKGROUND {
+            return Decision::Skip;
         }
-        if !self.is_remote {
-            state.threads.begin(now, keys, allowance);
-        }
-        if asks { Decision::Ask } else { Decision::BypassAndSample }
-    }
-
-    /// Records the end of a recheck that took `took` and was allowed `allowed` seconds.
-    pub(crate) fn end_recheck(&self, now: Instant, took: Duration, allowed: f64) {
-        self.state.lock().threads.end_recheck(now, took, allowed);
+        state.skipped = 0;
+        Decision::AskInBackground
     }
 
     /// Records a query for `keys` keys with `hits` hits. A failure is a query without hits.
@@ -243,11 +213,8 @@ impl Policy {
             return;
         }
         let mut state = self.state.lock();
-        if !self.is_remote && asked != Asked::InRecheck {
-            state.threads.end(now, took.as_secs_f64());
-        }
-        // While callers ask, their queries are enough, and a sample has the least weight.
-        let alone = asked != Asked::ForCaller && state.asked < SAMPLE;
+        // While callers ask, their queries are enough, and one in the background has the least weight.
+        let alone = asked == Asked::InBackground && state.asked < BACKGROUND;
         let gap = state.learnt.map_or(0.0, |learnt| now.saturating_duration_since(learnt).as_secs_f64());
         state.learnt = Some(now);
         let [cost_weight, ratio_weight] =
@@ -258,6 +225,18 @@ impl Policy {
         let kept = (1.0 - ratio_weight).powf(keys as f64);
         state.hit_ratio = state.hit_ratio * kept + hits as f64 / keys as f64 * (1.0 - kept);
         state.queries += 1;
+    }
+
+    /// Whether the policy decides, and not the configuration.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.mode == Bypass::Auto
+    }
+
+    /// Whether values are written to the tier. They are not while lookups skip it because it takes too long: writing
+    /// takes long then too. A tier with few hits is written to, because it may be new.
+    pub(crate) fn is_written(&self) -> bool {
+        let state = self.state.lock();
+        state.usage != Usage::Skipped || matches!(state.reason, Reason::FewHits | Reason::Learning)
     }
 
     /// Whether a query takes long enough for the generation cost to matter.
@@ -276,7 +255,7 @@ impl Policy {
             generation: state.generation.get().unwrap_or_default(),
             asked_ratio: state.asked_ratio,
             reason: state.reason,
-            verdict: state.verdict,
+            usage: state.usage,
             since: state.since,
         }
     }
@@ -328,17 +307,17 @@ impl State {
         Some(Comparison { asked, reason })
     }
 
-    fn update_verdict(&mut self, now: Instant) {
-        let (asked, bypassed) = (self.asked_ratio, 1.0 - self.asked_ratio);
-        let verdict = match self.verdict {
-            Verdict::Probed if asked >= EXIT => Verdict::Probed,
-            Verdict::Bypassed if bypassed >= EXIT => Verdict::Bypassed,
-            _ if asked >= ENTER => Verdict::Probed,
-            _ if bypassed >= ENTER => Verdict::Bypassed,
-            _ => Verdict::InPart,
+    fn update_usage(&mut self, now: Instant) {
+        let (asked, skipped) = (self.asked_ratio, 1.0 - self.asked_ratio);
+        let usage = match self.usage {
+            Usage::Asked if asked >= EXIT => Usage::Asked,
+            Usage::Skipped if skipped >= EXIT => Usage::Skipped,
+            _ if asked >= ENTER => Usage::Asked,
+            _ if skipped >= ENTER => Usage::Skipped,
+            _ => Usage::AskedInPart,
         };
-        if verdict != self.verdict {
-            self.verdict = verdict;
+        if usage != self.usage {
+            self.usage = usage;
             self.since = now;
         }
     }
@@ -359,14 +338,14 @@ impl Reason {
     }
 }
 
-impl Verdict {
-    /// The verdict in words, as reports show it.
+impl Usage {
+    /// The verdict in words, as reports and metrics show it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Probed => "probed",
-            Self::InPart => "bypassed in part",
-            Self::Bypassed => "bypassed",
-            Self::Forced => "bypassed by configuration",
+            Self::Asked => "probed",
+            Self::AskedInPart => "bypassed in part",
+            Self::Skipped => "bypassed",
+            Self::Off => "bypassed by configuration",
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! The simulation is a closed queueing network. A number of callers call, wait, and call again. Client, server threads,
 //! Redis, workers and the writer are stations with first-come-first-served queues, whose running jobs share the
-//! machine's cores equally, as threads do. The policy, the generation cost and the load are the real ones.
+//! machine's cores equally, as threads do. The policy and the load are the real ones. Generation is predicted as the
+//! server's queue does it.
 
 use std::{
     cmp::Reverse,
@@ -11,12 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Asked, Decision, Policy, Verdict,
-    cost::{GenerationCost, InProgress, Work},
-    load::{Load, Totals},
-};
-use crate::{config::Bypass, key::Class};
+use super::{Asked, Decision, Policy, cpu_clock::Totals, load::Load};
+use crate::{config::Bypass, ewma::Ewma, source::Forecast};
 
 /// A machine, a tier and a load. Times in seconds; CPU times are of one core.
 #[derive(Debug, Clone, Copy)]
@@ -118,25 +115,24 @@ struct Station {
 }
 
 /// A call, or a query in the background.
-struct Call<'a> {
+struct Call {
     began: f64,
     asked: f64,
-    started: f64,
     left: usize,
-    generating: Vec<(usize, f64, InProgress<'a>)>,
+    /// CPU seconds of each value.
+    generating: VecDeque<f64>,
     in_background: bool,
 }
 
 struct Simulation<'a> {
     scenario: Scenario,
     policy: &'a Policy,
-    cost: &'a GenerationCost,
     load: Load,
     epoch: Instant,
     now: f64,
     stations: [Station; STATIONS],
     timers: BinaryHeap<Reverse<(u64, Job)>>,
-    calls: Vec<Call<'a>>,
+    calls: Vec<Call>,
     totals: Totals,
     in_flight: usize,
     random: u64,
@@ -144,29 +140,25 @@ struct Simulation<'a> {
     response: f64,
     lookups: u64,
     asks: u64,
-    verdicts: Vec<(f64, Verdict)>,
+    changes: usize,
+    /// Seconds of CPU that a running job gets in a second, now.
+    speed: f64,
+    /// How much longer a value took on a worker than its CPU time.
+    slowdown: Ewma,
 }
-
-/// The class of all floors.
-const CLASS: Class = Class::new(1);
 
 fn run(scenario: Scenario, mode: Bypass, warm_up: f64, seconds: f64) -> Outcome {
     let policy = Policy::new(mode, scenario.delay > 0.0 || scenario.store > 0.0);
-    let cost = GenerationCost::new(scenario.workers);
-    // The generation cost is known.
-    let once = Duration::from_secs_f64(scenario.generation);
-    cost.begin(Work { class: CLASS, size: 1 }, false).finish(once + Duration::from_micros(30), once, once);
-    Simulation::new(scenario, &policy, &cost).run(warm_up, seconds)
+    Simulation::new(scenario, &policy).run(warm_up, seconds)
 }
 
 impl<'a> Simulation<'a> {
-    fn new(scenario: Scenario, policy: &'a Policy, cost: &'a GenerationCost) -> Self {
+    fn new(scenario: Scenario, policy: &'a Policy) -> Self {
         let threads = [2, scenario.cores as usize, 1, scenario.workers, 1, scenario.other_processes];
         let station = |threads| Station { threads, running: Vec::new(), waiting: VecDeque::new() };
         Self {
             scenario,
             policy,
-            cost,
             load: Load::new(scenario.cores, None),
             epoch: Instant::now(),
             now: 0.0,
@@ -180,7 +172,9 @@ impl<'a> Simulation<'a> {
             response: 0.0,
             lookups: 0,
             asks: 0,
-            verdicts: Vec::new(),
+            changes: 0,
+            speed: 1.0,
+            slowdown: Ewma::new(),
         }
     }
 
@@ -196,21 +190,21 @@ impl<'a> Simulation<'a> {
         self.advance_to(warm_up);
         let before = self.totals;
         (self.answers, self.response, self.lookups, self.asks) = (0, 0.0, 0, 0);
-        self.verdicts.clear();
+        self.changes = 0;
         self.advance_to(warm_up + seconds);
         let answers = self.answers as f64;
         Outcome {
             rate: answers / seconds,
             response: self.response / answers,
             asked: self.asks as f64 / self.lookups.max(1) as f64,
-            changes: self.verdicts.len(),
+            changes: self.changes,
             utilisation: (self.totals.busy - before.busy) / (self.scenario.cores * seconds),
         }
     }
 
     fn call(&mut self, in_background: bool) -> usize {
-        let (began, asked, started) = (self.now, self.now, self.now);
-        self.calls.push(Call { began, asked, started, left: 0, generating: Vec::new(), in_background });
+        let (began, asked) = (self.now, self.now);
+        self.calls.push(Call { began, asked, left: 0, generating: VecDeque::new(), in_background });
         self.calls.len() - 1
     }
 
@@ -251,6 +245,7 @@ impl<'a> Simulation<'a> {
             if let Some(Reverse((at, _))) = self.timers.peek() {
                 next = next.min((*at as f64 * 1e-9).max(self.now));
             }
+            self.speed = speed;
             let passed = next - self.now;
             self.now = next;
             self.totals.busy += passed * (running as f64).min(self.scenario.cores);
@@ -320,14 +315,13 @@ impl<'a> Simulation<'a> {
                 self.calls[caller].left = asked - hits;
                 if asked == hits { self.found(caller) } else { self.generate(caller) }
             }
-            Step::Generate => self.enter(1, next(Step::Take), scenario.query / 2.0),
+            Step::Generate => {
+                self.slowdown.add(1.0 / self.speed, 1.0 / 16.0);
+                self.enter(1, next(Step::Take), scenario.query / 2.0);
+            }
             Step::Take => {
                 self.totals.operations += 1;
-                let (_, run, in_progress) = self.calls[caller].generating.remove(0);
-                let cpu = Duration::from_secs_f64(run);
-                let elapsed = Duration::from_secs_f64(self.now - self.calls[caller].started);
-                in_progress.finish(elapsed, cpu.min(elapsed), cpu);
-                self.totals.generation += run;
+                self.totals.generation += self.calls[caller].generating.pop_front().expect("it was generated");
                 self.enter(4, next(Step::Write), scenario.store_write);
                 self.calls[caller].left -= 1;
                 if self.calls[caller].left == 0 {
@@ -346,13 +340,9 @@ impl<'a> Simulation<'a> {
             self.load.measure(now, self.totals);
         }
         let keys = self.calls[caller].left;
-        let works = (0..keys).map(|_| Work { class: CLASS, size: 1 });
-        let verdict = self.policy.status().verdict;
-        let decision = self.policy.decide(now, keys, self.cost.forecast(works), self.load.cpu_cost());
-        let after = self.policy.status().verdict;
-        if after != verdict {
-            self.verdicts.push((self.now, after));
-        }
+        let usage = self.policy.status().usage;
+        let decision = self.policy.decide(now, keys, Some(self.forecast(keys)), self.load.cpu_cost());
+        self.changes += usize::from(self.policy.status().usage != usage);
         self.lookups += 1;
         self.calls[caller].asked = self.now;
         match decision {
@@ -360,8 +350,8 @@ impl<'a> Simulation<'a> {
                 self.asks += 1;
                 self.enter(1, Job { step: Step::Send, caller }, self.scenario.query / 2.0);
             }
-            Decision::Bypass | Decision::BypassAndCollect(_) => self.generate(caller),
-            Decision::BypassAndSample => {
+            Decision::Skip => self.generate(caller),
+            Decision::AskInBackground => {
                 let sample = self.call(true);
                 self.calls[sample].left = keys;
                 self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.query / 2.0);
@@ -370,13 +360,24 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// The cost of generating `keys` values now, from the queue of the workers.
+    fn forecast(&self, keys: usize) -> Forecast {
+        let Scenario { generation, workers, query, .. } = self.scenario;
+        let Station { running, waiting, .. } = &self.stations[3];
+        let slowdown = self.slowdown.get().unwrap_or(1.0);
+        let (one, keys) = (generation * slowdown, keys as f64);
+        let before = one * (waiting.len() as f64 + running.len() as f64 / 2.0);
+        // An idle worker starts at once, and a thread of the server takes the value.
+        let dispatch = query / 2.0 * slowdown;
+        let response = dispatch + ((before + one * keys) / workers as f64).max(one);
+        Forecast { response, run: one * keys, cpu: generation * keys }
+    }
+
     fn generate(&mut self, caller: usize) {
-        self.calls[caller].started = self.now;
-        for number in 0..self.calls[caller].left {
+        for _ in 0..self.calls[caller].left {
             // Generation costs differ by half.
             let run = self.scenario.generation * (0.5 + self.random());
-            let in_progress = self.cost.begin(Work { class: CLASS, size: 1 }, false);
-            self.calls[caller].generating.push((number, run, in_progress));
+            self.calls[caller].generating.push_back(run);
             self.enter(3, Job { step: Step::Generate, caller }, run);
         }
     }

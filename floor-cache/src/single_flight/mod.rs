@@ -39,13 +39,14 @@ struct Flight {
 /// Sharded, so that calls for different keys rarely contend.
 const TABLES: usize = 16;
 
-/// The result of joining a flight.
-pub(crate) struct Join {
-    pub(crate) waiter: Waiter,
-    /// Set if the caller started the flight and must complete it.
-    pub(crate) leader: Option<Leader>,
-    /// Whether another caller started the flight.
-    pub(crate) coalesced: bool,
+/// What a caller does for its value.
+pub(crate) enum Join {
+    /// Nothing: an earlier flight has stored it.
+    Found(Found),
+    /// Waits for the flight of another caller.
+    Wait(Waiter),
+    /// Leads a flight, which it must complete, and waits for it.
+    Lead(Leader, Waiter),
 }
 
 impl Flights {
@@ -56,21 +57,20 @@ impl Flights {
     /// Joins the flight of `key` or starts one, then calls `peek` to look in memory again: an earlier flight may have
     /// completed and stored the value since the caller looked.
     pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
-        let mut leader = match self.lead(key, priority) {
-            Ok(leader) => leader,
-            Err(waiter) => return Join { waiter, leader: None, coalesced: true },
+        let (mut leader, waiter) = match self.lead(key, priority) {
+            Ok(leads) => leads,
+            Err(waiter) => return Join::Wait(waiter),
         };
-        let waiter = leader.waiter.take().expect("a new leader has its caller's waiter");
-        let Some(found) = peek(&key) else { return Join { waiter, leader: Some(leader), coalesced: false } };
-        leader.complete(Ok(found));
-        Join { waiter, leader: None, coalesced: false }
+        let Some(found) = peek(&key) else { return Join::Lead(leader, waiter) };
+        leader.complete(Ok(found.clone()));
+        Join::Found(found)
     }
 
     /// Starts a flight of `key`, which the caller must complete, or joins the one that exists.
     ///
     /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
     /// starts its own flight, and later callers join that one. No caller joins a flight that its source has abandoned.
-    fn lead(&self, key: Hashed, priority: Priority) -> Result<Leader, Waiter> {
+    fn lead(&self, key: Hashed, priority: Priority) -> Result<(Leader, Waiter), Waiter> {
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
@@ -82,7 +82,7 @@ impl Flights {
         let (outcome, id, demand) = (receiver.shared(), Arc::new(()), Demand::none());
         let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join() };
         table.insert(key, Flight { outcome, demand: demand.clone(), priority, id: id.clone() });
-        Ok(Leader { flights: self.clone(), key, waiter: Some(waiter), demand, id, sender: Some(sender) })
+        Ok((Leader { flights: self.clone(), key, demand, id, sender: Some(sender) }, waiter))
     }
 
     /// Removes the flight of `key` from the table. Its waiters still get its outcome; the next caller starts a new
@@ -101,8 +101,6 @@ impl Flights {
 pub(crate) struct Leader {
     flights: Flights,
     key: Hashed,
-    /// For the caller that started the flight, until it takes it.
-    waiter: Option<Waiter>,
     demand: Demand,
     /// Identifies this flight, since another may have replaced it in the table.
     id: Arc<()>,

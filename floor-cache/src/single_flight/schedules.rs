@@ -12,7 +12,7 @@ use shuttle::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
 
-use super::{FlightResult, Flights, Leader};
+use super::{FlightResult, Flights, Join, Leader};
 use crate::{
     hash::Hashed,
     key::{Class, Key},
@@ -62,11 +62,15 @@ impl Fixture {
         if let Some(found) = self.peek() {
             return Ok(found);
         }
-        let join = self.flights.join(key(), priority, |_| self.peek());
-        if let Some(leader) = join.leader {
-            drop(future::spawn(self.make(leader)));
-        }
-        join.waiter.outcome().await
+        let waiter = match self.flights.join(key(), priority, |_| self.peek()) {
+            Join::Found(found) => return Ok(found),
+            Join::Wait(waiter) => waiter,
+            Join::Lead(leader, waiter) => {
+                drop(future::spawn(self.make(leader)));
+                waiter
+            }
+        };
+        waiter.outcome().await
     }
 
     async fn make(self: Arc<Self>, mut leader: Leader) {
@@ -129,7 +133,7 @@ fn a_dropped_leader_fails_its_waiters_and_the_next_caller_starts_again() {
         future::block_on(async {
             let fixture = Fixture::new();
             // The task of this leader is dropped before it completes the flight.
-            let Ok(leader) = fixture.flights.lead(key(), Priority::Foreground) else {
+            let Ok((leader, _waiter)) = fixture.flights.lead(key(), Priority::Foreground) else {
                 panic!("no other flight exists yet")
             };
             let cut_off = future::spawn(async move {
@@ -178,7 +182,7 @@ fn a_caller_after_forget_does_not_get_the_value_of_the_forgotten_flight() {
         future::block_on(async {
             let flights = Flights::new();
             let leader = || match flights.lead(key(), Priority::Foreground) {
-                Ok(leader) => leader,
+                Ok((leader, _waiter)) => leader,
                 Err(_) => panic!("the flight was forgotten, or none existed"),
             };
             let mut old = leader();

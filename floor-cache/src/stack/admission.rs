@@ -16,7 +16,7 @@ pub(crate) enum WriteReason {
     Missed,
     /// Memory serves it often. Refused if the tier has room, or got the value from memory a short time ago.
     Popular,
-    /// It replaces a value that may be wrong, or others wait for it. Never refused.
+    /// It replaces a value that may be wrong. Never refused.
     Required,
 }
 

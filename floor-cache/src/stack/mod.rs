@@ -2,14 +2,14 @@
 //! the values; the chain's lookups sit above both.
 
 mod admission;
+mod fill_permit;
 mod purge;
-mod recheck;
 mod tier_stack;
 mod write_behind;
 mod write_failures;
 
+pub(crate) use admission::WriteReason;
+pub(crate) use fill_permit::{PurgeEpoch, Purges};
 pub use purge::Removal;
-pub(crate) use purge::{PurgeEpoch, Purges};
-pub(crate) use recheck::{Recheck, RecheckKeys};
-pub(crate) use tier_stack::{LowerTier, RequiredIn, TierStack, Values};
+pub(crate) use tier_stack::{Answered, LowerTier, TierStack};
 pub(crate) use write_behind::{WriteBehind, WriteMetrics};

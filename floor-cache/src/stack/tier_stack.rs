@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{admission::WriteReason, purge::Purges, recheck::RecheckKeys, write_behind::WriteBehind};
+use super::{admission::WriteReason, fill_permit::Purges, write_behind::WriteBehind};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -19,6 +19,7 @@ use crate::{
     report::{Holdings, TierReport, micros},
     served::{Found, Outcome, Step},
     single_flight::Flights,
+    source::Forecast,
     tier::{Tier, TierError, TierErrorKind},
 };
 
@@ -65,24 +66,22 @@ impl TierStack {
 
     /// Inserts `value` into the memory tiers and queues it for the first `below` lower tiers.
     pub(crate) fn promote(&self, key: &Hashed, value: &Bytes, below: usize) {
-        self.insert(key, value, below, RequiredIn::NoTier);
+        self.insert(key, value, below, WriteReason::Missed);
     }
 
-    /// Inserts `value` into the memory tiers and queues it for every lower tier. Those that `required` includes store it
-    /// even if they are nearly full.
-    pub(crate) fn store(&self, key: &Hashed, value: &Bytes, required: RequiredIn) {
-        self.insert(key, value, self.lower.len(), required);
+    /// Inserts `value` into the memory tiers and queues it for every lower tier. A nearly full tier may refuse it,
+    /// depending on `reason`.
+    pub(crate) fn store(&self, key: &Hashed, value: &Bytes, reason: WriteReason) {
+        self.insert(key, value, self.lower.len(), reason);
     }
 
-    fn insert(&self, key: &Hashed, value: &Bytes, below: usize, required: RequiredIn) {
+    fn insert(&self, key: &Hashed, value: &Bytes, below: usize, reason: WriteReason) {
         self.memory.iter().for_each(|tier| tier.insert(key, value));
-        for (depth, lower) in self.lower[..below].iter().enumerate() {
-            lower.write(*key.key(), value, required.reason(depth));
-        }
+        self.lower[..below].iter().for_each(|lower| lower.write(*key.key(), value, reason));
     }
 
     /// Offers `value`, which a memory tier serves, to the lower tiers that are nearly full. They do not see the hits in
-    /// memory and would evict it. The caller must hold a [`FillPermit`](super::purge::FillPermit).
+    /// memory and would evict it. The caller must hold a [`FillPermit`](super::fill_permit::FillPermit).
     pub(crate) fn keep_below(&self, key: &Hashed, value: &Bytes) {
         self.lower.iter().for_each(|lower| lower.keep(*key.key(), value));
     }
@@ -100,30 +99,14 @@ impl TierStack {
     }
 }
 
-/// The lower tiers that must store a value even if they are nearly full.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RequiredIn {
-    /// None: the value can be generated again.
-    NoTier,
-    /// The tier at this index: other servers wait for the value there.
-    Tier(usize),
-    /// All: the value replaces one that may be wrong, or the caller asks for it.
-    EveryTier,
+/// The answer of a tier.
+pub(crate) struct Answered {
+    /// The value of each key asked for, in the same order.
+    pub(crate) values: Result<Vec<Option<Bytes>>, TierError>,
+    /// When the tier was asked, and for how long.
+    pub(crate) started: Instant,
+    pub(crate) took: Duration,
 }
-
-impl RequiredIn {
-    /// Why the value is written to the tier at index `tier`.
-    const fn reason(self, tier: usize) -> WriteReason {
-        match self {
-            Self::EveryTier => WriteReason::Required,
-            Self::Tier(required) if required == tier => WriteReason::Required,
-            Self::Tier(_) | Self::NoTier => WriteReason::Missed,
-        }
-    }
-}
-
-/// The value of each key asked for, in the same order.
-pub(crate) type Values = Vec<Option<Bytes>>;
 
 /// A tier below memory with everything the chain attaches to it: meter, breaker state, write-behind queue and policy.
 #[derive(Debug)]
@@ -134,7 +117,6 @@ pub(crate) struct LowerTier {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
-    pub(crate) recheck_keys: RecheckKeys,
 }
 
 impl LowerTier {
@@ -142,35 +124,32 @@ impl LowerTier {
         self.tier.name()
     }
 
-    /// Asks the tier for `keys`, by `get` for one key and by `get_many` for several.
-    pub(crate) async fn ask(&self, keys: &[Key]) -> Result<Values, TierError> {
-        match keys {
+    /// Asks the tier for `keys`, by `get` for one key and by `get_many` for several, and updates the policy and the
+    /// breaker. `generation` is the cost of generating the values instead, if known.
+    pub(crate) async fn ask(&self, asked: Asked, keys: &[Key], generation: Option<Forecast>) -> Answered {
+        let started = Instant::now();
+        let values = match keys {
             [key] => self.tier.get(key).await.map(|value| vec![value]),
             _ => self.tier.get_many(keys).await,
-        }
-    }
-
-    /// Asks the tier for `keys` to measure its current cost.
-    pub(crate) async fn sample(&self, keys: &[Key]) {
-        let started = Instant::now();
-        let answer = self.ask(keys).await;
+        };
         let took = started.elapsed();
-        self.learn(Asked::InBackground, keys.len(), &answer, took);
-    }
-
-    /// Updates the policy with a query for `keys` keys and its answer.
-    pub(crate) fn learn(&self, asked: Asked, keys: usize, answer: &Result<Values, TierError>, took: Duration) {
-        match answer {
-            Ok(values) => self.policy.learn(Instant::now(), asked, keys, values.iter().flatten().count(), took),
-            // A refusal by the breaker is no measurement of the tier.
-            Err(error) if error.kind() == TierErrorKind::Open => {}
-            Err(_) => self.policy.learn(Instant::now(), asked, keys, 0, took),
+        let hits = values.as_ref().map_or(0, |values| values.iter().flatten().count());
+        // A refusal by the breaker is no measurement of the tier.
+        if !values.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
+            self.policy.learn(started + took, asked, keys.len(), hits, took);
         }
+        if values.is_ok() && !self.tier.waits() {
+            let limit = generation.filter(|_| self.policy.is_automatic());
+            let limit = limit.and_then(|generation| Duration::try_from_secs_f64(generation.run).ok());
+            self.circuit.record_local(took, limit.unwrap_or(Duration::MAX));
+        }
+        Answered { values, started, took }
     }
 
-    /// Queues `value` to be written if this tier admits its class.
+    /// Queues `value` to be written if this tier admits its class and lookups do not skip it because it is slow. A
+    /// required value is always queued.
     fn write(&self, key: Key, value: &Bytes, reason: WriteReason) {
-        if self.admit.admits(key.class()) {
+        if self.admit.admits(key.class()) && (reason == WriteReason::Required || self.policy.is_written()) {
             self.writes.put(key, value, reason);
         }
     }
@@ -182,12 +161,12 @@ impl LowerTier {
         }
     }
 
-    /// Why the tier is asked or bypassed, how lookups use it, and since when. A breaker that is not closed decides
+    /// Why the tier is asked or skipped, how lookups use it, and since when. A breaker that is not closed decides
     /// instead of the policy.
     pub(crate) fn verdict(&self, policy: &PolicyStatus) -> (&'static str, &'static str, Instant) {
         let since = self.circuit.since();
         match self.circuit.state() {
-            CircuitState::Closed => (policy.reason.as_str(), policy.verdict.as_str(), policy.since.max(since)),
+            CircuitState::Closed => (policy.reason.as_str(), policy.usage.as_str(), policy.since.max(since)),
             state => ("breaker", state.as_str(), since),
         }
     }

@@ -67,8 +67,6 @@ struct Queued {
 
 enum Command {
     Put(Key, Bytes, WriteReason),
-    /// Reports whether the tier stored the batch before it.
-    Ack(oneshot::Sender<bool>),
     Remove(Vec<Key>, Done),
     Flush(Done),
     Compact(Done),
@@ -110,8 +108,6 @@ impl WriteBehind {
             admission: Admission::new(),
             batch: Vec::with_capacity(BATCH),
             batch_bytes: 0,
-            acks: Vec::new(),
-            stored_last: true,
             failures: WriteFailures::default(),
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
@@ -138,15 +134,6 @@ impl WriteBehind {
         if self.queued.is_tier_nearly_full.load(Relaxed) && self.queued.commands.load(Relaxed) < SHORT_QUEUE {
             self.put(key, value, WriteReason::Popular);
         }
-    }
-
-    /// Whether the tier stored the last value queued before this call, once it was written. That value must be
-    /// [required](WriteReason::Required).
-    pub(crate) fn last_stored(&self) -> impl Future<Output = bool> + Send + use<> {
-        let (ack, written) = oneshot::channel();
-        // If the writer has ended, the sender is dropped and the future returns `false`.
-        self.send(Command::Ack(ack));
-        async { written.await.unwrap_or(false) }
     }
 
     /// Removes `keys` after everything that is queued now, so that no queued write restores them.
@@ -208,10 +195,6 @@ struct Writer {
     admission: Admission,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
-    /// Senders that wait for the outcome of the batch.
-    acks: Vec<oneshot::Sender<bool>>,
-    /// Whether the tier stored the last batch.
-    stored_last: bool,
     failures: WriteFailures,
 }
 
@@ -228,7 +211,6 @@ impl Writer {
                 self.queued.commands.fetch_sub(1, Relaxed);
                 match command {
                     Command::Put(key, value, reason) => self.offer(key, value, reason),
-                    Command::Ack(ack) => self.acks.push(ack),
                     Command::Remove(keys, done) => {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
@@ -246,7 +228,7 @@ impl Writer {
                     }
                     Command::Compact(done) => {
                         self.write();
-                        let compacted = self.runtime.block_on(self.tier.compact());
+                        let compacted = self.runtime.block_on(self.tier.flush());
                         self.log("compact", &compacted);
                         self.notice_room();
                         let _ = done.send(compacted);
@@ -300,24 +282,20 @@ impl Writer {
         }
     }
 
-    /// Writes the batch, if any, and sends its outcome.
+    /// Writes the batch, if any.
     fn write(&mut self) {
         if !self.batch.is_empty() {
             let written = self.runtime.block_on(self.tier.put_many(&self.batch));
-            self.stored_last = written.is_ok();
-            let count = if self.stored_last { &self.writes.stored } else { &self.writes.failed };
+            let count = if written.is_ok() { &self.writes.stored } else { &self.writes.failed };
             count.inc_by(self.batch.len() as u64);
             self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
             self.failures.log(self.tier.name(), self.batch.len(), &written);
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);
-            if self.stored_last {
+            if written.is_ok() {
                 self.update_admission();
             }
-        }
-        for ack in self.acks.drain(..) {
-            let _ = ack.send(self.stored_last);
         }
     }
 

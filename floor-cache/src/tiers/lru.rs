@@ -20,7 +20,7 @@ use crate::{
     report::{TierReport, micros},
     sampler::{Draw, Sampler},
     served::Served,
-    tier::{Answer, Tier, TierError, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierStats},
 };
 
 /// A cache in this process's memory. Its limit in bytes includes the overhead of each entry.
@@ -319,7 +319,9 @@ impl Tier for LruTier {
         }
         Answer::Now(Ok(()))
     }
+}
 
+impl TierAdmin for LruTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::Now(Ok::<_, TierError>(self.holds(&Hashed::new(key))))
     }

@@ -1,4 +1,5 @@
-//! Quarantine of damaged stores: the directory is renamed for later inspection, and a new store is created.
+//! Quarantine of stores that are damaged or that crash the process: the directory is renamed for later inspection, and a
+//! new store is created.
 
 use std::{
     fs, io,
@@ -6,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-use tracing::error;
+use tracing::warn;
 
 use crate::open_error::OpenError;
 
@@ -20,11 +21,11 @@ pub(super) fn open_or_quarantine<T>(path: &Path, open: impl Fn() -> Result<T, Op
         other => return other,
     };
     let Ok(aside) = quarantine(path) else { return Err(damage) };
-    error!(
+    warn!(
         path = %path.display(),
         aside = %aside.display(),
-        %damage,
-        "a store is damaged; it was put aside, and a new one is created"
+        reason = %damage,
+        "a store was put aside, and a new one is created"
     );
     open()
 }

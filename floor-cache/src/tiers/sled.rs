@@ -17,7 +17,7 @@ use crate::{
     envelope::{Defect, Envelope},
     key::Key,
     open_error::OpenError,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
 
 /// A tier in a sled store.
@@ -322,6 +322,12 @@ impl Tier for SledTier {
         Answer::Now(self.remove(keys).map_err(failed("remove from sled")))
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        Answer::Now(self.store.db.flush().map(|_bytes| ()).map_err(failed("flush sled")))
+    }
+}
+
+impl TierAdmin for SledTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         let held = self.store.values.contains_key(self.envelope.stored(key).as_bytes());
         Answer::Now(held.map_err(failed("look in sled")))
@@ -339,10 +345,6 @@ impl Tier for SledTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(&self.path)
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        Answer::Now(self.store.db.flush().map(|_bytes| ()).map_err(failed("flush sled")))
     }
 }
 

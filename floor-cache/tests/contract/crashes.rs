@@ -74,6 +74,8 @@ pub(crate) async fn fifty_crashes_while_writing_lose_only_the_last_writes(store:
         child.kill().unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.signal(), Some(9), "crash {crash}: the child ended by itself: {status}");
+        // LMDB puts a store aside after two early unclean ends in a row. A clean one is between them.
+        drop(dir.open_sized(CAPACITY));
     }
     let chain = chain(store, &dir.path());
     let durable = chain.get_many(&keys(0..64), Options::default()).await.unwrap();

@@ -9,7 +9,7 @@ use std::{
 use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithoutTls};
 use tracing::{debug, error, warn};
 
-use super::{DATA, NAME, clean};
+use super::{DATA, NAME};
 use crate::open_error::OpenError;
 
 /// Maps are multiples of this: the largest page size of any system.
@@ -68,7 +68,8 @@ fn is_whole(env: &Env<WithoutTls>, data: &File) -> bool {
 }
 
 fn bytes_of_pages(env: &Env<WithoutTls>) -> u64 {
-    (env.info().last_page_number as u64 + 1) * u64::from(env.stat().page_size)
+    // The number of a damaged store may be any.
+    (env.info().last_page_number as u64).saturating_add(1).saturating_mul(u64::from(env.stat().page_size))
 }
 
 /// Begins a transaction that may use up to `space` more bytes, after extending the file by as much.
@@ -78,9 +79,9 @@ fn bytes_of_pages(env: &Env<WithoutTls>) -> u64 {
 pub(super) fn write_txn<'e>(env: &'e Env<WithoutTls>, data: &File, space: u64) -> Result<RwTxn<'e>, heed::Error> {
     let txn = env.write_txn()?;
     let map = env.info().map_size as u64;
-    if length(data) < (bytes_of_pages(env) + space).min(map)
+    if length(data) < bytes_of_pages(env).saturating_add(space).min(map)
         // Only inside the write transaction: it could truncate concurrent writes of another server.
-        && let Err(error) = data.set_len((bytes_of_pages(env) + 2 * space).min(map))
+        && let Err(error) = data.set_len(bytes_of_pages(env).saturating_add(2 * space).min(map))
     {
         // `extend_to_last_page` tries again after the transaction.
         debug!(tier = NAME, %error, "the file could not be extended");
@@ -136,17 +137,6 @@ pub(super) fn record_damage(env: &Env<WithoutTls>, data: &File, error: &heed::Er
             warn!(tier = NAME, %error, "the damage marker could not be written");
         }
     }
-}
-
-/// Makes the store durable and marks it as cleanly closed, if it is still in its directory. The write transaction
-/// excludes other servers.
-pub(super) fn mark_clean(env: &Env<WithoutTls>, data: &File) -> Result<(), heed::Error> {
-    let _txn = env.write_txn()?;
-    env.force_sync()?;
-    if is_data_file_of(env.path(), data) {
-        clean::mark(env.path(), data)?;
-    }
-    Ok(())
 }
 
 /// Whether `data` is the data file of the store in `path` now, and not of an earlier store there.

@@ -1,29 +1,23 @@
-//! Preparation before LMDB opens a store: no other server is opening it, its pages are checked, and the disk has space
-//! for what LMDB writes through a map. LMDB checks neither pages nor space, and either fault kills the process.
+//! Preparation before LMDB opens a store: no other server is opening it, it did not end the process twice in a row, and
+//! the disk has space for what LMDB writes through a map.
 
 use std::{
     fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use tracing::{debug, info, warn};
 
 use super::{
-    DATA, DATABASES, NAME,
-    check::{self, CheckOutcome},
-    clean,
+    DATA, NAME,
+    early_end::{self, EarlyEnd},
     file::DAMAGED,
-    layout,
 };
 use crate::open_error::OpenError;
 
 /// LMDB's reader table, which LMDB writes through a map.
 const LOCK: &str = "lock.mdb";
-
-/// The check of a larger file is logged before it starts, because it takes a while.
-const LARGE: u64 = 64 << 20;
 
 /// A guard that allows to open the store in a directory. Hold it until the store is open.
 pub(super) struct OpenGuard {
@@ -32,15 +26,16 @@ pub(super) struct OpenGuard {
     _lock: Option<File>,
     /// Whether the store did not exist.
     is_new: bool,
+    /// The early unclean ends in a row before this run; `None` if another server has the store open, which counts.
+    early_ends: Option<u32>,
 }
 
 impl OpenGuard {
-    /// Waits for other servers that are opening the store in `path`. Then checks the store if it was not closed
-    /// cleanly, and reserves disk space for `readers` readers.
+    /// Waits for other servers that are opening the store in `path`. Then reserves disk space for `readers` readers.
     ///
     /// # Errors
-    /// [`OpenError::Store`] when the store is damaged, [`OpenError::Locked`] when this process has it open, and
-    /// [`OpenError::NoSpace`].
+    /// [`OpenError::Store`] when damage was found in the store, or when the process ended early and uncleanly with it
+    /// twice in a row; [`OpenError::Locked`] when this process has it open; [`OpenError::NoSpace`].
     pub(super) fn acquire(path: &Path, readers: u32) -> Result<Self, OpenError> {
         let unusable = |error: io::Error| OpenError::directory(NAME, path, &error);
         let path = fs::canonicalize(path).map_err(unusable)?;
@@ -54,15 +49,21 @@ impl OpenGuard {
         }
         let is_new = fs::metadata(path.join(DATA)).map_or(true, |file| file.len() == 0);
         let is_in_use = is_in_use(&path);
-        // A server that has the store open has checked it and may be writing.
-        if !is_new && !is_in_use && !clean::is_clean(&path) {
-            check_pages(&path)?;
+        let early_ends = (!is_in_use).then(|| early_end::count(&path));
+        if early_ends.is_some_and(|ends| ends >= early_end::MOST) {
+            let reason = "the last two servers that had it open ended uncleanly within a minute";
+            return Err(OpenError::store(NAME, &path, &reason));
         }
-        clean::unmark(&path).map_err(unusable)?;
         if !is_in_use {
             reserve(&path, readers).map_err(|error| OpenError::directory(NAME, &path, &error))?;
         }
-        Ok(Self { path, _lock: lock, is_new })
+        Ok(Self { path, _lock: lock, is_new, early_ends })
+    }
+
+    /// Counts an end of the process from now on as early and unclean, until the result is dropped.
+    pub(super) fn begin_early_end(&self) -> Option<EarlyEnd> {
+        let begun = EarlyEnd::begin(&self.path, self.early_ends? + 1);
+        begun.inspect_err(|error| warn!(tier = NAME, %error, "a crash soon after this start will not be counted")).ok()
     }
 
     /// Removes the files of a new store after a failed open. On a full disk they may be incomplete, and the next start
@@ -78,28 +79,7 @@ impl OpenGuard {
     }
 }
 
-/// Checks the pages of the store in `path`.
-fn check_pages(path: &Path) -> Result<(), OpenError> {
-    if !layout::KNOWS_LAYOUT {
-        return Ok(());
-    }
-    let bytes = fs::metadata(path.join(DATA)).map_or(0, |file| file.len());
-    if bytes > LARGE {
-        info!(tier = NAME, path = %path.display(), bytes, "the store was not closed cleanly; its pages are checked");
-    }
-    let started = Instant::now();
-    let outcome = check::check(&path.join(DATA), &DATABASES).map_err(|damage| OpenError::store(NAME, path, &damage))?;
-    let took = started.elapsed();
-    match outcome {
-        CheckOutcome::Whole => {
-            info!(tier = NAME, bytes, ?took, "the store was not closed cleanly; its pages are whole");
-        }
-        CheckOutcome::Unknown => debug!(tier = NAME, "the store was not checked: it has another version"),
-    }
-    Ok(())
-}
-
-/// Locks `path` against other servers that open the store. One of several servers checks it while the others wait.
+/// Locks `path` against other servers that open the store. One of several servers opens it while the others wait.
 #[cfg(unix)]
 fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     let directory = File::open(path)?;

@@ -14,15 +14,16 @@ use heed::{
     Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithoutTls,
     types::{Bytes as Raw, Str},
 };
+use parking_lot::Mutex;
 use tracing::{debug, warn};
 
-use super::{Age, NAME, clean, file, open_guard::OpenGuard};
+use super::{Age, NAME, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
     key::Key,
     open_error::OpenError,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -56,10 +57,8 @@ pub struct LmdbTier {
     pending_deletes: PendingDeletes,
     /// Whether LMDB has reported damage. It is not used again, because it might write outside its memory.
     is_damaged: AtomicBool,
-    /// Whether a damaged value was found. The pages may be damaged too, and the next start checks them.
-    is_suspect: AtomicBool,
-    /// Whether the store is marked as cleanly closed, because nothing was written after a flush.
-    is_marked: AtomicBool,
+    /// Until the store is flushed, as by a clean end, or closed. Dropped after `env`.
+    early_end: Mutex<Option<EarlyEnd>>,
 }
 
 /// The format of the store, in `meta` under [`LAYOUT_KEY`].
@@ -98,14 +97,15 @@ impl LmdbTier {
         let path = config.path.as_path();
         directory::create(NAME, path)?;
         let guard = OpenGuard::acquire(path, MAX_READERS)?;
-        let opened = Self::open_checked(config, envelope);
+        let early_end = guard.begin_early_end();
+        let opened = Self::open_prepared(config, envelope, early_end);
         if matches!(opened, Err(OpenError::NoSpace { .. })) {
             guard.remove_new_files();
         }
         opened
     }
 
-    fn open_checked(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
+    fn open_prepared(config: &LmdbConfig, envelope: &Envelope, early_end: Option<EarlyEnd>) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
         // With a reader for each thread, a thread that ends gives its reader back, in memory that the last owner of the
@@ -128,7 +128,8 @@ impl LmdbTier {
             None if values.is_empty(&txn).map_err(broken)? => {
                 meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
             }
-            other => return Err(OpenError::version(NAME, path, other.unwrap_or("none"), LAYOUT)),
+            Some(other) => return Err(OpenError::version(NAME, path, other, LAYOUT)),
+            None => return Err(OpenError::store(NAME, path, &"it has values and no layout")),
         }
         let hand = meta.get(&txn, HAND_KEY).map_err(broken)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
         txn.commit().map_err(broken)?;
@@ -145,8 +146,7 @@ impl LmdbTier {
             corrupt: AtomicU64::new(0),
             pending_deletes: PendingDeletes::default(),
             is_damaged: AtomicBool::new(false),
-            is_suspect: AtomicBool::new(false),
-            is_marked: AtomicBool::new(false),
+            early_end: Mutex::new(early_end),
         };
         let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
         if used > tier.high_water {
@@ -176,9 +176,6 @@ impl LmdbTier {
                 debug!(tier = NAME, %key, %defect, "a stored value is wrong; it will be removed");
                 self.corrupt.fetch_add(1, Relaxed);
                 self.pending_deletes.add(stored);
-                if defect.is_damage() && !self.is_suspect.swap(true, Relaxed) {
-                    self.unmark();
-                }
                 Ok(None)
             }
         }
@@ -193,28 +190,6 @@ impl LmdbTier {
     /// An error if LMDB has reported damage.
     fn check_usable(&self) -> Result<(), heed::Error> {
         if self.is_damaged.load(Relaxed) { Err(heed::Error::Mdb(MdbError::Corrupted)) } else { Ok(()) }
-    }
-
-    /// Marks the store as cleanly closed, unless it may be damaged.
-    fn mark_clean(&self) {
-        if self.is_damaged.load(Relaxed) || self.is_suspect.load(Relaxed) || self.is_marked.load(Relaxed) {
-            return;
-        }
-        match file::mark_clean(&self.env, &self.data) {
-            Ok(()) => self.is_marked.store(true, Relaxed),
-            Err(error) => {
-                debug!(tier = NAME, %error, "the clean mark could not be written; the next start will check the store");
-            }
-        }
-    }
-
-    /// Removes the mark of a clean close before the first write after it.
-    fn unmark(&self) {
-        if self.is_marked.swap(false, Relaxed)
-            && let Err(error) = clean::unmark(self.env.path())
-        {
-            warn!(tier = NAME, %error, "the clean mark could not be removed");
-        }
     }
 
     /// Writes `entries` in as few transactions as the map allows.
@@ -244,7 +219,7 @@ impl LmdbTier {
         let pending = self.remove_pending(&mut txn)?;
         let incoming: u64 = entries.iter().map(|(_, value)| footprint(value.len() + RECORD_OVERHEAD)).sum();
         // Bytes above the high water (after a smaller map or a wrong estimate) are evicted over several transactions.
-        let over = (self.used(&txn)? + incoming).saturating_sub(self.high_water);
+        let over = self.used(&txn)?.saturating_add(incoming).saturating_sub(self.high_water);
         if over > 0 {
             self.evict(&mut txn, over.min(incoming + incoming / 2))?;
             self.meta.put(&mut txn, HAND_KEY, &self.sieve.hand().to_string())?;
@@ -264,7 +239,7 @@ impl LmdbTier {
             self.values.put(&mut txn, stored.as_bytes(), &record)?;
             if known.is_none() {
                 self.ages.put_with_flags(&mut txn, PutFlags::APPEND, &age, stored.as_bytes())?;
-                next_age += 1;
+                next_age = next_age.saturating_add(1);
             } else {
                 // It was asked for, although not here: memory serves it, or the tier was bypassed.
                 self.sieve.visit(stored.as_bytes());
@@ -276,7 +251,6 @@ impl LmdbTier {
     /// A write transaction. Extends the file by the most space that it may use.
     fn begin(&self) -> Result<RwTxn<'_>, heed::Error> {
         self.check_usable()?;
-        self.unmark();
         file::write_txn(&self.env, &self.data, 2 * self.transaction_limit + MIN_MAP)
     }
 
@@ -362,15 +336,15 @@ impl LmdbTier {
     fn used(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
         let mut used = 0;
         for stat in [self.values.stat(txn)?, self.ages.stat(txn)?] {
-            let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
-            used += pages as u64 * u64::from(stat.page_size);
+            let pages = stat.branch_pages.saturating_add(stat.leaf_pages).saturating_add(stat.overflow_pages);
+            used = (pages as u64).saturating_mul(u64::from(stat.page_size)).saturating_add(used);
         }
         Ok(used)
     }
 
     fn next_age(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
         let last = self.ages.last(txn)?.and_then(|(age, _)| age.first_chunk().copied());
-        Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age) + 1))
+        Ok(last.map_or(0, |age: Age| u64::from_be_bytes(age).saturating_add(1)))
     }
 
     /// The age of the entry under `stored`, if `ages` confirms it. A damaged age may belong to another entry.
@@ -419,7 +393,6 @@ impl LmdbTier {
     fn record_damage(&self, error: &heed::Error) {
         if file::shows_damage(error) && !self.is_damaged.swap(true, Relaxed) {
             file::record_damage(&self.env, &self.data, error);
-            self.unmark();
         }
     }
 
@@ -435,12 +408,6 @@ impl LmdbTier {
             };
             TierError::new(kind, action, error)
         }
-    }
-}
-
-impl Drop for LmdbTier {
-    fn drop(&mut self) {
-        self.mark_clean();
     }
 }
 
@@ -510,6 +477,22 @@ impl Tier for LmdbTier {
         Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        let flush = || {
+            if !self.pending_deletes.is_empty() {
+                self.remove(&[])?;
+            }
+            self.check_usable()?;
+            self.env.force_sync()?;
+            // A clean end of the server flushes last.
+            drop(self.early_end.lock().take());
+            Ok(())
+        };
+        Answer::Now(flush().map_err(self.failed("flush lmdb")))
+    }
+}
+
+impl TierAdmin for LmdbTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         let look = || {
             let txn = self.read_txn()?;
@@ -540,19 +523,6 @@ impl Tier for LmdbTier {
     fn directory(&self) -> Option<&Path> {
         Some(self.env.path())
     }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        let flush = || {
-            if !self.pending_deletes.is_empty() {
-                self.remove(&[])?;
-            }
-            self.check_usable()?;
-            self.env.force_sync()?;
-            self.mark_clean();
-            Ok(())
-        };
-        Answer::Now(flush().map_err(self.failed("flush lmdb")))
-    }
 }
 
 impl fmt::Debug for LmdbTier {
@@ -566,7 +536,6 @@ mod tests {
     use std::{sync::Barrier, thread};
 
     use futures_util::FutureExt;
-    use parking_lot::Mutex;
 
     use super::*;
     use crate::{envelope::Namespace, key::Class};

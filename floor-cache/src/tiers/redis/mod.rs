@@ -3,7 +3,6 @@
 mod connection;
 mod connector;
 mod error;
-mod lease;
 mod server_stats;
 mod tier;
 

@@ -16,17 +16,15 @@ use super::{
     connection::Connection,
     connector,
     error::{failed, reason},
-    lease::{self, RedisLeases},
     server_stats::ServerStats,
 };
 use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey},
     key::Key,
-    layers::WRITE_TIMEOUT_FACTOR,
-    lease_store::LeaseStore,
+    layers::Timeouts,
     open_error::OpenError,
-    tier::{Answer, Tier, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::pending_deletes::PendingDeletes,
 };
 
@@ -64,7 +62,7 @@ impl RedisTier {
             Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
         let reads = connection(config.timeout).map_err(unusable)?;
-        let writes = connection(WRITE_TIMEOUT_FACTOR * config.timeout).map_err(unusable)?;
+        let writes = connection(Timeouts::new(config.timeout).change).map_err(unusable)?;
         let server_stats = ServerStats::new(reads.clone(), config.timeout, runtime.clone());
         Ok(Self {
             reads,
@@ -84,11 +82,6 @@ impl RedisTier {
     pub fn check(config: &RedisConfig) -> Result<(), OpenError> {
         connector::check(config)?;
         Connection::check(config).map_err(|error| invalid_url(config, &error))
-    }
-
-    /// The leases of values in this store, over the readers' connection.
-    pub(crate) fn leases(&self, timeout: Duration) -> impl LeaseStore + use<> {
-        RedisLeases::new(self.reads.clone(), self.envelope.clone(), timeout)
     }
 
     /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
@@ -114,8 +107,6 @@ impl RedisTier {
         let stored = self.envelope.stored(key);
         let defect = match reply {
             Value::Nil => return None,
-            // Another server generates the value.
-            Value::BulkString(stored) if lease::is_lease(&stored) => return None,
             Value::BulkString(envelope) => match self.envelope.open_owned(&stored, envelope) {
                 Ok(value) => return Some(value),
                 Err(Defect::UnknownKey) => return None,
@@ -229,13 +220,19 @@ impl Tier for RedisTier {
         })
     }
 
+    fn flush(&self) -> Answer<'_, ()> {
+        Answer::later(self.remove_pending())
+    }
+}
+
+impl TierAdmin for RedisTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::later(async move {
-            // Enough bytes to tell a value, a lease and a missing key apart.
+            // One byte tells a value and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
-            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(lease::MAGIC_LEN - 1);
+            command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(0);
             let start = self.reads.send("look in redis", &command).await?;
-            Ok(matches!(start, Value::BulkString(start) if !start.is_empty() && !lease::is_lease(&start)))
+            Ok(matches!(start, Value::BulkString(start) if !start.is_empty()))
         })
     }
 
@@ -248,10 +245,6 @@ impl Tier for RedisTier {
             self.server_stats.refresh_for_page().await;
             Ok(())
         })
-    }
-
-    fn flush(&self) -> Answer<'_, ()> {
-        Answer::later(self.remove_pending())
     }
 }
 
