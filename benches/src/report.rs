@@ -13,7 +13,6 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use serde::Serialize;
 
-pub use crate::sample::table;
 use crate::{
     sample::{Sample, Samples},
     server,

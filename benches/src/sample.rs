@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use comfy_table::{Table, presets::ASCII_MARKDOWN};
+use comfy_table::Table;
 use serde::Serialize;
 
 use crate::{
@@ -263,13 +263,6 @@ impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3} ({:.3} .. {:.3})", self.value, self.low, self.high)
     }
-}
-
-/// An empty table with `header`.
-pub fn table<H: Into<String>>(header: impl IntoIterator<Item = H>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(ASCII_MARKDOWN).set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
-    table
 }
 
 #[cfg(test)]
