@@ -3,7 +3,10 @@
 use std::{collections::VecDeque, sync::LazyLock};
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, header, uri::PathAndQuery};
+use http::{
+    HeaderName, HeaderValue, Method, header,
+    uri::{Authority, PathAndQuery, Scheme},
+};
 
 use super::{ENTRY_OVERHEAD, HpackError, TABLE_BYTES, huffman, static_table::STATIC_TABLE};
 
@@ -50,8 +53,8 @@ impl Name {
     /// The field with this name and `value`. Of a value that is kept, `to_bytes` makes `Bytes`.
     fn with<'a>(self, value: &'a [u8], to_bytes: fn(&'a [u8]) -> Bytes) -> Field {
         match self {
-            Self::Authority if is_value(value) => Field::Authority,
-            Self::Scheme if is_value(value) && !value.is_empty() => Field::Scheme,
+            Self::Authority if Authority::from_maybe_shared(to_bytes(value)).is_ok() => Field::Authority,
+            Self::Scheme if !value.is_empty() && Scheme::try_from(value).is_ok() => Field::Scheme,
             Self::Method => Method::from_bytes(value).map_or(Field::Malformed(Self::Method), Field::Method),
             // A fragment is not sent (RFC 9112, section 3.2).
             Self::Path if value.is_empty() || value.contains(&b'#') => Field::Malformed(self),
@@ -74,11 +77,6 @@ impl Name {
             Self::Malformed(len) => *len,
         }
     }
-}
-
-/// Whether a header may have this value, as [`HeaderValue`] decides it.
-fn is_value(value: &[u8]) -> bool {
-    value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
 }
 
 /// Whether a value neither begins nor ends with white space (RFC 9113, section 8.2.1).

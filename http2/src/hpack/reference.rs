@@ -50,6 +50,8 @@ fn agree(field: &Field, name: &[u8], value: &[u8]) -> bool {
     let is_value = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..));
     let is_space = |byte: Option<&u8>| byte.is_some_and(|byte| b" \t".contains(byte));
     let is_header_value = is_value && !is_space(value.first()) && !is_space(value.last());
+    let is_authority = http::uri::Authority::try_from(value).is_ok();
+    let is_scheme = !value.is_empty() && http::uri::Scheme::try_from(value).is_ok();
     let is_path = !value.is_empty() && !value.contains(&b'#');
     let is_of_connection = match name {
         b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => true,
@@ -59,8 +61,8 @@ fn agree(field: &Field, name: &[u8], value: &[u8]) -> bool {
     // The type of a malformed field's name is private.
     let malformed = if let Field::Malformed(name) = field { format!("{name:?}") } else { String::new() };
     match (name, field) {
-        (b":authority", Field::Authority) => is_value,
-        (b":scheme", Field::Scheme) => is_value && !value.is_empty(),
+        (b":authority", Field::Authority) => is_authority,
+        (b":scheme", Field::Scheme) => is_scheme,
         (b":method", Field::Method(method)) => method.as_str().as_bytes() == value,
         (b":path", Field::Path(path)) => {
             is_path && http::uri::PathAndQuery::try_from(value).is_ok_and(|value| *path == value)
@@ -73,8 +75,8 @@ fn agree(field: &Field, name: &[u8], value: &[u8]) -> bool {
                 && of.as_str().as_bytes() == name
                 && text.as_bytes() == value
         }
-        (b":authority", Field::Malformed(_)) => malformed == "Authority" && !is_value,
-        (b":scheme", Field::Malformed(_)) => malformed == "Scheme" && (!is_value || value.is_empty()),
+        (b":authority", Field::Malformed(_)) => malformed == "Authority" && !is_authority,
+        (b":scheme", Field::Malformed(_)) => malformed == "Scheme" && !is_scheme,
         (b":method", Field::Malformed(_)) => malformed == "Method" && http::Method::from_bytes(value).is_err(),
         (b":path", Field::Malformed(_)) => malformed == "Path" && !is_path,
         (_, Field::Malformed(_)) if is_name => {

@@ -367,6 +367,10 @@ fn malformed_requests_are_reset_and_do_not_reach_the_caller() {
         &[0x83, 0x86, 0x44, 3, b'/', b'#', b'a'],
         &[0x83, 0x86, 0x44, 1, b'*'],
         &[0x83, 0x46, 0, 0x84],
+        &[0x83, 0x46, 3, b'a', b' ', b'b', 0x84],
+        &[&POST[..], &[0x41, 3, b'a', b' ', b'b']].concat(),
+        // `:authority` of the static table, which is empty.
+        &[&POST[..], &[0x81]].concat(),
         &[&[0x42, 7][..], b"CONNECT", &[0x84], &authority].concat(),
     ] {
         let mut state = connected();

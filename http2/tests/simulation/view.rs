@@ -24,6 +24,8 @@ pub(crate) type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 /// Both directions of a connection.
 pub(crate) struct View {
     limits: Limits,
+    /// The largest payload that the server may send. floor-http2 sends no more than what every client takes.
+    pub(crate) max_frame: usize,
     /// What the server has read and is no complete frame yet.
     unparsed: Vec<u8>,
     has_preface: bool,
@@ -34,9 +36,9 @@ pub(crate) struct View {
     /// What `SETTINGS_INITIAL_WINDOW_SIZE` gives each stream of the server.
     initial_window: i64,
     /// What the server may send.
-    server_window: i64,
+    pub(crate) server_window: i64,
     /// What the client may send.
-    client_window: i64,
+    pub(crate) client_window: i64,
     pub(crate) streams: BTreeMap<u32, Stream>,
     /// The greatest stream that the client has opened.
     last_opened: u32,
@@ -67,7 +69,7 @@ pub(crate) struct Stream {
     /// The client's window updates.
     server_updates: i64,
     /// The server's window updates.
-    client_updates: i64,
+    pub(crate) client_updates: i64,
     pub(crate) head: Option<Fields>,
     pub(crate) response: Vec<u8>,
     pub(crate) trailers: Option<Fields>,
@@ -86,7 +88,7 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 /// The first frame of `bytes`: type, flags, stream, payload.
-fn split_frame(bytes: &mut Vec<u8>) -> Option<(u8, u8, u32, Vec<u8>)> {
+pub(crate) fn split_frame(bytes: &mut Vec<u8>) -> Option<(u8, u8, u32, Vec<u8>)> {
     let length = number(bytes.get(..3)?) as usize;
     let (kind, flags, stream) = (*bytes.get(3)?, *bytes.get(4)?, number(bytes.get(5..9)?));
     let payload = bytes.get(9..9 + length)?.to_vec();
@@ -98,6 +100,7 @@ impl View {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
+            max_frame: MAX_FRAME,
             unparsed: Vec::new(),
             has_preface: false,
             settings: VecDeque::new(),
@@ -195,7 +198,7 @@ impl View {
         let mut data = Vec::new();
         while let Some((kind, flags, id, payload)) = split_frame(bytes) {
             assert!(id < 1 << 31, "a reserved bit is set");
-            assert!(payload.len() <= MAX_FRAME, "a frame of {} bytes", payload.len());
+            assert!(payload.len() <= self.max_frame, "a frame of {} bytes", payload.len());
             assert!(self.has_settings || kind == SETTINGS, "the first frame is not SETTINGS");
             assert!(self.block.is_none() || kind == CONTINUATION, "a frame of type {kind} inside a header block");
             self.server_sent_frame(kind, flags, id, payload, &mut data);
