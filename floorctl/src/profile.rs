@@ -23,10 +23,8 @@ pub(crate) struct GenerationProfile {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Attempt {
     /// Whether this is the fallback layout, which never fails.
-    #[serde(rename = "refuge")]
     pub(crate) fallback: bool,
     /// Why the layout was rejected, `None` for the one that became the floor.
-    #[serde(rename = "refused")]
     pub(crate) rejected: Option<&'static str>,
     pub(crate) stages: Vec<Stage>,
 }

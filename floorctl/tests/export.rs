@@ -77,6 +77,33 @@ fn things(floor: &v1::Floor) -> Vec<(u32, u32, String, u32)> {
     things
 }
 
+/// The formats of `--to`, each with the test that reads it back.
+const READERS: [(&str, fn()); 4] = [
+    ("tiled", a_tiled_map_has_every_cell_and_object),
+    ("ldtk", ldtk_reads_every_cell_and_object),
+    ("uvtt", a_virtual_tabletop_gets_walls_doors_and_a_picture),
+    ("json", the_json_is_read_back),
+];
+
+#[test]
+fn every_format_is_read_back_and_described() {
+    let (_, help, _) = floorctl(&["export", "--help"]);
+    let (_, values) = help.rsplit_once("--to <").unwrap();
+    let values = values.split("\n      --").next().unwrap();
+    let formats = values.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split(':').next());
+    assert_eq!(formats.collect::<Vec<_>>(), READERS.map(|(format, _)| format), "{help}");
+    for (format, _) in READERS {
+        for (page, part) in [
+            ("floorctl.md", format!("\n| `{format}` | ")),
+            ("level-designers.md", format!(" --to {format} ")),
+            ("editors.md", format!(" --to {format} ")),
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+            assert!(std::fs::read_to_string(path).unwrap().contains(&part), "docs/{page} has no {part:?}");
+        }
+    }
+}
+
 /// Exports every floor to LDtk and reads it with ldtk2.
 #[test]
 fn ldtk_reads_every_cell_and_object() {
