@@ -1,20 +1,32 @@
 //! Measures how much memory sled takes while values are read uniformly.
 //!
-//!     cargo run --release -p floor-cache --example sled_memory
+//!     cargo run --release -p floor-cache --example sled_memory [chain]
+//!
+//! With `chain`, a chain with `bypass = "auto"` is asked, in front of a source that takes 0.2 ms: its breaker leaves a store
+//! whose queries take longer. Run it in a cgroup with less memory than the store.
 //!
 //! Fills a store in a temporary directory first, 1.7 GB for 230,000 floors of 4,600 bytes. The page cache
 //! of the tier has 32 MiB, but sled 0.34 evicts pages of one of its 256 shards only after 64 accesses to that shard
 //! (`lru.rs`), and a leaf page has up to 16 values of any size.
 
-use std::{fs, path::Path, time::Instant};
+use std::{
+    env, fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use floor_cache::{
-    Class, Key, SledConfig, Tier,
+    Chain, ChainConfig, Class, Forecast, GenerationRequest, Key, Made, Options, SledConfig, Source, SourceError, Tier,
+    TierKind, assemble,
     envelope::{Envelope, Namespace},
     tier::Answer,
     tiers::SledTier,
 };
+use futures_util::{FutureExt, future::BoxFuture};
+use prometheus::Registry;
+use tokio::runtime::Runtime;
 
 /// Floors in the store, and bytes of each.
 const FLOORS: u64 = 230_000;
@@ -38,6 +50,9 @@ fn main() {
     done(tier.flush());
     println!("filled with {FLOORS} floors of {BYTES} bytes: {:>4} MB of memory", memory_megabytes());
     drop(tier);
+    if env::args().nth(1).as_deref() == Some("chain") {
+        return ask_chain(home.path());
+    }
 
     let tier = open(home.path());
     let mut random = 1;
@@ -51,8 +66,64 @@ fn main() {
     }
 }
 
+fn ask_chain(home: &Path) {
+    let runtime = Runtime::new().expect("threads");
+    let config = ChainConfig { chain: vec![TierKind::Sled], sled: sled_config(home), ..ChainConfig::default() };
+    let chain: Chain = assemble(&config, Arc::new(Busy), &Registry::new(), runtime.handle()).expect("the store opens");
+    let mut random = 1;
+    for line in 1..=LINES {
+        let started = Instant::now();
+        for _ in 0..READS {
+            let floor = key(next(&mut random) % FLOORS);
+            runtime.block_on(chain.get(floor, Options::default())).expect("the source does not fail");
+        }
+        let rate = READS as f64 / started.elapsed().as_secs_f64();
+        let sled = &chain.report()[0];
+        println!(
+            "after {:>6} calls: {:>4} MB of memory, {rate:.0} calls a second; sled answered {}, {}",
+            line * READS,
+            memory_megabytes(),
+            sled.hits + sled.misses,
+            sled.verdict
+        );
+    }
+}
+
+/// A source that keeps a core busy like generation.
+#[derive(Debug)]
+struct Busy;
+
+/// How long it takes.
+const GENERATION: Duration = Duration::from_micros(200);
+
+impl Source for Busy {
+    fn generate(&self, _: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
+        async {
+            let started = Instant::now();
+            while started.elapsed() < GENERATION {
+                std::hint::spin_loop();
+            }
+            Ok(Made { value: Bytes::from(vec![1; BYTES]), took: GENERATION, cpu: GENERATION })
+        }
+        .boxed()
+    }
+
+    fn class_name(&self, _: Class) -> &'static str {
+        "standard"
+    }
+
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        let run = GENERATION.as_secs_f64() * keys.len() as f64;
+        Some(Forecast { response: run, run, cpu: run })
+    }
+}
+
+fn sled_config(home: &Path) -> SledConfig {
+    SledConfig { path: home.join("sled"), capacity: 0 }
+}
+
 fn open(path: &Path) -> SledTier {
-    let config = SledConfig { path: path.join("sled"), capacity: 0 };
+    let config = sled_config(path);
     let envelope = Envelope::new(Namespace::new("floors").expect("a good name"), 1);
     SledTier::open(&config, envelope).expect("an empty directory, or one that this process closed")
 }

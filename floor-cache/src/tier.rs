@@ -74,8 +74,8 @@ pub trait TierAdmin {
 
 /// The answer of a tier: ready, or a future.
 ///
-/// A tier in this process answers [`Now`](Answer::Now), so a hit in memory costs no allocation and no await. A remote
-/// tier answers [`Later`](Answer::Later). Both implement [`Future`].
+/// A tier in this process answers [`Now`](Answer::Now), which allocates no future. A remote tier answers
+/// [`Later`](Answer::Later). Both implement [`Future`].
 pub enum Answer<'a, T> {
     /// The result.
     Now(Result<T, TierError>),

@@ -352,9 +352,9 @@ impl<'a> Simulation<'a> {
             }
             Decision::Skip => self.generate(caller),
             Decision::AskInBackground => {
-                let sample = self.call(true);
-                self.calls[sample].left = keys;
-                self.enter(1, Job { step: Step::Send, caller: sample }, self.scenario.query / 2.0);
+                let background = self.call(true);
+                self.calls[background].left = keys;
+                self.enter(1, Job { step: Step::Send, caller: background }, self.scenario.query / 2.0);
                 self.generate(caller);
             }
         }
