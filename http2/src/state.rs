@@ -32,9 +32,6 @@ const DEFAULT_WINDOW: u32 = 65_535;
 const CLOSE_PING: [u8; 8] = *b"closing!";
 /// The payload of other pings.
 const PING: [u8; 8] = *b"floors??";
-/// How many streams that the server has reset are remembered. Frames for them are ignored: they were sent before the
-/// client knew.
-const MAX_REMEMBERED_RESETS: usize = 64;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
 
@@ -52,7 +49,9 @@ pub(crate) struct State {
     last_head: LastHead,
     encoder: Encoder,
     streams: HashMap<u32, Stream, RandomState>,
-    remembered_resets: VecDeque<u32>,
+    /// The greatest id of a stream that the server has reset. A frame for a closed stream up to it may have been sent
+    /// before the client knew, and is ignored (section 5.1, "closed"). Later streams were closed by the client too.
+    last_reset: u32,
     /// The greatest id of a stream that the client has opened.
     last_stream: u32,
     /// What may be sent on all streams.
@@ -70,8 +69,9 @@ pub(crate) struct State {
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
     frame_budget: FrameBudget,
-    /// `DATA` frames sent. For each, one `PING`, late `WINDOW_UPDATE` or late `RST_STREAM` is free: gRPC clients measure
-    /// the bandwidth with pings, and a client does not know of the end of a response before it has received it.
+    /// Frames without effect that are free, because the server's own frames explain them. Each `DATA` frame earns one:
+    /// gRPC clients measure the bandwidth with pings, some give back the window of each frame, and a client does not
+    /// know of the end of a response before it has received it.
     free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its
@@ -140,7 +140,7 @@ impl State {
             last_head: LastHead::default(),
             encoder: Encoder::default(),
             streams: HashMap::default(),
-            remembered_resets: VecDeque::new(),
+            last_reset: 0,
             last_stream: 0,
             send_window: DEFAULT_WINDOW.into(),
             initial_send_window: DEFAULT_WINDOW.into(),
@@ -238,11 +238,10 @@ impl State {
         }
     }
 
-    fn remember_reset(&mut self, id: u32) {
-        if self.remembered_resets.len() == MAX_REMEMBERED_RESETS {
-            self.remembered_resets.pop_front();
-        }
-        self.remembered_resets.push_back(id);
+    /// The server resets a stream, also one that the client has not ended.
+    fn put_reset(&mut self, id: u32, reason: Reason) {
+        frame::put_reset(&mut self.output, id, reason);
+        self.last_reset = self.last_reset.max(id);
     }
 
     /// Gives the client back `count` bytes of the connection's window.
@@ -382,8 +381,7 @@ impl State {
 
     /// Resets a stream, if it has not ended.
     pub(crate) fn reset(&mut self, id: u32, reason: Reason) {
-        frame::put_reset(&mut self.output, id, reason);
-        self.remember_reset(id);
+        self.put_reset(id, reason);
         self.remove(id);
         self.wake_connection();
     }

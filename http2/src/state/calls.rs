@@ -11,6 +11,9 @@ use crate::{
     frame::{self, MAX_FRAME_BYTES, flag, kind},
 };
 
+/// A part of a message that is sent alone, because the window takes no more, earns a free frame from this size on.
+const MIN_FREE_BYTES: usize = 256;
+
 impl State {
     /// The data of a request that has arrived. `None` at its end.
     pub(crate) fn poll_data(&mut self, id: u32, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamEnded>>> {
@@ -119,7 +122,10 @@ impl State {
                 frame::put_header(&mut self.output, count, kind::DATA, flags, id);
                 self.output.put(Buf::take(&mut *data, count));
                 sent += count;
-                self.free_frames = (self.free_frames + 1).min(FRAME_BUDGET);
+                // A window that is opened byte by byte explains nothing.
+                if is_last || count >= MIN_FREE_BYTES {
+                    self.free_frames = (self.free_frames + 1).min(FRAME_BUDGET);
+                }
             }
             if is_last {
                 if ends {
@@ -135,8 +141,7 @@ impl State {
     /// The response is complete. A request whose rest is not needed ends too (section 8.1).
     fn end_response(&mut self, id: u32) {
         if self.streams.get(&id).is_some_and(|stream| !stream.is_received) {
-            frame::put_reset(&mut self.output, id, Reason::NoError);
-            self.remember_reset(id);
+            self.put_reset(id, Reason::NoError);
         }
         self.remove(id);
     }

@@ -78,7 +78,7 @@ impl State {
             };
         }
         if id <= self.last_stream {
-            let is_late = self.remembered_resets.contains(&id);
+            let is_late = id <= self.last_reset;
             let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
             return if is_late { self.frame_budget.take() } else { Err(closed) };
         }
@@ -155,9 +155,8 @@ impl State {
             output.extend_from_slice(text.as_bytes());
         }
         if !ends {
-            frame::put_reset(output, id, Reason::NoError);
+            self.put_reset(id, Reason::NoError);
         }
-        self.remember_reset(id);
     }
 
     /// Ends the connection, because the rest of a block is not decoded and the table is then unknown (RFC 9113, section

@@ -8,8 +8,9 @@ use crate::{
 
 /// Settings in one frame. Each change of the window costs work for all streams.
 const MAX_SETTINGS: usize = 32;
-/// An update of the connection's window below this counts as a frame without effect if streams wait for the window,
-/// because it wakes all of them.
+/// An update of a window below this counts as a frame without effect. Of the connection's window only if streams wait for
+/// it, because it wakes all of them; of a stream's window unless a `DATA` frame explains it. Larger ones cost less than
+/// what they let the server send, or end with the window's largest size.
 const MIN_WINDOW_UPDATE: i64 = 1024;
 
 impl State {
@@ -182,6 +183,7 @@ impl State {
     pub(super) fn take_stream_update(&mut self, id: u32, increment: u32) -> Result<(), ConnectionError> {
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
         let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
+        let was_closed = stream.send_window <= 0;
         stream.send_window += i64::from(increment);
         // Section 6.9.
         if increment == 0 {
@@ -191,8 +193,11 @@ impl State {
         if stream.send_window > MAX_WINDOW {
             return self.reset_for_error(id, Reason::FlowControlError);
         }
-        wake(&mut stream.writer);
-        Ok(())
+        // A writer that waits for anything else would only wait again.
+        if was_closed && stream.send_window > 0 {
+            wake(&mut stream.writer);
+        }
+        if i64::from(increment) < MIN_WINDOW_UPDATE { self.take_free_frame() } else { Ok(()) }
     }
 
     /// Whether this stream was never opened, or is one that a client cannot open (section 5.1, "idle").
@@ -216,9 +221,9 @@ impl State {
         Ok(())
     }
 
-    /// Data arrived for a stream that has ended.
+    /// Data arrived for a stream that has ended (section 5.1, "closed").
     fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
-        if self.remembered_resets.contains(&id) || id > self.last_stream {
+        if id <= self.last_reset || id > self.last_stream {
             return self.frame_budget.take();
         }
         self.reset_for_error(id, Reason::StreamClosed)

@@ -533,7 +533,7 @@ fn frames_that_lead_to_nothing_are_limited() {
     let empty = |kind, flags, payload: &[u8]| frame(kind, flags, 1, payload);
     let call_and_reset = |id: u32, end: &[u8]| [&headers(id, false, &POST)[..], end].concat();
     type Flood<'a> = (&'a str, &'a dyn Fn(u32) -> Vec<u8>);
-    let floods: [Flood<'_>; 14] = [
+    let floods: [Flood<'_>; 15] = [
         ("pings", &|_| frame(kind::PING, 0, 0, &[0; 8])),
         ("answers to pings", &|_| frame(kind::PING, flag::ACK, 0, &[0; 8])),
         ("settings", &|_| settings(&[])),
@@ -541,6 +541,7 @@ fn frames_that_lead_to_nothing_are_limited() {
         ("GOAWAY", &|_| frame(kind::GOAWAY, 0, 0, &[0; 8])),
         ("priorities", &|_| empty(kind::PRIORITY, 0, &[0; 5])),
         ("unknown frames", &|_| empty(77, 0, &[])),
+        ("updates of a stream", &|_| window_update(1, 1)),
         ("empty data", &|_| data(1, false, 0)),
         ("padding", &|_| empty(kind::DATA, flag::PADDED, &[3, 0, 0, 0])),
         ("rapid resets", &|id| call_and_reset(id, &reset(id))),
@@ -585,6 +586,68 @@ fn small_updates_of_a_window_for_which_streams_wait_are_limited() {
         updates += 1;
         assert!(updates < 30_000);
     }
+}
+
+#[test]
+fn a_window_that_is_opened_byte_by_byte_is_limited() {
+    let mut state = with_call(true);
+    let (wakes, waker) = waker();
+    state.receive(&window_update(0, 1 << 30)).unwrap();
+    while poll_send(&mut state, 1, &[0; 10_000], &waker).is_ready() {}
+    let mut updates = 0;
+    while state.receive(&window_update(1, 1)).is_ok() {
+        assert_eq!(wakes.take(), 1);
+        assert_eq!(poll_send(&mut state, 1, &[0; 10_000], &waker), Poll::Ready(Ok(1)));
+        assert!(poll_send(&mut state, 1, &[0; 10_000], &waker).is_pending());
+        updates += 1;
+        assert!(updates < 30_000);
+    }
+}
+
+#[test]
+fn an_update_of_a_stream_wakes_only_a_writer_that_waits_for_it() {
+    let mut state = with_call(true);
+    let (wakes, waker) = waker();
+    assert!(state.poll_ended(1, &mut Context::from_waker(&waker)).is_pending());
+    state.receive(&window_update(1, 5000)).unwrap();
+    assert_eq!(wakes.take(), 0);
+}
+
+#[test]
+fn a_client_that_gives_back_each_frame_of_large_answers_is_not_limited() {
+    // Messages of all sizes, whose last frames are small.
+    let mut state = with_call(true);
+    state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, false).unwrap();
+    for message in 1..20_000_usize {
+        let length = message % 40_000;
+        let mut body = &vec![0; length.max(1)][..];
+        while !body.is_empty() {
+            let _ = state.poll_send(1, &mut body, false, &mut Context::from_waker(Waker::noop()));
+            let frames = sent(&mut state).into_iter().filter(|frame| frame.0 == kind::DATA);
+            let updates = frames.flat_map(|(_, _, _, data)| {
+                let increment = data.len() as u32;
+                [window_update(0, increment), window_update(1, increment)].concat()
+            });
+            state.receive(&updates.collect::<Vec<_>>()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn late_frames_are_ignored_however_many_streams_were_reset_since() {
+    let mut state = with_call(false);
+    state.reset_open(1, Reason::Cancel);
+    for id in (3..2001).step_by(2) {
+        state.receive(&headers(id, false, &POST)).unwrap();
+        assert!(state.next_request().is_some());
+        state.reset_open(id, Reason::Cancel);
+    }
+    sent(&mut state);
+    state.receive(&[data(1, false, 5), headers(3, true, &post_with("x", "y")[3..]), reset(5)].concat()).unwrap();
+    assert_eq!(sent(&mut state), []);
+    // A stream that the client has closed since.
+    state.receive(&[headers(2001, true, &POST), reset(2001), data(2001, false, 1)].concat()).unwrap();
+    assert_eq!(sent(&mut state), [reset_of(2001, Reason::StreamClosed)]);
 }
 
 #[test]
@@ -779,7 +842,9 @@ fn a_repeated_block_is_checked_like_a_new_one() {
     assert_eq!(sent(&mut state), [reset_of(11, Reason::ProtocolError)]);
     (13..23).step_by(2).for_each(|stream| state.receive(&headers(stream, false, &block)).unwrap());
     assert_eq!(sent(&mut state).last(), Some(&reset_of(21, Reason::RefusedStream)));
-    assert_eq!(error(&mut state, &headers(1, false, &block)), Reason::StreamClosed);
+    let mut state = with_call(true);
+    state.receive(&[headers(3, false, &block), headers(5, false, &block), reset(3)].concat()).unwrap();
+    assert_eq!(error(&mut state, &headers(3, false, &block)), Reason::StreamClosed);
 }
 
 #[test]
