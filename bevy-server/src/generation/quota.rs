@@ -1,0 +1,214 @@
+//! Quotas: the cells that one client may have generated. A token may have a rate of its own.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use floor_cache::ClientId;
+
+use crate::config::Quota;
+
+/// Clients whose use is remembered. Beyond it, those that are not remembered share one quota.
+const MAX_CLIENTS: usize = 65_536;
+/// The least time between two removals of clients without use. Each reads all that are remembered.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
+/// The client that stands for all that are not remembered.
+const OTHERS: ClientId = ClientId(u64::MAX);
+
+/// The quotas of all clients, by the generic cell rate algorithm (ITU-T I.371): per client one time, at which its use
+/// so far would be paid off.
+#[derive(Debug)]
+pub(super) struct Quotas {
+    started: Instant,
+    state: Mutex<State>,
+}
+
+/// Cells that a client was charged for. They are given back when this is dropped before they are generated.
+#[derive(Debug)]
+pub(super) struct Charge {
+    quotas: Arc<Quotas>,
+    client: ClientId,
+    cells: u64,
+}
+
+impl Charge {
+    /// Charges `client` for `cells`.
+    ///
+    /// # Errors
+    /// When its quota does not allow that many: how long to wait.
+    pub(super) fn new(quotas: &Arc<Quotas>, client: ClientId, cells: u64) -> Result<Self, Duration> {
+        quotas.charge(client, cells)?;
+        Ok(Self { quotas: quotas.clone(), client, cells })
+    }
+
+    /// The cells are generated now.
+    pub(super) fn spend(mut self) {
+        self.cells = 0;
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.cells > 0 {
+            self.quotas.refund(self.client, self.cells);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    quota: Quota,
+    /// The cells per second of clients with a rate of their own; `None` for no limit.
+    rates: HashMap<ClientId, Option<u64>>,
+    /// When the use of a client is paid off, in nanoseconds since the start.
+    paid_off: HashMap<ClientId, u128>,
+    /// The size at which clients without use are removed next, and the earliest time, in nanoseconds since the start.
+    remove_at: usize,
+    remove_after: u128,
+}
+
+impl Quotas {
+    pub(super) fn new(quota: Quota) -> Self {
+        let (rates, paid_off) = (HashMap::new(), HashMap::new());
+        let state = State { quota, rates, paid_off, remove_at: 1024, remove_after: 0 };
+        Self { started: Instant::now(), state: Mutex::new(state) }
+    }
+
+    /// Replaces the limits. What clients have used stays.
+    pub(super) fn set(&self, quota: Quota) {
+        self.lock().quota = quota;
+    }
+
+    /// Replaces the rates of the clients that have one of their own. What clients have used stays.
+    pub(super) fn set_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+        self.lock().rates = rates;
+    }
+
+    /// Charges `client` for `cells`.
+    ///
+    /// # Errors
+    /// If the client's quota does not allow as many now: how long until it does.
+    fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
+        let now = self.started.elapsed().as_nanos();
+        let mut state = self.lock();
+        let Some(rate) = state.rate(client) else { return Ok(()) };
+        let client = state.entry(client, now);
+        let burst = nanoseconds(state.quota.burst_cells, rate);
+        let paid_off = state.paid_off.entry(client).or_default();
+        let after = now.max(*paid_off) + nanoseconds(cells, rate);
+        if let Some(wait) = (after - now).checked_sub(burst).filter(|wait| *wait > 0) {
+            return Err(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
+        }
+        *paid_off = after;
+        Ok(())
+    }
+
+    fn refund(&self, client: ClientId, cells: u64) {
+        let mut state = self.lock();
+        let Some(rate) = state.rate(client) else { return };
+        if let Some(paid_off) = state.paid_off.get_mut(&client) {
+            *paid_off = paid_off.saturating_sub(nanoseconds(cells, rate));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The cells per second of `client`; `None` for no limit.
+    fn rate(&self, client: ClientId) -> Option<u64> {
+        self.rates.get(&client).copied().unwrap_or(self.quota.cells_per_second)
+    }
+
+    /// The client under which the use of `client` is counted.
+    fn entry(&mut self, client: ClientId, now: u128) -> ClientId {
+        if self.paid_off.len() >= self.remove_at && now >= self.remove_after {
+            self.remove_after = now + REMOVAL_INTERVAL.as_nanos();
+            self.paid_off.retain(|_, paid_off| *paid_off > now);
+            self.remove_at = (2 * self.paid_off.len()).clamp(1024, MAX_CLIENTS);
+        }
+        let is_known = self.paid_off.len() < MAX_CLIENTS
+            || self.paid_off.contains_key(&client)
+            // Their number is bounded by the tokens file, so that other clients cannot take their places.
+            || self.rates.contains_key(&client);
+        if is_known { client } else { OTHERS }
+    }
+}
+
+/// The time in which `cells` are earned at `rate` cells per second.
+fn nanoseconds(cells: u64, rate: u64) -> u128 {
+    u128::from(cells) * 1_000_000_000 / u128::from(rate.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ClientId = ClientId(1);
+    const B: ClientId = ClientId(2);
+
+    fn quotas(rate: u64) -> Quotas {
+        Quotas::new(Quota { cells_per_second: Some(rate), burst_cells: 1000 })
+    }
+
+    #[test]
+    fn a_client_gets_its_burst_and_then_its_rate() {
+        let quotas = quotas(10);
+        assert_eq!(quotas.charge(A, 600), Ok(()));
+        assert_eq!(quotas.charge(A, 400), Ok(()));
+        let wait = quotas.charge(A, 100).unwrap_err();
+        assert!((9.0..=10.0).contains(&wait.as_secs_f64()), "{wait:?}");
+        assert_eq!(quotas.charge(B, 1000), Ok(()), "another client has its own quota");
+    }
+
+    #[test]
+    fn what_is_not_generated_is_given_back() {
+        let quotas = Arc::new(quotas(1));
+        let charge = Charge::new(&quotas, A, 1000).expect("its burst");
+        Charge::new(&quotas, A, 100).expect_err("the burst is used up");
+        drop(charge);
+        Charge::new(&quotas, A, 1000).expect("the burst was given back").spend();
+        Charge::new(&quotas, A, 100).expect_err("the burst is spent");
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_allowed_and_nothing_is_remembered() {
+        let quotas = Quotas::new(Quota { cells_per_second: None, burst_cells: 1000 });
+        assert_eq!(quotas.charge(A, u64::MAX), Ok(()));
+        assert!(quotas.lock().paid_off.is_empty());
+        quotas.set(Quota { cells_per_second: Some(1), burst_cells: 1000 });
+        quotas.charge(A, 1001).unwrap_err();
+    }
+
+    #[test]
+    fn a_client_with_a_rate_of_its_own_has_that_one() {
+        let quotas = quotas(10);
+        let unlimited = ClientId(3);
+        quotas.set_rates(HashMap::from([(B, Some(1)), (unlimited, None)]));
+        for client in [A, B] {
+            assert_eq!(quotas.charge(client, 1000), Ok(()), "the burst is the same for all");
+        }
+        let wait = |client| quotas.charge(client, 100).unwrap_err().as_secs_f64();
+        assert!((9.0..=10.0).contains(&wait(A)), "{}", wait(A));
+        assert!((99.0..=100.0).contains(&wait(B)), "{}", wait(B));
+        assert_eq!(quotas.charge(unlimited, u64::MAX), Ok(()));
+        quotas.set(Quota { cells_per_second: None, burst_cells: 1000 });
+        assert_eq!(quotas.charge(A, u64::MAX), Ok(()));
+        quotas.charge(B, 1000).expect_err("its own rate holds without a common one");
+        quotas.set_rates(HashMap::new());
+        assert_eq!(quotas.charge(B, u64::MAX), Ok(()));
+    }
+
+    #[test]
+    fn the_memory_for_clients_is_bounded() {
+        let quotas = quotas(1);
+        for client in 1..=2 * MAX_CLIENTS as u64 {
+            let _ = quotas.charge(ClientId(client), 10);
+        }
+        assert!(quotas.lock().paid_off.len() <= MAX_CLIENTS + 1);
+    }
+}
