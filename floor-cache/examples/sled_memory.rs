@@ -2,8 +2,7 @@
 //!
 //!     cargo run --release -p floor-cache --example sled_memory [chain]
 //!
-//! With `chain`, a chain with `bypass = "auto"` is asked, in front of a source that takes 0.2 ms: its breaker leaves a store
-//! whose queries take longer. Run it in a cgroup with less memory than the store.
+//! With `chain`, a chain with `bypass = "auto"` is asked, in front of a source that takes 0.2 ms.
 //!
 //! Fills a store in a temporary directory first, 1.7 GB for 230,000 floors of 4,600 bytes. The page cache
 //! of the tier has 32 MiB, but sled 0.34 evicts pages of one of its 256 shards only after 64 accesses to that shard

@@ -1,7 +1,8 @@
 //! Tests that flipped bits in a closed LMDB cause no wrong value, and crash at most two processes before the store is
 //! quarantined.
 //!
-//! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` runs 200 rounds instead of a few.
+//! `FLOORS_TEST_FLIPS=200 cargo test -p floor-cache --test bit_flips` runs 200 rounds instead of a few, from
+//! `FLOORS_TEST_FIRST` on.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod fixture;
