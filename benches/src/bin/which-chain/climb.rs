@@ -54,7 +54,7 @@ pub(crate) fn run(common: &Common) -> anyhow::Result<()> {
     let text = format!(
         "{PLAYERS} players climb together, {CALLS_PER_SECOND} calls a second, {calls} calls a run, {runs} interleaved \
          runs. Figures are medians with the least and the greatest. Ratios of the first variant to each have 95 % \
-         intervals, above 1 where the other is better.\n\n{}\n",
+         intervals, below 1 where the other is better.\n\n{}\n",
         record.samples.table(LOAD, &COLUMNS, &RATIOS)
     );
     record.finish("Climbs", &text)
