@@ -88,8 +88,9 @@ fn expand(prefix: &[String], tree: &str, found: &mut impl FnMut(Names, String)) 
 
 /// The module that defines what `path` names in `module`. `None` for another crate.
 fn resolve(modules: &BTreeMap<Names, File>, module: &[String], path: &[String]) -> Option<Names> {
-    let child =
-        |of: &[String], name: &String| Some([of, &[name.clone()]].concat()).filter(|at| modules.contains_key(at));
+    let child = |of: &[String], name: &String| {
+        Some([of, std::slice::from_ref(name)].concat()).filter(|at| modules.contains_key(at))
+    };
     let mut at = match path.first()?.as_str() {
         "crate" => Vec::new(),
         "self" => module.to_vec(),
