@@ -569,7 +569,7 @@ fn has_wrong_size(frame: &Frame) -> bool {
         PRIORITY => length != 5,
         RST_STREAM | WINDOW_UPDATE => length != 4,
         SETTINGS if frame.flags & 1 != 0 => length != 0,
-        SETTINGS => length % 6 != 0,
+        SETTINGS => !length.is_multiple_of(6),
         PING => length != 8,
         GOAWAY => length < 8,
         _ => false,
