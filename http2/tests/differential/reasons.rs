@@ -124,16 +124,16 @@ pub(crate) const REASONS: &[Reason] = &[
               forgotten streams that it has refused, and answers DATA with STREAM_CLOSED and HEADERS with a connection \
               error.",
         explains: |case| {
-            let is_reset = |id| case.ours.view.streams.get(&id).is_some_and(|it| it.server_reset.is_some());
+            let reset = |server: &Server, id| server.view.streams.get(&id).and_then(|stream| stream.server_reset);
             match case.difference {
                 Difference::Stream(id) => {
-                    let reset = case.theirs.view.streams.get(id).and_then(|stream| stream.server_reset);
-                    is_reset(*id)
-                        && reset == Some(STREAM_CLOSED)
+                    reset(case.ours, *id).is_some()
+                        && reset(case.theirs, *id) == Some(STREAM_CLOSED)
                         && case.client.has(|it| it.kind == DATA && it.stream == *id)
                 }
                 _ => {
-                    case.only_h2_ends(PROTOCOL_ERROR) && case.client.has(|it| it.kind == HEADERS && is_reset(it.stream))
+                    let is_refused = |it: &Frame| reset(case.ours, it.stream) == Some(REFUSED_STREAM);
+                    case.only_h2_ends(PROTOCOL_ERROR) && case.client.has(|it| it.kind == HEADERS && is_refused(it))
                 }
             }
         },
@@ -569,7 +569,7 @@ fn has_wrong_size(frame: &Frame) -> bool {
         PRIORITY => length != 5,
         RST_STREAM | WINDOW_UPDATE => length != 4,
         SETTINGS if frame.flags & 1 != 0 => length != 0,
-        SETTINGS => length % 6 != 0,
+        SETTINGS => !length.is_multiple_of(6),
         PING => length != 8,
         GOAWAY => length < 8,
         _ => false,
