@@ -7,7 +7,6 @@
 mod answers;
 mod fair_queue;
 mod queue;
-mod quota;
 mod worker;
 
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};

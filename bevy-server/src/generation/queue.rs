@@ -21,9 +21,8 @@ use {std::io, tokio::runtime::Handle};
 use super::{
     answers::{Answers, Reply},
     fair_queue::{Capacity, FairQueue},
-    quota::Quotas,
 };
-use crate::{config::Quota, key, metrics::register_gauge};
+use crate::{clients::Quotas, config::Quota, key, metrics::register_gauge};
 
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.

@@ -36,6 +36,7 @@ use crate::{
     auth::{Authenticator, LastToken},
     clients::{Client, Clients, UNKNOWN_ADDRESS},
     config::CorsOrigins,
+    metrics::Limit,
 };
 
 /// How long a browser may cache a CORS preflight response.
@@ -206,6 +207,14 @@ impl RouterState {
             Some(clients) => clients.forwarded(headers).unwrap_or_else(|| clients.unknown()),
         }
     }
+
+    /// Why a client behind a trusted proxy may not call now: it has reset too many calls. A connection of its own would
+    /// have ended; this one has calls of others.
+    fn refuse_for_resets(&self, headers: &HeaderMap) -> Option<Status> {
+        let status = status::too_many_resets(self.behind_proxy.as_ref()?.beyond_budget(headers)?);
+        self.services.floor_service.0.count_refusal(Limit::Resets, &status);
+        Some(status)
+    }
 }
 
 impl Router {
@@ -237,7 +246,8 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
-        let caller = self.0.caller(request.headers());
+        let mut caller = self.0.caller(request.headers());
+        caller.refusal = caller.refusal.or_else(|| self.0.refuse_for_resets(request.headers()));
         self.0.services.floor_service.clone().answer_caller(request, caller, protocol).await
     }
 
@@ -282,6 +292,9 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
+        if let Some(status) = self.0.refuse_for_resets(request.headers()) {
+            return status_of_any_grpc(&status, web);
+        }
         // The address pays: a preflight has no token, and a call to health needs none.
         let client = self.0.anonymous(request.headers());
         let bytes = TONIC_CALL_BYTES + head_bytes(request.headers());

@@ -16,6 +16,7 @@ mod fairness;
 mod held_calls;
 mod no_cache;
 mod quotas;
+mod reset_budgets;
 mod slow_senders;
 mod tls;
 mod tokens;

@@ -89,7 +89,7 @@ impl ServiceState {
     }
 
     /// Counts a call that `limit` refused because of what its client does. Other errors are not counted.
-    fn count_refusal(&self, limit: Limit, status: &Status) {
+    pub(super) fn count_refusal(&self, limit: Limit, status: &Status) {
         if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
             self.deps.refusals.count(limit);
         }

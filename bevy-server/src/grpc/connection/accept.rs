@@ -20,6 +20,7 @@ use tokio::{
 use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, Protocol, WriteBuffer},
     drain::{CLOSE_GRACE, Connections, WriteBufferSlot},
+    frame_budget::Payers,
     http2::{self, ConnectionError},
     tls::{Handshakes, Negotiated},
     transport::Transport,
@@ -152,10 +153,14 @@ async fn serve_connection(
             }
         };
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let payers = match &behind_proxy {
+        None => Payers::Client(deps.clients.clone(), client.id()),
+        Some(clients) => Payers::BehindProxy(clients.clone()),
+    };
     let (router, limits) = (routes.for_client(client, behind_proxy), deps.limits);
     match protocol {
         Protocol::Http2 => {
-            let connection = http2::serve(io, router, limits, closed);
+            let connection = http2::serve(io, router, payers, limits, closed);
             let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
             if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
                 // The client may still send, and a socket that is closed with unread input drops what says why.

@@ -3,6 +3,7 @@
 mod accept;
 mod coalescing;
 mod drain;
+mod frame_budget;
 mod http2;
 mod tls;
 mod transport;
