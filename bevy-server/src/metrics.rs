@@ -66,6 +66,7 @@ limits! {
     Handshake = "handshake",
     NoCache = "no_cache",
     Receiving = "receiving",
+    Resets = "resets",
     Scope = "scope",
     Unauthenticated = "unauthenticated",
     Unsent = "unsent",

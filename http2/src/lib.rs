@@ -20,6 +20,7 @@ use tokio::io::AsyncRead;
 
 pub use error::{ConnectionError, Reason, StreamEnded};
 pub use server::{Accepted, Connection, RequestBody, Responder};
+pub use state::bounds::{FRAMES_AT_ONCE, FRAMES_PER_SECOND, FrameBudget};
 
 /// What a client sends first (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -16,7 +16,10 @@ use tokio::io::ReadBuf;
 use crate::{
     Limits, Transport,
     error::{ConnectionError, Reason, StreamEnded},
-    state::State,
+    state::{
+        State,
+        bounds::{ConnectionBudget, FrameBudget},
+    },
 };
 
 /// Bytes that are read at once.
@@ -62,7 +65,14 @@ impl<T: Transport> Connection<T> {
     /// A connection whose client has sent nothing yet, not even the preface of HTTP/2.
     #[must_use]
     pub fn new(transport: T, limits: Limits) -> Self {
-        Self { transport, shared: Arc::new(Shared(Mutex::new(State::new(limits)))), received: 0, is_ended: false }
+        Self::with_budget(transport, limits, Box::new(ConnectionBudget::new()))
+    }
+
+    /// As [`new`](Self::new), with a budget that it may share with other connections of its client.
+    #[must_use]
+    pub fn with_budget(transport: T, limits: Limits, budget: Box<dyn FrameBudget>) -> Self {
+        let state = Mutex::new(State::new(limits, budget));
+        Self { transport, shared: Arc::new(Shared(state)), received: 0, is_ended: false }
     }
 
     /// The next request, and where its response is sent. `None` when the client has closed the connection, or when it was

@@ -1,7 +1,7 @@
 //! The state of a connection, without I/O: takes received bytes, queues requests, and writes frames to its output. This
 //! file has the state, how received bytes become frames, and how the connection ends.
 
-mod bounds;
+pub(crate) mod bounds;
 mod calls;
 mod heads;
 mod last_head;
@@ -12,7 +12,7 @@ use std::{
     task::Waker,
 };
 
-use bounds::{FrameBudget, Window};
+use bounds::{FRAMES_AT_ONCE, FrameBudget, Window};
 use foldhash::fast::RandomState;
 use http::{HeaderMap, Request};
 use last_head::LastHead;
@@ -32,6 +32,9 @@ const DEFAULT_WINDOW: u32 = 65_535;
 const CLOSE_PING: [u8; 8] = *b"closing!";
 /// The payload of other pings.
 const PING: [u8; 8] = *b"floors??";
+/// Free frames of a new connection: an acknowledgement of settings, `GOAWAY`, pings. Many connections of one client may
+/// share a budget.
+const FREE_AT_FIRST: u32 = 8;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
 
@@ -68,10 +71,10 @@ pub(crate) struct State {
     room: usize,
     /// Streams whose data waits for `send_window` or `room`.
     waiting: Vec<u32>,
-    frame_budget: FrameBudget,
-    /// Frames without effect that are free, because the server's own frames explain them. Each `DATA` frame earns one:
-    /// gRPC clients measure the bandwidth with pings, some give back the window of each frame, and a client does not
-    /// know of the end of a response before it has received it.
+    frame_budget: Box<dyn FrameBudget>,
+    /// Frames without effect that are free, because the server's own frames explain them. Each `DATA` frame and each
+    /// response without data earns one: gRPC clients measure the bandwidth with pings, some give back the window of each
+    /// frame, and a client does not know of the end of a response before it has received it.
     free_frames: u32,
     closing: Closing,
     /// Wakes the task of the connection when there is output. `None` while the task runs: it sends at the end of its
@@ -95,6 +98,8 @@ struct Stream {
     is_received: bool,
     /// Whether the caller does not read the body any more.
     is_body_dropped: bool,
+    /// Who pays for what the client does to it; `None` for the connection.
+    payer: Option<u64>,
     /// What `content-length` announces and has not arrived.
     announced: Option<u64>,
     receive_window: Window,
@@ -119,7 +124,7 @@ enum Closing {
 }
 
 impl State {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, frame_budget: Box<dyn FrameBudget>) -> Self {
         let mut output = Vec::new();
         let settings = [
             (setting::MAX_CONCURRENT_STREAMS, limits.max_streams),
@@ -149,8 +154,8 @@ impl State {
             output,
             room: 0,
             waiting: Vec::new(),
-            frame_budget: FrameBudget::new(),
-            free_frames: 0,
+            frame_budget,
+            free_frames: FREE_AT_FIRST,
             closing: Closing::Open,
             waker: None,
         }
@@ -232,10 +237,30 @@ impl State {
             Ok(Frame::PingAck(payload)) => self.take_ping_ack(payload),
             Ok(Frame::WindowUpdate { stream: 0, increment }) => self.take_connection_update(increment),
             Ok(Frame::WindowUpdate { stream, increment }) => self.take_stream_update(stream, increment),
-            Ok(Frame::Priority | Frame::GoAway | Frame::Unknown) => self.frame_budget.take(),
+            Ok(Frame::GoAway) => self.take_free_frame(None),
+            Ok(Frame::Priority | Frame::Unknown) => self.charge(None),
             Err(FrameError::Connection(error)) => Err(error),
             Err(FrameError::Stream(id, reason)) => self.refuse_frame(id, reason),
         }
+    }
+
+    /// Charges a frame without effect: of a request of `payer`, or of the connection.
+    fn charge(&mut self, payer: Option<u64>) -> Result<(), ConnectionError> {
+        let too_many = ConnectionError::new(Reason::EnhanceYourCalm, "too many resets, or frames without effect");
+        if self.frame_budget.take(payer) { Ok(()) } else { Err(too_many) }
+    }
+
+    /// As [`charge`](Self::charge), for frames that honest clients send as often as they get something.
+    fn take_free_frame(&mut self, payer: Option<u64>) -> Result<(), ConnectionError> {
+        match self.free_frames.checked_sub(1) {
+            Some(left) => self.free_frames = left,
+            None => self.charge(payer)?,
+        }
+        Ok(())
+    }
+
+    fn earn_free_frame(&mut self) {
+        self.free_frames = (self.free_frames + 1).min(FRAMES_AT_ONCE);
     }
 
     /// The server resets a stream, also one that the client has not ended.

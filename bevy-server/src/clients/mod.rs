@@ -1,7 +1,9 @@
-//! Clients: who calls, and how much memory each may use. The gRPC port looks a client up for each connection, or for
+//! Clients: who calls, and how much each may use. The gRPC port looks a client up for each connection, or for
 //! each call with a token or behind a trusted proxy.
 
 mod budget;
+mod frames;
+mod quota;
 mod warnings;
 
 use std::{
@@ -10,14 +12,17 @@ use std::{
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use bevy::prelude::*;
 use floor_cache::ClientId;
+use frames::FrameBudgets;
 use http::HeaderMap;
 
 pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
+pub(crate) use quota::{Charge, Quotas};
 pub(crate) use warnings::WarningLimiter;
 
 use crate::{
@@ -45,6 +50,7 @@ struct Registry {
     /// Hashes names to identifiers. Its random key keeps a caller from choosing a certificate subject whose hash is the
     /// identifier of another client.
     name_hasher: RandomState,
+    frames: FrameBudgets,
 }
 
 /// How a client has proved who it is. The variant is a part of the hash of a name, so that a token and a certificate of
@@ -80,7 +86,8 @@ impl Clients {
     /// No clients yet.
     #[must_use]
     pub fn new(identity: ClientIdentity) -> Self {
-        Self(Arc::new(Registry { clients: Mutex::default(), identity, name_hasher: RandomState::new() }))
+        let (clients, name_hasher, frames) = (Mutex::default(), RandomState::new(), FrameBudgets::new());
+        Self(Arc::new(Registry { clients, identity, name_hasher, frames }))
     }
 
     /// The client at `address`.
@@ -147,12 +154,36 @@ impl Clients {
     /// The address of the client that a trusted proxy names in `headers`, as [`forwarded`](Self::forwarded).
     #[must_use]
     pub fn forwarded_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
-        let values = headers.get_all(&X_FORWARDED_FOR);
-        let hops = values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-        let addresses: Vec<_> = hops.map(hop_address).collect();
+        let values = headers.get_all(&X_FORWARDED_FOR).iter().rev();
+        let hops = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.rsplit(','));
         // A hop that is no address hides those before it, which anyone may have written.
-        let known = addresses.into_iter().rev().map_while(|address| address);
-        known.into_iter().find(|address| !self.is_trusted_proxy(*address))
+        hops.map_while(hop_address).find(|address| !self.is_trusted_proxy(*address))
+    }
+
+    /// The client that a trusted proxy names in `headers`, or the one that stands for all that are unknown.
+    #[must_use]
+    pub(crate) fn forwarded_id(&self, headers: &HeaderMap) -> ClientId {
+        client_id(self.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS))
+    }
+
+    /// Takes from the budget of `client` an HTTP/2 frame that leads to nothing. False if none is left.
+    #[must_use]
+    pub(crate) fn take_frame(&self, client: ClientId) -> bool {
+        self.0.frames.take(client)
+    }
+
+    /// As [`take_frame`](Self::take_frame), also if none is left. [`beyond_budget`](Self::beyond_budget) then tells.
+    pub(crate) fn charge_frame(&self, client: ClientId) {
+        self.0.frames.charge(client);
+    }
+
+    /// How long the client that a trusted proxy names in `headers` is beyond its budget for frames that lead to nothing.
+    #[must_use]
+    pub(crate) fn beyond_budget(&self, headers: &HeaderMap) -> Option<Duration> {
+        if !self.0.frames.may_be_exceeded() {
+            return None;
+        }
+        self.0.frames.beyond(self.forwarded_id(headers))
     }
 }
 

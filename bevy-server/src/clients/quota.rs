@@ -1,4 +1,5 @@
-//! Quotas: the cells that one client may have generated. A token may have a rate of its own.
+//! Quotas: what one client may use of something in a time, such as the cells that it may have generated. A token may have a
+//! rate of its own.
 
 use std::{
     collections::HashMap,
@@ -20,14 +21,14 @@ const OTHERS: ClientId = ClientId(u64::MAX);
 /// The quotas of all clients, by the generic cell rate algorithm (ITU-T I.371): per client one time, at which its use
 /// so far would be paid off.
 #[derive(Debug)]
-pub(super) struct Quotas {
+pub(crate) struct Quotas {
     started: Instant,
     state: Mutex<State>,
 }
 
 /// Cells that a client was charged for. They are given back when this is dropped before they are generated.
 #[derive(Debug)]
-pub(super) struct Charge {
+pub(crate) struct Charge {
     quotas: Arc<Quotas>,
     client: ClientId,
     cells: u64,
@@ -38,13 +39,13 @@ impl Charge {
     ///
     /// # Errors
     /// When its quota does not allow that many: how long to wait.
-    pub(super) fn new(quotas: &Arc<Quotas>, client: ClientId, cells: u64) -> Result<Self, Duration> {
+    pub(crate) fn new(quotas: &Arc<Quotas>, client: ClientId, cells: u64) -> Result<Self, Duration> {
         quotas.charge(client, cells)?;
         Ok(Self { quotas: quotas.clone(), client, cells })
     }
 
     /// The cells are generated now.
-    pub(super) fn spend(mut self) {
+    pub(crate) fn spend(mut self) {
         self.cells = 0;
     }
 }
@@ -70,19 +71,19 @@ struct State {
 }
 
 impl Quotas {
-    pub(super) fn new(quota: Quota) -> Self {
+    pub(crate) fn new(quota: Quota) -> Self {
         let (rates, paid_off) = (HashMap::new(), HashMap::new());
         let state = State { quota, rates, paid_off, remove_at: 1024, remove_after: 0 };
         Self { started: Instant::now(), state: Mutex::new(state) }
     }
 
     /// Replaces the limits. What clients have used stays.
-    pub(super) fn set(&self, quota: Quota) {
+    pub(crate) fn set(&self, quota: Quota) {
         self.lock().quota = quota;
     }
 
     /// Replaces the rates of the clients that have one of their own. What clients have used stays.
-    pub(super) fn set_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+    pub(crate) fn set_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
         self.lock().rates = rates;
     }
 
@@ -90,7 +91,7 @@ impl Quotas {
     ///
     /// # Errors
     /// If the client's quota does not allow as many now: how long until it does.
-    fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
+    pub(crate) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
         let Some(rate) = state.rate(client) else { return Ok(()) };
@@ -98,11 +99,33 @@ impl Quotas {
         let burst = nanoseconds(state.quota.burst_cells, rate);
         let paid_off = state.paid_off.entry(client).or_default();
         let after = now.max(*paid_off) + nanoseconds(cells, rate);
-        if let Some(wait) = (after - now).checked_sub(burst).filter(|wait| *wait > 0) {
-            return Err(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
+        if let Some(wait) = wait(after, now + burst) {
+            return Err(wait);
         }
         *paid_off = after;
         Ok(())
+    }
+
+    /// Charges `client` for `cells` also beyond its quota, up to twice the burst. Returns how long it is beyond.
+    pub(crate) fn charge_beyond(&self, client: ClientId, cells: u64) -> Option<Duration> {
+        let now = self.started.elapsed().as_nanos();
+        let mut state = self.lock();
+        let rate = state.rate(client)?;
+        let client = state.entry(client, now);
+        let burst = nanoseconds(state.quota.burst_cells, rate);
+        let paid_off = state.paid_off.entry(client).or_default();
+        *paid_off = (now.max(*paid_off) + nanoseconds(cells, rate)).min(now + 2 * burst);
+        wait(*paid_off, now + burst)
+    }
+
+    /// How long `client` is beyond its quota. `None` if it is not.
+    pub(crate) fn beyond(&self, client: ClientId) -> Option<Duration> {
+        let now = self.started.elapsed().as_nanos();
+        let mut state = self.lock();
+        let rate = state.rate(client)?;
+        let client = state.entry(client, now);
+        let burst = nanoseconds(state.quota.burst_cells, rate);
+        wait(*state.paid_off.get(&client)?, now + burst)
     }
 
     fn refund(&self, client: ClientId, cells: u64) {
@@ -137,6 +160,12 @@ impl State {
             || self.rates.contains_key(&client);
         if is_known { client } else { OTHERS }
     }
+}
+
+/// The time from `allowed` to `paid_off`, in nanoseconds. `None` if it is not later.
+fn wait(paid_off: u128, allowed: u128) -> Option<Duration> {
+    let wait = paid_off.checked_sub(allowed).filter(|wait| *wait > 0)?;
+    Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
 }
 
 /// The time in which `cells` are earned at `rate` cells per second.
@@ -201,6 +230,17 @@ mod tests {
         quotas.charge(B, 1000).expect_err("its own rate holds without a common one");
         quotas.set_rates(HashMap::new());
         assert_eq!(quotas.charge(B, u64::MAX), Ok(()));
+    }
+
+    #[test]
+    fn what_is_charged_beyond_a_quota_is_bounded() {
+        let quotas = quotas(1000);
+        assert_eq!((quotas.charge_beyond(A, 1000), quotas.beyond(A)), (None, None));
+        let wait = quotas.charge_beyond(A, 10_000).unwrap();
+        assert_eq!(wait, Duration::from_secs(1), "one second of the burst and as long again");
+        assert!(quotas.beyond(A).unwrap() <= wait);
+        assert_eq!(quotas.beyond(B), None);
+        quotas.charge(A, 1).unwrap_err();
     }
 
     #[test]

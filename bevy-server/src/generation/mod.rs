@@ -8,7 +8,6 @@ mod answers;
 mod costs;
 mod fair_queue;
 mod queue;
-mod quota;
 mod worker;
 
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};

@@ -22,9 +22,13 @@ use super::{
     answers::{Answers, Reply},
     costs::Costs,
     fair_queue::{Capacity, FairQueue},
-    quota::{Charge, Quotas},
 };
-use crate::{config::Quota, key, metrics::register_gauge};
+use crate::{
+    clients::{Charge, Quotas},
+    config::Quota,
+    key,
+    metrics::register_gauge,
+};
 
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Version, header};
 use http_body::Body;
 use hyper::body::Incoming;
+use tonic::Status;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::BoxError;
 
@@ -25,6 +26,7 @@ use crate::{
     auth::{Authenticator, LastToken},
     clients::{Client, Clients, UNKNOWN_ADDRESS},
     config::CorsOrigins,
+    metrics::Limit,
 };
 
 /// Who answers a request.
@@ -175,7 +177,8 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
-        let caller = self.caller(request.headers());
+        let mut caller = self.caller(request.headers());
+        caller.refusal = caller.refusal.or_else(|| self.refuse_for_resets(request.headers()));
         self.0.services.floor_service.clone().answer_caller(request, caller, framing).await
     }
 
@@ -196,6 +199,9 @@ impl Router {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let Services { floor_service, tonic_services, .. } = &*self.0.services;
+        if let Some(status) = self.refuse_for_resets(request.headers()) {
+            return status.into_http();
+        }
         // The address pays: a call to health needs no token.
         let client = self.anonymous(request.headers());
         let bytes = CALL_BYTES + head_bytes(request.headers());
@@ -255,6 +261,14 @@ impl Router {
             // A proxy that names no client is not the client, and has none of its rights.
             Some(clients) => clients.forwarded(headers).unwrap_or_else(|| clients.unknown()),
         }
+    }
+
+    /// Why a client behind a trusted proxy may not call now: it has reset too many calls. A connection of its own would
+    /// have ended; this one has calls of others.
+    fn refuse_for_resets(&self, headers: &HeaderMap) -> Option<Status> {
+        let status = status::too_many_resets(self.0.behind_proxy.as_ref()?.beyond_budget(headers)?);
+        self.0.services.floor_service.count_refusal(Limit::Resets);
+        Some(status)
     }
 }
 

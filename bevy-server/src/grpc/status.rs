@@ -90,6 +90,15 @@ pub(super) fn unsent_budget_exhausted() -> Status {
     )
 }
 
+/// The client has reset more calls than it may.
+pub(super) fn too_many_resets(retry_after: Duration) -> Status {
+    Status::with_error_details(
+        Code::ResourceExhausted,
+        "this client has reset too many calls; retry later",
+        ErrorDetails::with_retry_info(Some(retry_after)),
+    )
+}
+
 /// The client may not send `cache-control: no-cache`.
 pub(super) fn no_cache_not_allowed(allowed: NoCache) -> Status {
     Status::permission_denied(format!(

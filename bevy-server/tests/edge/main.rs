@@ -17,6 +17,7 @@ mod held_calls;
 mod kinds;
 mod no_cache;
 mod quotas;
+mod reset_budgets;
 mod slow_senders;
 mod tls;
 mod tokens;

@@ -25,7 +25,9 @@ use tokio_rustls::rustls::{
 use crate::{
     get, get_large,
     harness::{
-        Server, Setup, TIMEOUT, frame, framed, parsed, spec,
+        Server, Setup, TIMEOUT, frame, framed,
+        http2::RawHttp2,
+        parsed, spec,
         tls::{Authority, Pair, TlsClient, http2},
         wait_until, web,
     },
@@ -312,4 +314,59 @@ fn an_expired_certificate_and_a_port_without_tls_are_warned_of() {
     let server = Setup::new(&data).with("GRPC__LISTEN", "0.0.0.0:0").start();
     assert!(server.log().contains("gRPC is served without TLS"), "{}", server.log());
     assert!(!server.page("/metrics").1.contains(METRIC));
+}
+
+/// The preface, settings, and the head of a frame of an unknown type, whose payload may follow byte by byte.
+fn start_of_long_frame() -> Vec<u8> {
+    let settings = RawHttp2::frame(RawHttp2::SETTINGS, 0, 0, &[]);
+    [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &[0, 0x40, 0, 0x77, 0, 0, 0, 0, 0]].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_of_key_updates_without_data_ends() {
+    let (data, authority) = (TempDir::new().unwrap(), Authority::new());
+    let server = Setup::new(&data).with_tls(&authority.certify("server")).start();
+    let client = TlsClient::with_versions(&authority, None, &[&TLS13]);
+    let mut stream = client.connect(&server).await.unwrap();
+    stream.write_all(&start_of_long_frame()).await.unwrap();
+    for _ in 0..10_000 {
+        stream.get_mut().1.refresh_traffic_keys().unwrap();
+        // Fails when the server has closed the connection.
+        if stream.flush().await.is_err() {
+            break;
+        }
+    }
+    wait_until("the connection has ended", || server.metric("floors_connections") == 0.0);
+    let mut peer = client.http2(&server).await;
+    assert_eq!(call(&mut peer, &server, "GetFloor", &get(1, 1)).await.0, "0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_updates_with_data_between_them_take_no_memory() {
+    const UPDATES: u32 = 60_000;
+    /// What rustls allows between two records of data is one more.
+    const BETWEEN_DATA: u32 = 31;
+    let (data, authority) = (TempDir::new().unwrap(), Authority::new());
+    let server = Setup::new(&data).with_tls(&authority.certify("server")).start();
+    let client = TlsClient::with_versions(&authority, None, &[&TLS13]);
+    let mut peer = client.http2(&server).await;
+    assert_eq!(call(&mut peer, &server, "GetFloor", &get(1, 1)).await.0, "0");
+    let mut stream = client.connect(&server).await.unwrap();
+    stream.write_all(&start_of_long_frame()).await.unwrap();
+    let (memory, cpu) = (server.resident_bytes(), server.metric("process_cpu_seconds_total"));
+    for update in 0..UPDATES {
+        stream.get_mut().1.refresh_traffic_keys().unwrap();
+        if update % BETWEEN_DATA == 0 {
+            stream.write_all(&[0]).await.expect("the connection stays open");
+        }
+        if update % 10_000 == 0 {
+            let status = call(&mut peer, &server, "GetFloor", &get(1, 1)).await.0;
+            assert_eq!(status, "0", "others are served meanwhile");
+        }
+    }
+    stream.flush().await.unwrap();
+    let cpu = server.metric("process_cpu_seconds_total") - cpu;
+    let growth = server.resident_bytes().saturating_sub(memory);
+    println!("{UPDATES} updates of keys: {:.2} us of CPU each, {growth} bytes more", cpu * 1e6 / f64::from(UPDATES));
+    assert!(growth < 16 << 20, "{growth} bytes");
 }

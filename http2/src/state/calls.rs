@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Buf, BufMut, Bytes};
 use http::{HeaderMap, StatusCode};
 
-use super::{State, Stream, bounds::FRAME_BUDGET};
+use super::{State, Stream};
 use crate::{
     error::{Reason, StreamEnded},
     frame::{self, MAX_FRAME_BYTES, flag, kind},
@@ -71,6 +71,7 @@ impl State {
         let Self { output, encoder, .. } = self;
         frame::put_headers(output, id, ends, |block| encoder.encode_head(status, headers, length, block));
         if ends {
+            self.earn_free_frame();
             self.end_response(id);
         }
         self.wake_connection();
@@ -124,7 +125,7 @@ impl State {
                 sent += count;
                 // A window that is opened byte by byte explains nothing.
                 if is_last || count >= MIN_FREE_BYTES {
-                    self.free_frames = (self.free_frames + 1).min(FRAME_BUDGET);
+                    self.earn_free_frame();
                 }
             }
             if is_last {

@@ -39,7 +39,7 @@ impl State {
             return self.end_for_large_head(id);
         }
         if part.is_empty() && !is_last {
-            self.frame_budget.take()?;
+            self.charge(None)?;
         }
         match self.block.take_if(|_| is_last) {
             Some(block) => self.take_block(block.headers, &block.bytes),
@@ -80,7 +80,7 @@ impl State {
         if id <= self.last_stream {
             let is_late = id <= self.last_reset;
             let closed = ConnectionError::new(Reason::StreamClosed, "HEADERS on a closed stream");
-            return if is_late { self.frame_budget.take() } else { Err(closed) };
+            return if is_late { self.charge(None) } else { Err(closed) };
         }
         let bytes = head.bytes();
         let request = head.request();
@@ -96,7 +96,7 @@ impl State {
     fn open(&mut self, headers: Headers, request: Result<Request<()>, HeadError>) -> Result<(), ConnectionError> {
         let Headers { stream: id, ends, depends_on_itself } = headers;
         if self.closing == Closing::Final {
-            return self.frame_budget.take();
+            return self.charge(None);
         }
         self.last_stream = id;
         // RFC 7540, section 5.3.1.
@@ -112,11 +112,11 @@ impl State {
             Err(HeadError::Malformed) => return self.reset_for_error(id, Reason::ProtocolError),
             Err(HeadError::InvalidPath) => {
                 self.refuse(id, StatusCode::BAD_REQUEST, "the path of the request is not a valid URI\n", ends);
-                return self.frame_budget.take();
+                return self.charge(None);
             }
             Err(HeadError::TooLarge) => {
                 self.refuse_large_head(id, ends);
-                return self.frame_budget.take();
+                return self.charge(None);
             }
         };
         // Section 8.1.1.
@@ -129,6 +129,7 @@ impl State {
             trailers: None,
             is_received: ends,
             is_body_dropped: false,
+            payer: self.frame_budget.payer(request.headers()),
             announced,
             receive_window: Window::new(self.limits.stream_window),
             send_window: self.initial_send_window,

@@ -23,7 +23,7 @@ impl State {
             return Err(ConnectionError::new(Reason::FlowControlError, "more data than the connection's window"));
         }
         if data.is_empty() && !ends {
-            self.frame_budget.take()?;
+            self.charge(self.payer(id))?;
         }
         let Some(stream) = self.streams.get_mut(&id) else {
             self.give_back(length);
@@ -84,18 +84,22 @@ impl State {
     }
 
     pub(super) fn take_reset(&mut self, id: u32) -> Result<(), ConnectionError> {
+        if self.is_idle(id) && !id.is_multiple_of(2) && self.frame_budget.is_shared() {
+            return self.charge(None);
+        }
         self.refuse_idle(id, "RST_STREAM on a stream that is not open")?;
         if !self.streams.contains_key(&id) {
-            return self.take_free_frame();
+            return self.take_free_frame(None);
         }
+        let payer = self.payer(id);
         self.forget_request(id);
         self.remove(id);
-        self.frame_budget.take()
+        self.charge(payer)
     }
 
     pub(super) fn take_settings_ack(&mut self) -> Result<(), ConnectionError> {
         if self.has_settings {
-            return self.frame_budget.take();
+            return self.take_free_frame(None);
         }
         // Section 3.4.
         Err(ConnectionError::protocol("the first frame acknowledges SETTINGS"))
@@ -109,7 +113,7 @@ impl State {
             self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
         }
         if std::mem::replace(&mut self.has_settings, true) {
-            self.frame_budget.take()?;
+            self.charge(None)?;
         }
         frame::put_settings_ack(&mut self.output);
         Ok(())
@@ -152,14 +156,14 @@ impl State {
 
     pub(super) fn take_ping(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
         frame::put_ping(&mut self.output, true, payload);
-        self.take_free_frame()
+        self.take_free_frame(None)
     }
 
     pub(super) fn take_ping_ack(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
         if payload == CLOSE_PING {
             self.confirm_close();
         }
-        self.take_free_frame()
+        self.take_free_frame(None)
     }
 
     pub(super) fn take_connection_update(&mut self, increment: u32) -> Result<(), ConnectionError> {
@@ -174,7 +178,7 @@ impl State {
             return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
         }
         if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
-            self.frame_budget.take()?;
+            self.charge(None)?;
         }
         self.wake_waiting();
         Ok(())
@@ -182,7 +186,7 @@ impl State {
 
     pub(super) fn take_stream_update(&mut self, id: u32, increment: u32) -> Result<(), ConnectionError> {
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
-        let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
+        let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame(None) };
         let was_closed = stream.send_window <= 0;
         stream.send_window += i64::from(increment);
         // Section 6.9.
@@ -197,7 +201,13 @@ impl State {
         if was_closed && stream.send_window > 0 {
             wake(&mut stream.writer);
         }
-        if i64::from(increment) < MIN_WINDOW_UPDATE { self.take_free_frame() } else { Ok(()) }
+        let payer = stream.payer;
+        if i64::from(increment) < MIN_WINDOW_UPDATE { self.take_free_frame(payer) } else { Ok(()) }
+    }
+
+    /// Who pays for what the client does to a stream.
+    fn payer(&self, id: u32) -> Option<u64> {
+        self.streams.get(&id)?.payer
     }
 
     /// Whether this stream was never opened, or is one that a client cannot open (section 5.1, "idle").
@@ -212,27 +222,19 @@ impl State {
         if self.is_idle(id) && !is_unknown { Err(ConnectionError::protocol(text)) } else { Ok(()) }
     }
 
-    /// Counts a frame without effect that honest clients send as often as they get data.
-    fn take_free_frame(&mut self) -> Result<(), ConnectionError> {
-        match self.free_frames.checked_sub(1) {
-            Some(left) => self.free_frames = left,
-            None => self.frame_budget.take()?,
-        }
-        Ok(())
-    }
-
     /// Data arrived for a stream that has ended (section 5.1, "closed").
     fn refuse_after_end(&mut self, id: u32) -> Result<(), ConnectionError> {
         if id <= self.last_reset || id > self.last_stream {
-            return self.frame_budget.take();
+            return self.charge(None);
         }
         self.reset_for_error(id, Reason::StreamClosed)
     }
 
     /// Resets a stream because of what the client did.
     pub(super) fn reset_for_error(&mut self, id: u32, reason: Reason) -> Result<(), ConnectionError> {
+        let payer = self.payer(id);
         self.forget_request(id);
         self.reset(id, reason);
-        self.frame_budget.take()
+        self.charge(payer)
     }
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use proptest::prelude::*;
 
-use super::*;
+use super::{bounds::ConnectionBudget, *};
 use crate::{
     error::StreamEnded,
     frame::{flag, setting},
@@ -76,7 +76,7 @@ fn large_block() -> Vec<u8> {
 }
 
 fn new(limits: Limits) -> State {
-    let mut state = State::new(limits);
+    let mut state = State::new(limits, Box::new(ConnectionBudget::new()));
     state.set_room(1 << 30);
     state.receive(PREFACE).unwrap();
     state
@@ -165,7 +165,10 @@ fn settings_are_exchanged_first() {
     assert_eq!(kinds, [(kind::SETTINGS, false), (kind::WINDOW_UPDATE, false), (kind::SETTINGS, true)]);
     assert_eq!(frames[1], update_of(0, LIMITS.connection_window - DEFAULT_WINDOW));
     assert_eq!(error(&mut new(LIMITS), &headers(1, true, &POST)), Reason::ProtocolError);
-    assert_eq!(error(&mut State::new(LIMITS), b"GET / HTTP/1.1\r\n"), Reason::ProtocolError);
+    assert_eq!(
+        error(&mut State::new(LIMITS, Box::new(ConnectionBudget::new())), b"GET / HTTP/1.1\r\n"),
+        Reason::ProtocolError
+    );
 }
 
 #[test]
@@ -562,6 +565,45 @@ fn frames_that_lead_to_nothing_are_limited() {
     }
 }
 
+/// Charges resets to the value of `x`, and has no end.
+#[derive(Debug)]
+struct Payers(Arc<std::sync::Mutex<Vec<Option<u64>>>>);
+
+impl FrameBudget for Payers {
+    fn take(&mut self, payer: Option<u64>) -> bool {
+        self.0.lock().unwrap().push(payer);
+        true
+    }
+
+    fn payer(&self, headers: &HeaderMap) -> Option<u64> {
+        headers.get("x")?.to_str().ok()?.parse().ok()
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn resets_are_charged_to_the_payer_of_their_request() {
+    let taken = Arc::default();
+    let mut state = State::new(LIMITS, Box::new(Payers(Arc::clone(&taken))));
+    state.receive(&[&PREFACE[..], &settings(&[])].concat()).unwrap();
+    for (id, payer, end) in [(1, "7", reset(1)), (3, "8", window_update(3, 0)), (5, "9", data(5, false, 0))] {
+        state.receive(&[headers(id, false, &post_with("x", payer)), end].concat()).unwrap();
+    }
+    let mut late = reset(3);
+    while state.free_frames > 0 {
+        state.receive(&late).unwrap();
+    }
+    late.extend(headers(7, true, &[0x83]));
+    state.receive(&late).unwrap();
+    assert_eq!(*taken.lock().unwrap(), [Some(7), Some(8), Some(9), None, None]);
+    // As HAProxy does for a call that it has not sent.
+    state.receive(&reset(11)).unwrap();
+    assert_eq!(error(&mut state, &window_update(11, 1)), Reason::ProtocolError);
+}
+
 #[test]
 fn data_for_a_call_that_was_reset_is_limited() {
     let mut state = with_call(false);
@@ -615,16 +657,15 @@ fn an_update_of_a_stream_wakes_only_a_writer_that_waits_for_it() {
 
 #[test]
 fn a_client_that_gives_back_each_frame_of_large_answers_is_not_limited() {
-    // Messages of all sizes, whose last frames are small.
     let mut state = with_call(true);
     state.send_head(1, StatusCode::OK, &HeaderMap::new(), None, false).unwrap();
-    for message in 1..20_000_usize {
-        let length = message % 40_000;
-        let mut body = &vec![0; length.max(1)][..];
+    sent(&mut state);
+    // Messages of all sizes, most of them larger than the window, whose last frames are small.
+    for message in 1..1000 {
+        let mut body = &vec![0; message * 7919 % 200_000 + 1][..];
         while !body.is_empty() {
             let _ = state.poll_send(1, &mut body, false, &mut Context::from_waker(Waker::noop()));
-            let frames = sent(&mut state).into_iter().filter(|frame| frame.0 == kind::DATA);
-            let updates = frames.flat_map(|(_, _, _, data)| {
+            let updates = sent(&mut state).into_iter().flat_map(|(_, _, _, data)| {
                 let increment = data.len() as u32;
                 [window_update(0, increment), window_update(1, increment)].concat()
             });

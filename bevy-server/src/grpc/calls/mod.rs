@@ -141,6 +141,11 @@ impl FloorService {
         &self.0.receiving
     }
 
+    /// Counts a call that `limit` refused.
+    pub(super) fn count_refusal(&self, limit: Limit) {
+        self.0.deps.refusals.count(limit);
+    }
+
     /// Reserves memory for what a call of `client` holds until it is answered.
     pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
         self.0.receiving.try_reserve(client, bytes).ok_or_else(|| {

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tonic::Status;
 
-use super::coalescing::CoalescingIo;
+use super::{coalescing::CoalescingIo, frame_budget::Payers};
 use crate::{
     config::ConnectionLimits,
     grpc::{FloorBody, GuardedBytes, OK_TRAILERS, routing::Router},
@@ -64,19 +64,18 @@ impl ConnectionError {
 pub(super) async fn serve(
     io: CoalescingIo,
     router: Router,
+    payers: Payers,
     limits: ConnectionLimits,
     mut close: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let received = io.received();
-    let mut connection = Connection::new(
-        io,
-        Limits {
-            max_streams: limits.max_streams,
-            max_header_bytes: MAX_HEADER_BYTES,
-            stream_window: STREAM_WINDOW,
-            connection_window: CONNECTION_WINDOW,
-        },
-    );
+    let of_connection = Limits {
+        max_streams: limits.max_streams,
+        max_header_bytes: MAX_HEADER_BYTES,
+        stream_window: STREAM_WINDOW,
+        connection_window: CONNECTION_WINDOW,
+    };
+    let mut connection = Connection::with_budget(io, of_connection, Box::new(payers));
     let mut watch = Watch::new(&limits);
     let closes = close.clone();
     let mut closed = pin!(close.wait_for(|closed| *closed));

@@ -1,6 +1,7 @@
 //! Connections: `serve` tells their story, from accepting them to closing them when the server drains.
 
 mod coalescing;
+mod frame_budget;
 mod http2;
 mod serve;
 mod tls;

@@ -23,6 +23,7 @@ use tokio::{
 
 use super::{
     coalescing::{CoalescingIo, FlushAfterPoll, HttpVersion, WriteBuffer},
+    frame_budget::Payers,
     http2::{self, ConnectionError},
     tls::{Handshakes, Negotiated},
     transport::Transport,
@@ -153,9 +154,13 @@ async fn open_and_serve(
         }
     };
     let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let payers = match &behind_proxy {
+        None => Payers::Client(deps.clients.clone(), opened.client.id()),
+        Some(clients) => Payers::BehindProxy(clients.clone()),
+    };
     let router = routes.for_client(opened.client, behind_proxy);
     match opened.version {
-        HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, deps.limits, closed).await,
+        HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, payers, deps.limits, closed).await,
         HttpVersion::Http1 => serve_http1(opened.io, opened.write_buffer, router, deps.limits, closed).await,
     }
 }
@@ -196,10 +201,11 @@ async fn serve_http2(
     io: CoalescingIo,
     write_buffer: WriteBuffer,
     router: Router,
+    payers: Payers,
     limits: ConnectionLimits,
     closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let connection = http2::serve(io, router, limits, closed);
+    let connection = http2::serve(io, router, payers, limits, closed);
     let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
     if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
         // The client may still send, and a socket that is closed with unread input drops what says why.
