@@ -72,11 +72,11 @@ pub(super) fn request_timed_out(limit: Duration) -> Status {
     Status::deadline_exceeded(format!("the request was not received within {} s", limit.as_secs()))
 }
 
-/// The client's requests that are being received use up the memory that it may have.
+/// The client's calls that wait for the rest of their requests, or for floors, use up the memory that it may have.
 pub(super) fn request_budget_exhausted() -> Status {
     Status::with_error_details(
         Code::ResourceExhausted,
-        "too many requests of this client are being received; end some, or retry later",
+        "too many calls of this client wait for their requests or for floors; end some, or retry later",
         ErrorDetails::with_retry_info(Some(Duration::from_secs(1))),
     )
 }

@@ -383,7 +383,7 @@ impl Simulation {
         }
     }
 
-    /// Answers the ping that follows the announcement of a close, if it was sent and no frame is cut.
+    /// Answers a ping that follows the announcement of a close, if one was sent and no frame is cut.
     fn acknowledge_close(&mut self) {
         let mut wire = self.wire.borrow_mut();
         if wire.view.is_close_ping_open {
@@ -676,9 +676,12 @@ impl Simulation {
         self.run_until_idle();
         let is_between_frames = self.wire.borrow().view.is_between_frames();
         if !self.is_ended && is_between_frames {
-            self.acknowledge_close();
-            self.wire.borrow_mut().arrive(usize::MAX);
-            self.run_until_idle();
+            // The server sends the second ping after the answer to the first.
+            for _ in 0..2 {
+                self.acknowledge_close();
+                self.wire.borrow_mut().arrive(usize::MAX);
+                self.run_until_idle();
+            }
             assert!(self.is_ended, "the connection is not closed");
         }
         let connection = self.connection.take();

@@ -9,11 +9,18 @@ mod request;
 mod response;
 mod stream_floors;
 
-use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Instant};
+use std::{
+    future::poll_fn,
+    panic::AssertUnwindSafe,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Instant,
+};
 
 use bytes::Bytes;
 use floor_cache::Chain;
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderMap, Request, Response, Uri};
 use http_body::Body;
 use tonic::{Code, Status};
@@ -44,9 +51,9 @@ use crate::{
 /// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
 const JSON_GROWTH: usize = 4;
 
-/// What an answer that waits costs beside its message: the states of its task and of its stream. In the test
-/// `held_calls`, 30,720 answers of GetServerInfo that nobody read took 7 KiB each.
-const WAITING_ANSWER_BYTES: usize = 8 << 10;
+/// What a call that waits for its floors, or for its client to take the answer, costs beside its message: the states of
+/// its task and of its stream, 7 KiB, and as much again, because the allocator keeps freed memory that is in pieces.
+const WAITING_CALL_BYTES: usize = 16 << 10;
 
 /// The dependencies of [`FloorService`].
 #[derive(Debug, Clone)]
@@ -174,7 +181,7 @@ struct ServiceState {
 impl ServiceState {
     /// Reserves memory for a response of `client` with a message, or a window, of `bytes`.
     fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.deps.unsent.try_reserve(client, WAITING_ANSWER_BYTES + bytes).ok_or_else(|| {
+        self.deps.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes).ok_or_else(|| {
             self.deps.refusals.count(Limit::Unsent);
             status::unsent_budget_exhausted()
         })
@@ -323,18 +330,26 @@ async fn answer(
     }
     // No work starts after the deadline.
     call.check_deadline()?;
-    let response = match rpc {
-        Rpc::GetFloor => get_floor::answer(state, Received { call, message, record }).await,
-        Rpc::BatchGetFloors => batch_get_floors::answer(state, Received { call, message, record }).await,
-        Rpc::GetServerInfo => get_server_info::answer(state, call, message),
+    let refused = |status: &Status| state.count_refusal(Limit::Generation, status);
+    let mut response = match rpc {
+        Rpc::GetFloor => {
+            let received = Received { call, message, record };
+            let floor = pin!(get_floor::answer(state, received).inspect_err(refused));
+            charge_waiting(state, &client, floor).await?
+        }
+        Rpc::BatchGetFloors => {
+            let received = Received { call, message, record };
+            let floors = pin!(batch_get_floors::answer(state, received).inspect_err(refused));
+            charge_waiting(state, &client, floors).await?
+        }
+        Rpc::GetServerInfo => get_server_info::answer(state, call, message)?,
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.
             let record = record.cloned();
-            let stream = FloorStream::open(Arc::clone(state), call, message, client, in_flight, record);
-            return stream.await.map(Answer::Stream);
+            let stream = pin!(FloorStream::open(Arc::clone(state), call, message, client.clone(), in_flight, record));
+            return charge_waiting(state, &client, stream).await.map(Answer::Stream);
         }
     };
-    let mut response = response.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
     if let Framing::GrpcWeb(Web { answer, .. }) = call.framing {
         frame_for_web(response.body_mut(), answer);
     } else if call.framing != Framing::Grpc {
@@ -357,6 +372,20 @@ async fn answer(
         record.answered(response.headers(), unsent);
     }
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
+}
+
+/// The result of `work`. If it has to wait, the client pays for the call meanwhile.
+async fn charge_waiting<T>(
+    state: &ServiceState,
+    client: &Client,
+    mut work: Pin<&mut impl Future<Output = Result<T, Status>>>,
+) -> Result<T, Status> {
+    // A hit in memory is ready at once.
+    if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        return result;
+    }
+    let _waiting = state.reserve_call(client, WAITING_CALL_BYTES)?;
+    work.await
 }
 
 /// The guard and the options of a call that may begin.
