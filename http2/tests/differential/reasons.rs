@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::LazyLock,
 };
 
 use floor_http2::Limits;
@@ -62,13 +63,14 @@ pub(crate) struct Case<'a> {
 }
 
 /// Reasons that [`SEQUENCES`](crate::SEQUENCES) may not need, but [`MANY_SEQUENCES`](crate::MANY_SEQUENCES) do.
-pub(crate) const RARE: [&str; 6] = [
+pub(crate) const RARE: [&str; 7] = [
     "PUSH_PROMISE of a client",
     "beginning of a frame",
     "code for a window",
     "field that h2 forgets",
     "first frame",
     "size of the table inside a block",
+    "two errors together",
 ];
 
 pub(crate) const REASONS: &[Reason] = &[
@@ -132,8 +134,17 @@ pub(crate) const REASONS: &[Reason] = &[
                         && case.client.has(|it| it.kind == DATA && it.stream == *id)
                 }
                 _ => {
-                    let is_refused = |it: &Frame| reset(case.ours, it.stream) == Some(REFUSED_STREAM);
-                    case.only_h2_ends(PROTOCOL_ERROR) && case.client.has(|it| it.kind == HEADERS && is_refused(it))
+                    let is_request =
+                        |(id, fields): &(u32, Fields), of| *id == of && fields.iter().any(|it| it.0 == b":method");
+                    let is_meant = |it: &Frame| {
+                        it.kind == HEADERS
+                            && match reset(case.ours, it.stream) {
+                                Some(REFUSED_STREAM) => true,
+                                Some(_) => !case.client.blocks.iter().any(|block| is_request(block, it.stream)),
+                                None => false,
+                            }
+                    };
+                    case.only_h2_ends(PROTOCOL_ERROR) && case.client.has(is_meant)
                 }
             }
         },
@@ -185,11 +196,36 @@ pub(crate) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        name: "window that h2 has not given back",
+        name: "window not given back yet",
         why: "RFC 9113, section 6.9: a server gives windows back when it likes. Ours does at half of the window, h2 at half of \
-              what is left, and when several frames have arrived after all of them. This client sent more than the window \
-              of h2.",
-        explains: |case| case.only_h2_ends(FLOW_CONTROL_ERROR) && case.theirs.view.client_window < 0,
+              what is left, and when several frames have arrived after all of them. A client sent more than the window of \
+              one and not of the other, or frames together that ours reads in parts.",
+        explains: |case| {
+            let is_over = |server: &Server| server.view.client_window < 0;
+            match case.difference {
+                Difference::Connection => {
+                    (case.only_h2_ends(FLOW_CONTROL_ERROR) && is_over(case.theirs))
+                        || (case.codes() == Some((Some(FLOW_CONTROL_ERROR), None)) && is_over(case.ours))
+                }
+                Difference::Body(index) => {
+                    let (a, b) = (&case.ours.calls[*index], &case.theirs.calls[*index]);
+                    let id = b.stream.unwrap_or_default();
+                    let is_reset = |server: &Server| {
+                        let stream = server.view.streams.get(&id);
+                        stream.is_some_and(|it| it.server_reset == Some(FLOW_CONTROL_ERROR))
+                    };
+                    let is_read_in_parts = (&a.end, &b.end) == (&End::Left, &End::Left) && b.body.starts_with(&a.body);
+                    let is_data = case.client.has(|it| it.kind == DATA && it.stream == id);
+                    is_data && (is_reset(case.ours) != is_reset(case.theirs) || is_read_in_parts)
+                }
+                Difference::Stream(id) => {
+                    let is_reset = |stream: &Stream| stream.server_reset == Some(FLOW_CONTROL_ERROR);
+                    let is_one_reset = case.streams().is_some_and(|[a, b]| is_reset(a) != is_reset(b));
+                    is_one_reset && case.client.has(|it| it.kind == DATA && it.stream == *id)
+                }
+                Difference::Requests => false,
+            }
+        },
     },
     Reason {
         name: "PRIORITY on itself",
@@ -300,14 +336,27 @@ pub(crate) const REASONS: &[Reason] = &[
     Reason {
         name: "reset of an idle stream by h2",
         why: "RFC 9113, section 6.4: RST_STREAM is not sent for an idle stream. h2 does for PRIORITY that depends on itself, \
-              ours ends the connection.",
+              and for a malformed block on a stream that a client cannot open. Ours ends the connection.",
         explains: |case| {
             let rule = case.theirs.broken_rule.as_deref().unwrap_or_default();
-            let code = case.ours.view.go_away.map(|(_, code)| code);
+            let is_ended = case.ours.view.go_away.is_some_and(|(_, code)| code == PROTOCOL_ERROR);
+            // When a request arrives in the same step, the stream is no longer idle for the client.
+            let is_together =
+                case.client.frames.len() > 1 && case.client.has(|it| it.kind == PRIORITY && it.depends_on_itself());
             *case.difference == Difference::Connection
-                && code == Some(PROTOCOL_ERROR)
-                && (rule.contains("on the idle stream") || case.client.frames.len() > 1)
-                && case.client.has(|it| it.kind == PRIORITY && it.depends_on_itself())
+                && is_ended
+                && (rule.contains("on the idle stream") || is_together)
+        },
+    },
+    Reason {
+        name: "two errors together",
+        why: "RFC 9113, section 5.4.1: an error ends the connection. If what arrives together has several, ours and h2 may \
+              find different ones first, since h2 reads a header block frame by frame and takes PRIORITY on an idle stream.",
+        explains: |case| {
+            let is_part =
+                case.client.frames.len() > 1 || !case.client.unparsed.is_empty() || case.client.has_broken_block;
+            is_part
+                && case.codes().is_some_and(|(ours, theirs)| ours.is_some() && theirs.is_some_and(|it| it != NO_ERROR))
         },
     },
     Reason {
@@ -315,9 +364,11 @@ pub(crate) const REASONS: &[Reason] = &[
         why: "RFC 9113, section 6.5.2: a client may send as much as the limit. h2 answers 431 to exactly this size.",
         explains: |case| {
             let (ours, theirs) = (&case.ours.calls, &case.theirs.calls);
-            *case.difference == Difference::Requests
-                && ours.len() > theirs.len()
-                && case.client.header_bytes() == case.client.limits.max_header_bytes as usize
+            let differ = match case.streams() {
+                Some([_, b]) => has_status(b, b"431"),
+                None => *case.difference == Difference::Requests && ours.len() > theirs.len(),
+            };
+            differ && case.client.header_bytes() == case.client.limits.max_header_bytes as usize
         },
     },
     Reason {
@@ -325,12 +376,15 @@ pub(crate) const REASONS: &[Reason] = &[
         why: "RFC 9113, section 5.1.2: a stream counts until it is closed. When several frames arrive together, h2 counts a \
               stream that it has reset until it has sent the reset, and refuses a request that ours takes.",
         explains: |case| {
-            let refused = |stream: &Stream| stream.server_reset == Some(REFUSED_STREAM);
+            // A second reset answers DATA for the refused stream.
+            let refused = |stream: &Stream| matches!(stream.server_reset, Some(REFUSED_STREAM | STREAM_CLOSED));
             let only_h2 =
                 |(id, stream): (&u32, &Stream)| refused(stream) && !case.ours.view.streams.get(id).is_some_and(refused);
-            *case.difference == Difference::Requests
-                && case.client.frames.len() > 1
-                && case.theirs.view.streams.iter().any(only_h2)
+            let differ = match case.streams() {
+                Some([a, b]) => has_status(a, b"431") && refused(b),
+                None => *case.difference == Difference::Requests && case.theirs.view.streams.iter().any(only_h2),
+            };
+            differ && case.client.frames.len() > 1
         },
     },
     Reason {
@@ -432,15 +486,17 @@ pub(crate) const REASONS: &[Reason] = &[
         name: "PUSH_PROMISE of a client",
         why: "RFC 9113, section 8.4: a connection error PROTOCOL_ERROR. h2 ignores it, or resets a stream.",
         explains: |case| {
-            case.codes() == Some((Some(PROTOCOL_ERROR), None)) && case.client.has(|it| it.kind == PUSH_PROMISE)
+            let is_ended = case.codes().is_some_and(|(ours, _)| ours == Some(PROTOCOL_ERROR));
+            is_ended && case.client.has(|it| it.kind == PUSH_PROMISE)
         },
     },
     Reason {
         name: "first frame",
-        why: "RFC 9113, section 3.4: the preface of a client ends with SETTINGS, or the connection ends. h2 does not look.",
+        why: "RFC 9113, section 3.4: the preface of a client ends with SETTINGS, or the connection ends. h2 does not look, so it \
+              may end the connection for another error.",
         explains: |case| {
-            case.codes() == Some((Some(PROTOCOL_ERROR), None))
-                && case.client.first_kind.is_some_and(|kind| kind != SETTINGS)
+            let is_settings = |it: &(u8, u8)| it.0 == SETTINGS && it.1 & 1 == 0;
+            case.codes().is_some_and(|(ours, _)| ours.is_some()) && !case.client.first.as_ref().is_none_or(is_settings)
         },
     },
     Reason {
@@ -481,14 +537,17 @@ pub(crate) const REASONS: &[Reason] = &[
     Reason {
         name: "whole request before a reset",
         why: "RFC 9113, section 5.4.2: what belongs to a stream that was reset may be dropped. If the caller has not read a \
-              whole request when its client resets it, ours gives an error, and h2 the request.",
+              whole request when the stream is reset, ours gives an error, and h2 the request.",
         explains: |case| {
             let Difference::Body(index) = case.difference else { return false };
             let (a, b) = (&case.ours.calls[*index], &case.theirs.calls[*index]);
             a.end == End::Broken
                 && matches!(b.end, End::Whole(_))
                 && b.body.starts_with(&a.body)
-                && case.client.has(|it| it.kind == RST_STREAM && Some(it.stream) == b.stream && it.is_late)
+                && case.client.has(|it| {
+                    let ends = it.kind == RST_STREAM || (it.kind == PRIORITY && it.depends_on_itself());
+                    ends && Some(it.stream) == b.stream && it.is_late
+                })
         },
     },
     Reason {
@@ -507,11 +566,15 @@ pub(crate) const REASONS: &[Reason] = &[
     },
 ];
 
-impl Case<'_> {
+/// A stream on which the client has sent no HEADERS.
+static NO_STREAM: LazyLock<Stream> = LazyLock::new(Stream::default);
+
+impl<'a> Case<'a> {
     /// The streams, if a stream is different.
-    fn streams(&self) -> Option<[&Stream; 2]> {
+    fn streams(&self) -> Option<[&'a Stream; 2]> {
         let Difference::Stream(id) = self.difference else { return None };
-        Some([self.ours.view.streams.get(id)?, self.theirs.view.streams.get(id)?])
+        let stream = |server: &'a Server| server.view.streams.get(id).unwrap_or(&NO_STREAM);
+        Some([stream(self.ours), stream(self.theirs)])
     }
 
     /// The first call that the caller of floor-http2 does not see, with the stream and the fields of its request.
@@ -620,8 +683,10 @@ pub(crate) struct Client {
     pub(crate) blocks: Vec<(u32, Fields)>,
     /// The streams that the client has ended or reset.
     ended: BTreeSet<u32>,
-    /// The type of the first frame.
-    first_kind: Option<u8>,
+    /// The type and the flags of the first frame.
+    first: Option<(u8, u8)>,
+    /// Whether the last step has a header block that cannot be decoded.
+    has_broken_block: bool,
     /// Whether the client has sent GOAWAY.
     has_left: bool,
     /// Whether the client has sent HEADERS for a stream that depends on itself.
@@ -641,7 +706,8 @@ impl Client {
             frames: Vec::new(),
             blocks: Vec::new(),
             ended: BTreeSet::new(),
-            first_kind: None,
+            first: None,
+            has_broken_block: false,
             has_left: false,
             has_self_dependent: false,
             has_table_size: false,
@@ -653,6 +719,7 @@ impl Client {
         if !self.is_in_block() {
             self.frames.clear();
             self.blocks.clear();
+            self.has_broken_block = false;
         }
         if !self.has_preface {
             if self.unparsed.len() < PREFACE.len() {
@@ -663,7 +730,7 @@ impl Client {
         }
         while let Some((kind, flags, stream, payload)) = split_frame(&mut self.unparsed) {
             let stream = stream & (u32::MAX >> 1);
-            self.first_kind.get_or_insert(kind);
+            self.first.get_or_insert((kind, flags));
             let is_late = self.ended.contains(&stream);
             if kind == RST_STREAM || (kind <= HEADERS && flags & 1 != 0) {
                 self.ended.insert(stream);
@@ -693,7 +760,8 @@ impl Client {
         if let Some(mut block) = self.block.take_if(|_| frame.flags & 4 != 0) {
             let mut fields = Vec::new();
             // The fields before an error are there too. This decoder panics for some errors.
-            let _ = catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&mut block, &mut fields)));
+            let decoded = catch_unwind(AssertUnwindSafe(|| self.decoder.decode(&mut block, &mut fields)));
+            self.has_broken_block |= !matches!(decoded, Ok(Ok(_)));
             self.blocks.push((frame.stream, fields.into_iter().map(|(name, value, _)| (name, value)).collect()));
         }
     }
