@@ -35,13 +35,14 @@ const NO_LIMITS: [&str; 13] = [
 /// Keys whose attack uses the default and reaches a reason.
 const ATTACKED_AT_DEFAULT: [&str; 2] = ["generation.queue", "grpc.unsent"];
 /// For each reason, what docs/protocol.md says of the connections and calls that it refuses.
-const ANSWERS: [(&str, &str); 9] = [
+const ANSWERS: [(&str, &str); 10] = [
     ("connections", "\n- **A connection that is closed at once.** "),
     ("connections_per_ip", "\n| connections from one address | "),
     ("generation", "\n| `RESOURCE_EXHAUSTED` | the queue for generation is full"),
     ("handshake", " may close the connection only after the\nhandshake."),
     ("no_cache", "\n| `PERMISSION_DENIED` | you may not send `cache-control: no-cache`"),
     ("receiving", "\n| `RESOURCE_EXHAUSTED` | too many of your requests are being received"),
+    ("resets", "\n| `RESOURCE_EXHAUSTED` | behind a proxy: you have reset too many calls"),
     ("scope", "\n| `PERMISSION_DENIED` | your token lacks the scope `floors`"),
     ("unauthenticated", "\n| `UNAUTHENTICATED` | "),
     ("unsent", "\n| `RESOURCE_EXHAUSTED` | you have too many answers"),

@@ -155,10 +155,7 @@ impl FloorService {
 
     /// Reserves memory for what a call of `client` holds until it is answered.
     pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.0.receiving.try_reserve(client, bytes).ok_or_else(|| {
-            self.0.deps.refusals.count(Limit::Receiving);
-            status::request_budget_exhausted()
-        })
+        self.0.reserve_call(client, bytes)
     }
 }
 
@@ -184,6 +181,14 @@ impl ServiceState {
         self.deps.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes).ok_or_else(|| {
             self.deps.refusals.count(Limit::Unsent);
             status::unsent_budget_exhausted()
+        })
+    }
+
+    /// Reserves memory for what a call of `client` holds until it is answered.
+    fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.receiving.try_reserve(client, bytes).ok_or_else(|| {
+            self.deps.refusals.count(Limit::Receiving);
+            status::request_budget_exhausted()
         })
     }
 
