@@ -36,8 +36,11 @@ pub(crate) fn spawn(target: &Arc<Target>) -> Vec<JoinHandle<()>> {
     (0..KINDS.len()).map(|kind| tokio::spawn(attack(Arc::clone(target), kind))).collect()
 }
 
+/// Makes an attack.
+type Kind = fn(&mut Random) -> Attack;
+
 /// Every kind of attack, and the pause between two of it.
-const KINDS: [(fn(&mut Random) -> Attack, Duration); 11] = [
+const KINDS: [(Kind, Duration); 11] = [
     (rapid_resets, Duration::from_secs(2)),
     (pings, Duration::from_secs(3)),
     (half_requests, Duration::from_secs(1)),
