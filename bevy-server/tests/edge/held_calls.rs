@@ -125,6 +125,7 @@ fn calls_that_never_end_take_bounded_memory() {
         drop(peers);
         assert_rest(&server, idle, what);
     }
+    assert!(server.refusals("receiving") > 0.0);
 }
 
 #[test]

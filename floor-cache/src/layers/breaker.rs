@@ -274,7 +274,7 @@ impl<T: Tier> Layer for Breaker<T> {
     /// Refuses reads and changes while the circuit is open.
     ///
     /// The success of a query to a tier in this process is not recorded here: the lookup knows how long it may take
-    /// ([`Circuit::record_local`]). Of the results of a change, these are not recorded: a success, because changes say
+    /// (`Circuit::record_local`). Of the results of a change, these are not recorded: a success, because changes say
     /// nothing about the time of a query; a refusal (a full disk, a replica, a server out of memory), because the tier may
     /// still be readable; a timeout, because a change may be large.
     fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
