@@ -150,34 +150,36 @@ pub(crate) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        name: "frames for a closed stream below one that was reset",
-        why: "RFC 9113, section 5.1, closed: frames for a stream that the server has reset may be late and are ignored. Ours \
-              ignores them for all closed streams up to the greatest one that it has reset, since it does not remember \
-              which. h2 answers DATA with STREAM_CLOSED and HEADERS with a connection error.",
-        explains: |case| {
-            let resets = case.ours.view.streams.iter().filter(|(_, stream)| stream.server_reset.is_some());
-            let Some(last) = resets.map(|(id, _)| *id).max() else { return false };
-            match case.difference {
-                Difference::Stream(id) => {
-                    let reset = case.theirs.view.streams.get(id).and_then(|stream| stream.server_reset);
-                    *id <= last
-                        && reset == Some(STREAM_CLOSED)
-                        && case.client.has(|it| it.kind == DATA && it.stream == *id)
-                }
-                _ => {
-                    let is_meant = |it: &Frame| it.kind == HEADERS && it.stream <= last;
-                    case.only_h2_ends(PROTOCOL_ERROR) && case.client.has(is_meant)
-                }
-            }
-        },
-    },
-    Reason {
         name: "field that h2 cannot hold",
         why: "RFC 9113, section 8.1.1: a malformed request is a stream error. h2 ends the connection for a field that its \
               types cannot hold.",
         explains: |case| {
             matches!(case.codes(), Some((None | Some(ENHANCE_YOUR_CALM), Some(PROTOCOL_ERROR))))
                 && case.client.fields().any(|(name, value)| !is_representable(name, value))
+        },
+    },
+    Reason {
+        name: "frames for a closed stream below one that was reset",
+        why: "RFC 9113, section 5.1, closed: frames for a stream that the server has reset may be late and are ignored. Ours \
+              ignores them for all closed streams up to the greatest one that it has reset, since it does not remember \
+              which. h2 answers DATA with STREAM_CLOSED and HEADERS with a connection error, or with PROTOCOL_ERROR if \
+              they are malformed.",
+        explains: |case| {
+            let reset = |server: &Server, id| server.view.streams.get(&id).and_then(|stream| stream.server_reset);
+            let resets = case.ours.view.streams.iter().filter(|(_, stream)| stream.server_reset.is_some());
+            let Some(last) = resets.map(|(id, _)| *id).max() else { return false };
+            let has = |kind, id: Option<u32>| {
+                let is_meant = |it: &Frame| it.stream <= last && reset(case.ours, it.stream).is_none();
+                case.client.has(|it| it.kind == kind && id.is_none_or(|id| it.stream == id) && is_meant(it))
+            };
+            match case.difference {
+                Difference::Stream(id) => match reset(case.theirs, *id) {
+                    Some(STREAM_CLOSED) => has(DATA, Some(*id)),
+                    Some(PROTOCOL_ERROR) => has(HEADERS, Some(*id)),
+                    _ => false,
+                },
+                _ => case.only_h2_ends(PROTOCOL_ERROR) && has(HEADERS, None),
+            }
         },
     },
     Reason {
