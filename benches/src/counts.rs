@@ -24,6 +24,20 @@ pub struct Counts {
     pub instructions: u64,
     /// Allocations of all operations, in the calling thread.
     pub allocations: u64,
+    /// Bytes that a client sends for all operations. 0 for operations that no client asks for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Counts {
+    /// Instructions for a byte that a client sends; `None` without bytes.
+    pub fn per_byte(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.instructions as f64 / self.bytes as f64)
+    }
 }
 
 /// Counts by case, with what they depend on.
@@ -125,7 +139,7 @@ mod tests {
 
     /// A baseline of one case.
     fn baseline(instructions: u64, allocations: u64) -> Baseline {
-        let counts = Counts { operations: 1000, instructions, allocations };
+        let counts = Counts { operations: 1000, instructions, allocations, bytes: 0 };
         Baseline {
             rustc: "rustc 1.95.0".to_owned(),
             valgrind: String::new(),
@@ -155,7 +169,7 @@ mod tests {
     #[test]
     fn a_case_that_one_side_lacks_fails_and_another_compiler_is_an_error() {
         let (then, mut now) = (baseline(1, 0), baseline(1, 0));
-        now.cases.insert("new".to_owned(), Counts { operations: 1, instructions: 1, allocations: 0 });
+        now.cases.insert("new".to_owned(), Counts { operations: 1, instructions: 1, allocations: 0, bytes: 0 });
         assert_eq!(then.compare(&now).unwrap().failed, ["new"]);
         assert_eq!(now.compare(&then).unwrap().failed, ["new"]);
         now.rustc = "rustc 1.96.0".to_owned();

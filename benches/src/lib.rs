@@ -25,6 +25,7 @@ pub mod delay_proxy;
 pub mod exact_lru;
 pub mod floors;
 mod http2_client;
+pub mod input;
 pub mod load;
 pub mod open_loop;
 pub mod peers;

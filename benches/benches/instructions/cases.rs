@@ -5,14 +5,17 @@ use std::hint::black_box;
 
 use benches::{
     floors::{self, Entries},
+    input::{INPUTS, InputCase},
     pregenerated::layers_in_memory,
     stores::Store,
     timing::answered,
 };
 use floor_cache::{LruConfig, Options, TierKind, Tuning};
-use floor_gen::{Generator, Kind};
+use floor_gen::Generator;
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Runtime};
+
+use super::server;
 
 /// Floors of each case.
 const COUNT: u32 = 64;
@@ -29,27 +32,54 @@ const LENGTH: usize = 4096;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) operations: u64,
-    set_up: fn() -> Operation,
+    kind: Kind,
+}
+
+enum Kind {
+    /// What sets up the operation.
+    Operation(fn() -> Operation),
+    Input(&'static InputCase),
 }
 
 /// Does operation `step`, and panics when the result is not the expected one.
 pub(crate) type Operation = Box<dyn FnMut(u64)>;
 
 impl Case {
-    /// Sets the case up, and does some operations that are not counted.
-    pub(crate) fn operation(&self) -> Operation {
-        let mut operation = (self.set_up)();
-        (0..u64::from(COUNT)).for_each(&mut operation);
+    /// Sets the case up, for `operations`, and does some operations that are not counted.
+    pub(crate) fn operation(&self, operations: u64) -> Operation {
+        let warm_up = self.operations.min(COUNT.into());
+        let mut operation = match self.kind {
+            Kind::Operation(set_up) => set_up(),
+            Kind::Input(input) => server::operation(input, warm_up + operations),
+        };
+        (0..warm_up).for_each(&mut operation);
         operation
+    }
+
+    /// The input of which the case counts the cost, if it does.
+    pub(crate) const fn input(&self) -> Option<&'static InputCase> {
+        match self.kind {
+            Kind::Operation(_) => None,
+            Kind::Input(input) => Some(input),
+        }
     }
 }
 
-pub(crate) static CASES: [Case; 5] = [
-    Case { name: "hit: the chain's memory", operations: 20_000, set_up: hit },
-    Case { name: "miss in memory: LMDB answers", operations: 4000, set_up: miss },
-    Case { name: "batch: 16 floors from memory", operations: 2000, set_up: batch },
-    Case { name: "encode: a floor to its frame", operations: 250, set_up: encode },
-    Case { name: "generate: a STANDARD floor", operations: 150, set_up: generate },
+/// All cases.
+pub(crate) fn all() -> Vec<Case> {
+    let operations =
+        OPERATIONS.map(|(name, operations, set_up)| Case { name, operations, kind: Kind::Operation(set_up) });
+    let inputs =
+        INPUTS.iter().map(|input| Case { name: input.name, operations: input.operations, kind: Kind::Input(input) });
+    operations.into_iter().chain(inputs).collect()
+}
+
+const OPERATIONS: [(&str, u64, fn() -> Operation); 5] = [
+    ("hit: the chain's memory", 20_000, hit),
+    ("miss in memory: LMDB answers", 4000, miss),
+    ("batch: 16 floors from memory", 2000, batch),
+    ("encode: a floor to its frame", 250, encode),
+    ("generate: a STANDARD floor", 150, generate),
 ];
 
 fn tuning() -> Tuning {
@@ -100,7 +130,7 @@ fn encode() -> Operation {
 }
 
 fn generate() -> Operation {
-    let specs = floors::specs(Kind::Standard, floors::SIDE, COUNT);
+    let specs = floors::specs(floor_gen::Kind::Standard, floors::SIDE, COUNT);
     let mut generator = Generator::new();
     Box::new(move |step| drop(black_box(generator.generate(&specs[step as usize % specs.len()]))))
 }

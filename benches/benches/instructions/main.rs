@@ -6,6 +6,7 @@
 //! `--plant 2` does 2 % more operations than it reports, to show that such a regression is found.
 
 mod cases;
+mod server;
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +22,7 @@ use benches::{
     counts::{Baseline, Counts, TOLERANCE},
     report::{self, output_of, processor},
 };
-use cases::{CASES, Case};
+use cases::Case;
 use clap::Parser;
 
 #[derive(Debug, Parser)]
@@ -36,6 +37,9 @@ struct Args {
     /// Do this percentage of operations more than is reported: a regression, to try the comparison
     #[arg(long, default_value_t = 0, value_name = "PERCENT", conflicts_with = "update")]
     plant: u64,
+    /// Count only the cases whose name contains this, and compare them with their bounds alone
+    #[arg(long, value_name = "WORD", conflicts_with = "update")]
+    only: Option<String>,
     /// Do the operations of one case, for callgrind
     #[arg(long, hide = true)]
     case: Option<String>,
@@ -54,7 +58,8 @@ const PROCESSES: usize = 3;
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     if let Some(name) = &args.case {
-        let case = CASES.iter().find(|case| case.name == name).with_context(|| format!("no case is named {name:?}"))?;
+        let mut cases = cases::all().into_iter();
+        let case = cases.find(|case| case.name == *name).with_context(|| format!("no case is named {name:?}"))?;
         do_case(case, args.plant);
         return Ok(ExitCode::SUCCESS);
     }
@@ -64,10 +69,21 @@ fn main() -> anyhow::Result<ExitCode> {
         eprintln!("skipped: instruction counts need valgrind, which is not on the PATH");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut counts = BTreeMap::new();
-    for case in &CASES {
+    let (cases, mut counts) = (cases::all(), BTreeMap::new());
+    for case in cases.iter().filter(|case| args.only.as_ref().is_none_or(|only| case.name.contains(only))) {
         eprintln!("counting {}", case.name);
         counts.insert(case.name.to_owned(), count(case, args.plant).context(case.name)?);
+    }
+    let too_expensive = print_inputs(&cases, &counts);
+    if !too_expensive.is_empty() {
+        eprintln!(
+            "\na byte costs more than its bound in benches/benches/instructions/input.rs: {}",
+            too_expensive.join("; ")
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    if args.only.is_some() {
+        return Ok(ExitCode::SUCCESS);
     }
     // Counts depend on the compiler, the processor and the C library.
     let machine = format!("{}, {}", processor(), output_of("getconf", &["GNU_LIBC_VERSION"]));
@@ -100,11 +116,30 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(if is_comparable { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Prints what the input of clients costs, as the table of docs/benchmarks.md. Returns the cases whose bytes cost more
+/// than their bounds.
+fn print_inputs(cases: &[Case], counts: &BTreeMap<String, Counts>) -> Vec<&'static str> {
+    println!("| what a client sends | bytes | instructions | for a byte | at most |\n|---|---|---|---|---|");
+    let mut too_expensive = Vec::new();
+    for (case, input) in cases.iter().filter_map(|case| Some((case, case.input()?))) {
+        let Some(counts) = counts.get(case.name) else { continue };
+        let Some(per_byte) = counts.per_byte() else { continue };
+        let (bytes, instructions) = (counts.bytes / counts.operations, counts.instructions / counts.operations);
+        println!("| {} | {bytes} | {instructions} | {per_byte:.1} | {} |", case.name, input.most);
+        if per_byte > input.most as f64 {
+            too_expensive.push(case.name);
+        }
+    }
+    println!();
+    too_expensive
+}
+
 /// Does the operations of `case` in a thread of its own. The stack of the first thread begins after the arguments and
 /// the environment, whose length decides how it is aligned. The C library copies and compares with other instructions
 /// for another alignment.
-fn do_case(case: &'static Case, plant: u64) {
-    let work = move || counted(&mut *case.operation(), operations(case, plant));
+fn do_case(case: Case, plant: u64) {
+    let operations = operations(&case, plant);
+    let work = move || counted(&mut *case.operation(operations), operations);
     thread::spawn(work).join().expect("the thread prints why it panics");
 }
 
@@ -120,14 +155,16 @@ fn operations(case: &Case, plant: u64) -> u64 {
 }
 
 fn count(case: &Case, plant: u64) -> anyhow::Result<Counts> {
-    let mut operation = case.operation();
-    let allocated = allocation_counter::measure(|| counted(&mut *operation, operations(case, plant)));
+    let operations = operations(case, plant);
+    let mut operation = case.operation(operations);
+    let allocated = allocation_counter::measure(|| counted(&mut *operation, operations));
     drop(operation);
     let mut instructions = u64::MAX;
     for _ in 0..PROCESSES {
         instructions = instructions.min(instructions_of(case, plant)?);
     }
-    Ok(Counts { operations: case.operations, instructions, allocations: allocated.count_total })
+    let bytes = case.input().map_or(0, |input| input.input().bytes() * case.operations);
+    Ok(Counts { operations: case.operations, instructions, allocations: allocated.count_total, bytes })
 }
 
 /// The instructions of the counted operations of `case` in a process of their own.

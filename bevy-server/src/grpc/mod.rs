@@ -31,9 +31,9 @@ pub use calls::{FloorBody, ServiceDeps};
 use calls::{GuardedBytes, OK_TRAILERS, head};
 pub use certificates::Certificates;
 use connection::{ConnectionDeps, Handshakes};
+pub use connection::{http2_limits, run_call};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
-pub use routing::FloorService;
-use routing::Routes;
+pub use routing::{FloorService, Router, Routes};
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{

@@ -53,7 +53,7 @@ const REFLECTION_PATH: &str = "/grpc.reflection.";
 
 /// The services of the port. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Routes(Arc<Services>);
+pub struct Routes(Arc<Services>);
 
 struct Services {
     floor_service: FloorService,
@@ -70,7 +70,7 @@ struct Services {
 impl Routes {
     /// The floor service, health, and reflection if `reflection` is set. Pages of `origins` may call them. With an
     /// `authenticator`, all but health need a token.
-    pub(super) fn new(
+    pub fn new(
         floor_service: FloorService,
         health: HealthServer<impl Health>,
         reflection: bool,
@@ -108,7 +108,8 @@ impl Routes {
 
     /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
     /// call.
-    pub(super) fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
+    #[must_use]
+    pub fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
         let (services, last_token) = (Arc::clone(&self.0), LastToken::default());
         Router(Arc::new(RouterState { services, client, behind_proxy, last_token }))
     }
@@ -170,7 +171,7 @@ fn add_all(added: &HeaderMap, headers: &mut HeaderMap) {
 
 /// The service of a connection. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Router(Arc<RouterState>);
+pub struct Router(Arc<RouterState>);
 
 struct RouterState {
     services: Arc<Services>,
@@ -210,7 +211,7 @@ impl RouterState {
 
 impl Router {
     /// Answers a request. Every error is a status in the response.
-    pub(super) async fn call<B>(self, request: Request<B>) -> Response<FloorBody>
+    pub async fn call<B>(self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {

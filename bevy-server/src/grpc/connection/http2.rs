@@ -60,6 +60,17 @@ impl ConnectionError {
     }
 }
 
+/// The limits of a connection on which `max_streams` calls may be open.
+#[must_use]
+pub const fn http2_limits(max_streams: u32) -> Limits {
+    Limits {
+        max_streams,
+        max_header_bytes: MAX_HEADER_BYTES,
+        stream_window: STREAM_WINDOW,
+        connection_window: CONNECTION_WINDOW,
+    }
+}
+
 /// Serves the calls of a connection until its client closes it, or until `close` is true and all calls are answered.
 pub(super) async fn serve(
     io: CoalescingIo,
@@ -68,15 +79,7 @@ pub(super) async fn serve(
     mut close: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let received = io.received();
-    let mut connection = Connection::new(
-        io,
-        Limits {
-            max_streams: limits.max_streams,
-            max_header_bytes: MAX_HEADER_BYTES,
-            stream_window: STREAM_WINDOW,
-            connection_window: CONNECTION_WINDOW,
-        },
-    );
+    let mut connection = Connection::new(io, http2_limits(limits.max_streams));
     let mut watch = Watch::new(&limits);
     let closes = close.clone();
     let mut closed = pin!(close.wait_for(|closed| *closed));
@@ -244,7 +247,7 @@ fn poll_before_spawn(call: impl Future<Output = ()> + Send + 'static) {
 }
 
 /// Answers a call and sends its response. A reset by the client drops the work.
-async fn run_call(
+pub async fn run_call(
     router: Router,
     request: Request<RequestBody>,
     mut responder: Responder,

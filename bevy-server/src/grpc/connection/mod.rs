@@ -8,4 +8,5 @@ mod tls;
 mod transport;
 
 pub(super) use accept::{ConnectionDeps, serve};
+pub use http2::{http2_limits, run_call};
 pub(super) use tls::Handshakes;
