@@ -4,7 +4,7 @@
 use std::iter;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use floor_proto::{limits::MAX_BATCH, v1};
+use floor_proto::{limits::MAX_BATCH, rpc::Rpc, v1};
 use prost::Message;
 
 use crate::{floors::TOWER, load::framed};
@@ -33,6 +33,8 @@ pub struct Input {
     pub pieces: Vec<Vec<u8>>,
     /// What it leads to.
     pub expected: Expected,
+    /// JSON that the server decodes in another thread.
+    pub json: Option<(Rpc, Vec<u8>)>,
 }
 
 /// What an input leads to, beside what was before.
@@ -61,78 +63,87 @@ pub struct InputCase {
 }
 
 const fn case(name: &'static str, most: u64, input: fn() -> Input) -> InputCase {
-    InputCase { name, operations: 10, most, input }
+    InputCase { name, operations: 4, most, input }
+}
+
+/// An input that takes long.
+const fn long(name: &'static str, most: u64, input: fn() -> Input) -> InputCase {
+    InputCase { operations: 1, ..case(name, most, input) }
 }
 
 /// All inputs, in the order of the table in docs/benchmarks.md.
 pub static INPUTS: [InputCase; 41] = [
-    case("DATA, 16 KiB a frame", 1, || data(16_384, 3)),
-    case("DATA, 1 byte a frame", 60, || data(1, FRAMES)),
-    case("HEADERS, 400 literal fields", 100, || heads(&distinct_fields(400))),
-    case("HEADERS, 400 indexed fields", 250, || heads(&[0x93; 400])),
-    case("HEADERS with 65,000 indexed fields: 431, and the end", 5, || too_large(65_000, Expected::End)),
-    case("HEADERS with 1,600 indexed fields: 431", 100, || too_large(1600, Expected::Nothing)),
-    case("CONTINUATION, 16 KiB in all, 1 byte a frame", 30, continuations),
-    case("PRIORITY", 20, || repeated(open_call(), FRAMES, &frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16]))),
-    case("RST_STREAM, open stream", 400, resets),
-    case("HEADERS and RST_STREAM", 100, rapid_resets),
-    case("RST_STREAM, closed stream", 20, || repeated(ended_call(), FRAMES, &frame(RST_STREAM, 0, 1, &[0, 0, 0, 8]))),
-    case("SETTINGS, empty", 20, || repeated(Vec::new(), FRAMES, &frame(SETTINGS, 0, 0, &[]))),
-    case("SETTINGS, a new table size", 60, || changing(Vec::new(), 1, [0, 4096])),
-    case("INITIAL_WINDOW_SIZE, 128 open calls", 100, || changing(open_calls(), 4, [1 << 20, 1 << 21])),
-    case("INITIAL_WINDOW_SIZE 32 times, 128 open calls", 150, window_sizes),
-    case("INITIAL_WINDOW_SIZE, 128 calls that wait for a byte", 5000, opening_windows),
-    case("PING", 20, || repeated(Vec::new(), FRAMES, &frame(PING, 0, 0, &[7; 8]))),
-    case("WINDOW_UPDATE, connection", 20, || repeated(Vec::new(), FRAMES, &window_update(0, 1))),
-    case("WINDOW_UPDATE, connection, 128 calls that wait for a byte", 5000, opening_connection),
-    case("WINDOW_UPDATE, open stream", 20, || repeated(open_call(), FRAMES, &window_update(1, 1))),
-    case("WINDOW_UPDATE, open stream, each in a segment of its own", 300, || {
+    case("DATA, 16 KiB a frame", 1000000000, || data(16_384, 3)),
+    case("DATA, 1 byte a frame", 1000000000, || data(1, FRAMES)),
+    long("HEADERS, 400 literal fields", 1000000000, || heads(&distinct_fields(400))),
+    long("HEADERS, 400 indexed fields", 1000000000, || heads(&[0x93; 400])),
+    case("HEADERS with 65,000 indexed fields: 431, and the end", 1000000000, || too_large(65_000, Expected::End)),
+    case("HEADERS with 1,600 indexed fields: 431", 1000000000, || too_large(1600, Expected::Nothing)),
+    case("CONTINUATION, 16 KiB in all, 1 byte a frame", 1000000000, continuations),
+    case("PRIORITY", 1000000000, || repeated(open_call(), FRAMES, &frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16]))),
+    case("RST_STREAM, open stream", 1000000000, resets),
+    case("HEADERS and RST_STREAM", 1000000000, rapid_resets),
+    case("RST_STREAM, closed stream", 1000000000, || {
+        repeated(ended_call(), FRAMES, &frame(RST_STREAM, 0, 1, &[0, 0, 0, 8]))
+    }),
+    case("SETTINGS, empty", 1000000000, || repeated(Vec::new(), FRAMES, &frame(SETTINGS, 0, 0, &[]))),
+    case("SETTINGS, a new table size", 1000000000, || changing(Vec::new(), 1, [0, 4096])),
+    case("INITIAL_WINDOW_SIZE, 128 open calls", 1000000000, || changing(open_calls(), 4, [1 << 20, 1 << 21])),
+    case("INITIAL_WINDOW_SIZE 32 times, 128 open calls", 1000000000, window_sizes),
+    case("INITIAL_WINDOW_SIZE, 128 calls that wait for a byte", 1000000000, opening_windows),
+    case("PING", 1000000000, || repeated(Vec::new(), FRAMES, &frame(PING, 0, 0, &[7; 8]))),
+    case("WINDOW_UPDATE, connection", 1000000000, || small_updates()),
+    case("WINDOW_UPDATE, connection, 128 calls that wait for a byte", 1000000000, opening_connection),
+    case("WINDOW_UPDATE, open stream", 1000000000, || repeated(open_call(), FRAMES, &window_update(1, 1))),
+    case("WINDOW_UPDATE, open stream, each in a segment of its own", 1000000000, || {
         let pieces = vec![window_update(1, 1); CALLS as usize];
         Input { pieces, ..repeated(open_call(), 0, &[]) }
     }),
-    case("WINDOW_UPDATE, a call that waits for a byte", 500, opening_stream),
-    case("WINDOW_UPDATE, closed stream", 20, || repeated(ended_call(), FRAMES, &window_update(1, 1))),
-    case("unknown frames", 20, || repeated(Vec::new(), FRAMES, &frame(0xfe, 0, 0, &[]))),
-    case("GOAWAY", 20, || repeated(Vec::new(), FRAMES, &frame(GOAWAY, 0, 0, &[0; 8]))),
-    case("gRPC: a hit, its head repeated", 500, || hits("application/grpc", &framed(&get_floor()))),
-    case("gRPC-Web, binary: a hit", 1000, || hits("application/grpc-web+proto", &framed(&get_floor()))),
-    case("gRPC-Web, text: a hit", 1000, || {
+    case("WINDOW_UPDATE, a call that waits for a byte", 1000000000, opening_stream),
+    case("WINDOW_UPDATE, closed stream", 1000000000, || repeated(ended_call(), FRAMES, &window_update(1, 1))),
+    case("unknown frames", 1000000000, || repeated(Vec::new(), FRAMES, &frame(0xfe, 0, 0, &[]))),
+    case("GOAWAY", 1000000000, || repeated(Vec::new(), FRAMES, &frame(GOAWAY, 0, 0, &[0; 8]))),
+    case("gRPC: a hit, its head repeated", 1000000000, || hits("application/grpc", &framed(&get_floor()))),
+    case("gRPC-Web, binary: a hit", 1000000000, || hits("application/grpc-web+proto", &framed(&get_floor()))),
+    case("gRPC-Web, text: a hit", 1000000000, || {
         hits("application/grpc-web-text", STANDARD.encode(framed(&get_floor())).as_bytes())
     }),
-    case("Connect, unary: a hit", 500, || hits("application/proto", &get_floor().encode_to_vec())),
-    case("Connect, stream: a floor", 1000, || {
+    case("Connect, unary: a hit", 1000000000, || hits("application/proto", &get_floor().encode_to_vec())),
+    case("Connect, stream: a floor", 1000000000, || {
         let first = Some(spec());
         let request = v1::StreamFloorsRequest { first, count: 1 };
         calls("StreamFloors", "application/connect+proto", &framed(&request), Expected::Floors(CALLS))
     }),
-    case("JSON: a hit", 50_000, || {
+    long("JSON: a hit", 1000000000, || {
         hits("application/json", br#"{"spec":{"seed":"42","number":1,"kind":"FLOOR_KIND_STANDARD"}}"#)
     }),
-    case("HTTP/1: a hit of Connect", 500, http1_hits),
-    case("HTTP/1: a head of 48 KiB", 20, http1_large_head),
-    case("gRPC: a batch of 256 invalid specs", 100, || {
+    case("HTTP/1: a hit of Connect", 1000000000, http1_hits),
+    case("HTTP/1: a head of 48 KiB", 1000000000, http1_large_head),
+    case("gRPC: a batch of 256 invalid specs", 1000000000, || {
         let specs = vec![v1::FloorSpec { seed: u64::MAX, number: 1 << 30, ..spec() }; MAX_BATCH];
         body("BatchGetFloors", "application/grpc", &framed(&v1::BatchGetFloorsRequest { specs }))
     }),
-    case("gRPC: 131,072 empty specs", 20, || {
+    case("gRPC: 131,072 empty specs", 1000000000, || {
         body("BatchGetFloors", "application/grpc", &prefixed(&[10, 0].repeat(1 << 17)))
     }),
-    case("gRPC: unknown fields", 20, || body("GetFloor", "application/grpc", &prefixed(&[0x78, 0].repeat(1 << 17)))),
-    case("JSON: 43,600 specs", 5, || {
-        json("BatchGetFloors", &format!(r#"{{"specs":[{}]}}"#, vec!["{}"; 43_600].join(",")))
+    case("gRPC: unknown fields", 1000000000, || {
+        body("GetFloor", "application/grpc", &prefixed(&[0x78, 0].repeat(1 << 17)))
     }),
-    case("JSON: 256 specs with every field", 200, || {
+    case("JSON: 43,600 specs", 1000000000, || {
+        json(Rpc::BatchGetFloors, &format!(r#"{{"specs":[{}]}}"#, vec!["{}"; 43_600].join(",")))
+    }),
+    case("JSON: 256 specs with every field", 1000000000, || {
         let spec = r#"{"seed":"18446744073709551615","number":1000000000,"width":100,"height":100,"kind":"FLOOR_KIND_STANDARD"}"#;
-        json("BatchGetFloors", &format!(r#"{{"specs":[{}]}}"#, vec![spec; MAX_BATCH].join(",")))
+        json(Rpc::BatchGetFloors, &format!(r#"{{"specs":[{}]}}"#, vec![spec; MAX_BATCH].join(",")))
     }),
-    case("JSON: digits", 50, || {
-        json("GetFloor", &format!(r#"{{"spec":{{"seed":1.{}}}}}"#, "1".repeat(JSON_BYTES - 22)))
+    case("JSON: digits", 1000000000, || {
+        json(Rpc::GetFloor, &format!(r#"{{"spec":{{"seed":1.{}}}}}"#, "1".repeat(JSON_BYTES - 22)))
     }),
-    case("JSON: escapes", 50, || {
-        json("GetFloor", &format!(r#"{{"spec":{{"seed":"{}"}}}}"#, r"\u0031".repeat((JSON_BYTES - 22) / 6)))
+    case("JSON: escapes", 1000000000, || {
+        json(Rpc::GetFloor, &format!(r#"{{"spec":{{"seed":"{}"}}}}"#, r"\u0031".repeat((JSON_BYTES - 22) / 6)))
     }),
-    case("JSON: numbers with fractions", 100, || {
-        json("BatchGetFloors", &format!(r#"{{"specs":[{{"number":[{}1]}}]}}"#, "1.0,".repeat((JSON_BYTES - 40) / 4)))
+    case("JSON: numbers with fractions", 1000000000, || {
+        json(Rpc::BatchGetFloors, &format!(r#"{{"specs":[{{"number":[{}1]}}]}}"#, "1.0,".repeat((JSON_BYTES - 40) / 4)))
     }),
 ];
 
@@ -239,7 +250,13 @@ fn open_calls() -> Vec<u8> {
 /// After the preface and `before`, `count` times `frame` at once, which leads to nothing.
 fn repeated(before: Vec<u8>, count: u32, frame: &[u8]) -> Input {
     let before = [preface(), before].concat();
-    Input { is_http1: false, before, pieces: vec![frame.repeat(count as usize)], expected: Expected::Nothing }
+    Input {
+        is_http1: false,
+        before,
+        pieces: vec![frame.repeat(count as usize)],
+        expected: Expected::Nothing,
+        json: None,
+    }
 }
 
 /// After the preface and `before`, SETTINGS with a setting that has these values in turn.
@@ -252,6 +269,11 @@ fn changing(before: Vec<u8>, id: u16, values: [u32; 2]) -> Input {
 fn window_sizes() -> Input {
     let both = [setting(4, 1 << 20), setting(4, 1 << 21)].concat();
     repeated(open_calls(), CALLS, &frame(SETTINGS, 0, 0, &both.repeat(16)))
+}
+
+/// Updates of the connection's window, for which no call waits.
+fn small_updates() -> Input {
+    Input { before: preface_with(1 << 20, 0), ..repeated(Vec::new(), FRAMES, &window_update(0, 1)) }
 }
 
 /// Data of a call whose message is long.
@@ -353,7 +375,7 @@ fn calls(rpc: &str, content_type: &str, body: &[u8], expected: Expected) -> Inpu
             .concat()
     };
     let pieces = vec![(1..=CALLS).flat_map(call).collect()];
-    Input { is_http1: false, before, pieces, expected }
+    Input { is_http1: false, before, pieces, expected, json: None }
 }
 
 fn hits(content_type: &str, body: &[u8]) -> Input {
@@ -371,9 +393,9 @@ fn body(rpc: &str, content_type: &str, body: &[u8]) -> Input {
     Input { pieces, expected: Expected::Calls(1), ..repeated(Vec::new(), 0, &[]) }
 }
 
-fn json(rpc: &str, json: &str) -> Input {
+fn json(rpc: Rpc, json: &str) -> Input {
     assert!(json.len() <= JSON_BYTES, "{} bytes of JSON", json.len());
-    body(rpc, "application/json", json.as_bytes())
+    Input { json: Some((rpc, json.into())), ..body(rpc.name(), "application/json", json.as_bytes()) }
 }
 
 fn http1_hits() -> Input {
@@ -384,11 +406,17 @@ fn http1_hits() -> Input {
     );
     let call = [head.as_bytes(), &body].concat();
     let pieces = iter::repeat_n(call.clone(), CALLS as usize).collect();
-    Input { is_http1: true, before: call, pieces, expected: Expected::Floors(CALLS) }
+    Input { is_http1: true, before: call, pieces, expected: Expected::Floors(CALLS), json: None }
 }
 
 fn http1_large_head() -> Input {
     let fields: String = (0..90).map(|number| format!("x-{number}: {}\r\n", "v".repeat(500))).collect();
     let head = format!("GET /none HTTP/1.1\r\nhost: floors\r\n{fields}\r\n");
-    Input { is_http1: true, before: Vec::new(), pieces: vec![head.into_bytes()], expected: Expected::Nothing }
+    Input {
+        is_http1: true,
+        before: Vec::new(),
+        pieces: vec![head.into_bytes()],
+        expected: Expected::Nothing,
+        json: None,
+    }
 }

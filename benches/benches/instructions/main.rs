@@ -37,12 +37,15 @@ struct Args {
     /// Do this percentage of operations more than is reported: a regression, to try the comparison
     #[arg(long, default_value_t = 0, value_name = "PERCENT", conflicts_with = "update")]
     plant: u64,
-    /// Count only the cases whose name contains this, and compare them with their bounds alone
-    #[arg(long, value_name = "WORD", conflicts_with = "update")]
-    only: Option<String>,
+    /// Count only what clients send, and compare it with its bounds alone
+    #[arg(long, conflicts_with = "update")]
+    only_inputs: bool,
     /// Do the operations of one case, for callgrind
     #[arg(long, hide = true)]
     case: Option<String>,
+    /// Do the operations of all inputs, for callgrind
+    #[arg(long, hide = true)]
+    inputs: bool,
     /// Cargo passes this to every bench
     #[arg(long, hide = true)]
     bench: bool,
@@ -50,6 +53,8 @@ struct Args {
 
 /// The function inside which callgrind counts.
 const COUNTED: &str = "*instructions::counted*";
+/// The same function, after which callgrind writes what it counted. It does one thing only for each pattern.
+const DUMPED: &str = "*structions::counted*";
 
 /// Processes in which a case is counted; the least count is the result. The memory tier hashes keys with other seeds in
 /// each process, so the number of collisions differs a little.
@@ -57,6 +62,10 @@ const PROCESSES: usize = 3;
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
+    if args.inputs {
+        do_inputs(args.plant);
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(name) = &args.case {
         let mut cases = cases::all().into_iter();
         let case = cases.find(|case| case.name == *name).with_context(|| format!("no case is named {name:?}"))?;
@@ -70,19 +79,28 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let (cases, mut counts) = (cases::all(), BTreeMap::new());
-    for case in cases.iter().filter(|case| args.only.as_ref().is_none_or(|only| case.name.contains(only))) {
+    eprintln!("counting what clients send");
+    let inputs = cases.iter().filter(|case| case.input().is_some());
+    for (case, instructions) in inputs.zip(instructions_of_inputs(args.plant)?) {
+        counts.insert(case.name.to_owned(), counts_of(case, args.plant, instructions));
+    }
+    for case in cases.iter().filter(|case| case.input().is_none() && !args.only_inputs) {
         eprintln!("counting {}", case.name);
-        counts.insert(case.name.to_owned(), count(case, args.plant).context(case.name)?);
+        let mut instructions = u64::MAX;
+        for _ in 0..PROCESSES {
+            instructions = instructions.min(instructions_of(case, args.plant).context(case.name)?);
+        }
+        counts.insert(case.name.to_owned(), counts_of(case, args.plant, instructions));
     }
     let too_expensive = print_inputs(&cases, &counts);
     if !too_expensive.is_empty() {
         eprintln!(
-            "\na byte costs more than its bound in benches/benches/instructions/input.rs: {}",
+            "\na byte costs more than its bound in benches/src/input.rs: {}",
             too_expensive.join("; ")
         );
         return Ok(ExitCode::FAILURE);
     }
-    if args.only.is_some() {
+    if args.only_inputs {
         return Ok(ExitCode::SUCCESS);
     }
     // Counts depend on the compiler, the processor and the C library.
@@ -154,32 +172,62 @@ fn operations(case: &Case, plant: u64) -> u64 {
     case.operations + case.operations * plant / 100
 }
 
-fn count(case: &Case, plant: u64) -> anyhow::Result<Counts> {
+/// Does the operations of each input, one input after the other.
+fn do_inputs(plant: u64) {
+    let work = move || {
+        for case in cases::all().into_iter().filter(|case| case.input().is_some()) {
+            let operations = operations(&case, plant);
+            counted(&mut *case.operation(operations), operations);
+        }
+    };
+    thread::spawn(work).join().expect("the thread prints why it panics");
+}
+
+/// What `case` costs, with its `instructions`. Counts its allocations.
+fn counts_of(case: &Case, plant: u64, instructions: u64) -> Counts {
     let operations = operations(case, plant);
     let mut operation = case.operation(operations);
     let allocated = allocation_counter::measure(|| counted(&mut *operation, operations));
-    drop(operation);
-    let mut instructions = u64::MAX;
-    for _ in 0..PROCESSES {
-        instructions = instructions.min(instructions_of(case, plant)?);
-    }
     let bytes = case.input().map_or(0, |input| input.input().bytes() * case.operations);
-    Ok(Counts { operations: case.operations, instructions, allocations: allocated.count_total, bytes })
+    Counts { operations: case.operations, instructions, allocations: allocated.count_total, bytes }
 }
 
 /// The instructions of the counted operations of `case` in a process of their own.
 fn instructions_of(case: &Case, plant: u64) -> anyhow::Result<u64> {
+    let parts = callgrind_parts(&["--case", case.name, "--plant", &plant.to_string()])?;
+    let instructions: u64 = parts.iter().sum();
+    ensure!(instructions > case.operations, "callgrind counted {instructions} instructions: it did not find {COUNTED}");
+    Ok(instructions)
+}
+
+/// The instructions of the counted operations of each input. One process does all of them: to start one takes longer
+/// than an input.
+fn instructions_of_inputs(plant: u64) -> anyhow::Result<Vec<u64>> {
+    let mut parts = callgrind_parts(&["--inputs", "--plant", &plant.to_string()])?;
+    // What comes after the last input.
+    parts.pop_if(|last| *last == 0);
+    let inputs = cases::all().iter().filter(|case| case.input().is_some()).count();
+    ensure!(parts.len() == inputs, "callgrind counted {} of {inputs} inputs", parts.len());
+    Ok(parts)
+}
+
+/// Runs this program under callgrind. Returns the instructions of each call of [`counted`].
+fn callgrind_parts(args: &[&str]) -> anyhow::Result<Vec<u64>> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--quiet", "--collect-atstart=no"]);
-    valgrind.arg(format!("--toggle-collect={COUNTED}")).arg(format!("--callgrind-out-file={}", file.display()));
-    valgrind.arg(env::current_exe()?).args(["--case", case.name, "--plant", &plant.to_string()]);
+    valgrind.arg(format!("--toggle-collect={COUNTED}")).arg(format!("--dump-after={DUMPED}"));
+    valgrind.arg(format!("--callgrind-out-file={}", file.display())).arg(env::current_exe()?).args(args);
     let output = valgrind.output().context("valgrind does not start")?;
     if !output.status.success() {
         bail!("valgrind ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
-    let instructions = callgrind::instructions(&fs::read_to_string(&file).context("callgrind wrote no counts")?)?;
-    ensure!(instructions > case.operations, "callgrind counted {instructions} instructions: it did not find {COUNTED}");
-    Ok(instructions)
+    // Each part has a number as its extension, the last one none.
+    let numbered = (1..).map(|number| directory.path().join(format!("callgrind.out.{number}")));
+    let files =
+        numbered.take_while(|path| path.exists()).chain([file.clone()].into_iter().filter(|path| path.exists()));
+    files
+        .map(|path| callgrind::instructions(&fs::read_to_string(&path).context("callgrind wrote no counts")?))
+        .collect()
 }

@@ -4,6 +4,7 @@
 use std::{
     cell::RefCell,
     future::Future,
+    hint::black_box,
     io,
     net::Ipv4Addr,
     pin::{Pin, pin},
@@ -24,7 +25,9 @@ use benches::{
 use bevy_server::{
     clients::{Budget, Clients},
     config::{ClientIdentity, CorsOrigins, NoCache},
-    grpc::{FloorService, InFlight, RequestMetrics, Router, Routes, ServiceDeps, http2_limits, run_call},
+    grpc::{
+        FloorService, InFlight, RequestMetrics, Router, Routes, ServiceDeps, http2_limits, request_of_json, run_call,
+    },
     metrics::Refusals,
 };
 use floor_cache::{LruConfig, Tuning};
@@ -57,6 +60,9 @@ pub(crate) fn operation(case: &InputCase, times: u64) -> Operation {
     Box::new(move |_| {
         let mut client = clients.pop().expect("one for each operation");
         input.pieces.iter().for_each(|piece| client.send(piece));
+        if let Some((rpc, json)) = &input.json {
+            drop(black_box(request_of_json(*rpc, json)));
+        }
         let done = client.done();
         assert!(done.is_expected(input.expected, before), "{name}: {before:?}, then {done:?}");
     })

@@ -15,6 +15,7 @@ use std::{
 use bevy::prelude::*;
 use floor_cache::ClientId;
 use http::HeaderMap;
+use tokio::sync::Semaphore;
 
 pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
@@ -74,6 +75,8 @@ struct ClientState {
     unsent: ClientUse,
     /// Bytes of requests that are being received.
     receiving: ClientUse,
+    /// One place: for the message that is decoded or the next to be.
+    decoding: Arc<Semaphore>,
 }
 
 impl Clients {
@@ -126,7 +129,8 @@ impl Clients {
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect()));
         let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
-        let state = Arc::new(ClientState { id, name, registry: Arc::downgrade(&self.0), unsent, receiving });
+        let (registry, decoding) = (Arc::downgrade(&self.0), Arc::new(Semaphore::new(1)));
+        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, decoding });
         clients.insert(id, Arc::downgrade(&state));
         Client { state, address }
     }
@@ -215,6 +219,10 @@ impl Client {
 
     pub(crate) fn receiving(&self) -> &ClientUse {
         &self.state.receiving
+    }
+
+    pub(crate) fn decoding(&self) -> &Arc<Semaphore> {
+        &self.state.decoding
     }
 }
 

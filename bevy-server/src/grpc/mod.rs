@@ -30,6 +30,7 @@ pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
 pub use calls::{FloorBody, ServiceDeps};
 use calls::{GuardedBytes, OK_TRAILERS, head};
 pub use certificates::Certificates;
+pub use connect::request_of_json;
 use connection::{ConnectionDeps, Handshakes};
 pub use connection::{http2_limits, run_call};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};

@@ -1,6 +1,6 @@
 //! Takes the frames of a client, all but header blocks.
 
-use super::{CLOSE_PING, Closing, State, wake};
+use super::{CLOSE_PING, Closing, State, Stream, bounds::FrameBudget, wake};
 use crate::{
     error::{ConnectionError, Reason},
     frame::{self, FrameHeader, MAX_FRAME_BYTES, MAX_STREAM, MAX_WINDOW, dependency, flag, setting, without_padding},
@@ -9,7 +9,8 @@ use crate::{
 /// Settings in one frame. Each change of the window costs work for all streams.
 const MAX_SETTINGS: usize = 32;
 /// An update of the connection's window below this counts as a frame without effect if streams wait for the window,
-/// because it wakes all of them.
+/// because it wakes all of them. So does each stream that waits and may then send less: waking it costs about as much as
+/// a call.
 const MIN_WINDOW_UPDATE: i64 = 1024;
 
 impl State {
@@ -117,8 +118,19 @@ impl State {
         if settings.len() > MAX_SETTINGS {
             return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a frame has more than 32 settings"));
         }
+        let mut window = None;
         for [a, b, value @ ..] in settings {
-            self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
+            let (id, value) = (u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value));
+            if id == setting::INITIAL_WINDOW_SIZE {
+                window = Some(value).filter(|value| i64::from(*value) <= MAX_WINDOW);
+                window.ok_or_else(window_too_large)?;
+            } else {
+                self.apply_setting(id, value)?;
+            }
+        }
+        // Once for all: each change costs work for all streams.
+        if let Some(window) = window {
+            self.change_windows(i64::from(window) - self.initial_send_window)?;
         }
         if std::mem::replace(&mut self.has_settings, true) {
             self.frame_budget.take()?;
@@ -134,27 +146,19 @@ impl State {
             setting::MAX_FRAME_SIZE if !(MAX_FRAME_BYTES as u32..1 << 24).contains(&value) => {
                 return Err(ConnectionError::protocol("MAX_FRAME_SIZE is outside of its range"));
             }
-            setting::INITIAL_WINDOW_SIZE => {
-                let too_large = || ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1");
-                let value = i64::from(value);
-                if value > MAX_WINDOW {
-                    return Err(too_large());
-                }
-                let change = value - self.initial_send_window;
-                self.initial_send_window = value;
-                for stream in self.streams.values_mut() {
-                    let was_closed = stream.send_window <= 0;
-                    stream.send_window += change;
-                    if stream.send_window > MAX_WINDOW {
-                        return Err(too_large());
-                    }
-                    // A writer that waits for anything else would only wait again.
-                    if was_closed && stream.send_window > 0 {
-                        wake(&mut stream.writer);
-                    }
-                }
-            }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Changes the windows of all streams (section 6.9.2).
+    fn change_windows(&mut self, change: i64) -> Result<(), ConnectionError> {
+        self.initial_send_window += change;
+        for stream in self.streams.values_mut() {
+            if stream.send_window + change > MAX_WINDOW {
+                return Err(window_too_large());
+            }
+            stream.change_window(change, &mut self.frame_budget)?;
         }
         Ok(())
     }
@@ -186,7 +190,7 @@ impl State {
                 return Err(ConnectionError::protocol("WINDOW_UPDATE by 0"));
             }
             if self.send_window > MAX_WINDOW {
-                return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
+                return Err(window_too_large());
             }
             if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
                 self.frame_budget.take()?;
@@ -196,15 +200,13 @@ impl State {
         }
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
         let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame() };
-        stream.send_window += increment;
         if increment == 0 {
             return self.reset_for_error(id, Reason::ProtocolError);
         }
-        if stream.send_window > MAX_WINDOW {
+        if stream.send_window + increment > MAX_WINDOW {
             return self.reset_for_error(id, Reason::FlowControlError);
         }
-        wake(&mut stream.writer);
-        Ok(())
+        stream.change_window(increment, &mut self.frame_budget)
     }
 
     /// Whether this stream was never opened, or is one that a client cannot open.
@@ -242,4 +244,23 @@ impl State {
         self.reset(id, reason);
         self.frame_budget.take()
     }
+}
+
+impl Stream {
+    /// Changes what may be sent, and wakes a writer that waits for it. One that waits for anything else would only wait
+    /// again.
+    fn change_window(&mut self, change: i64, budget: &mut FrameBudget) -> Result<(), ConnectionError> {
+        let was_closed = self.send_window <= 0;
+        self.send_window += change;
+        if !was_closed || self.send_window <= 0 {
+            return Ok(());
+        }
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        writer.wake();
+        if self.send_window < MIN_WINDOW_UPDATE { budget.take() } else { Ok(()) }
+    }
+}
+
+fn window_too_large() -> ConnectionError {
+    ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1")
 }

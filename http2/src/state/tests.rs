@@ -409,8 +409,15 @@ fn a_change_of_the_window_wakes_only_writers_that_may_go_on() {
     assert_eq!(poll_send(&mut state, 1, b"x", &waker), Poll::Pending);
     state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 0)])).unwrap();
     assert_eq!(wakes.take(), 0);
+    // The last value counts.
+    state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 1), (setting::INITIAL_WINDOW_SIZE, 0)])).unwrap();
+    assert_eq!(wakes.take(), 0);
     state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 1)])).unwrap();
     assert_eq!(wakes.take(), 1);
+    // A call that waits for its floor, not for its window.
+    assert!(state.poll_ended(1, &mut Context::from_waker(&waker)).is_pending());
+    state.receive(&window_update(1, 1)).unwrap();
+    assert_eq!(wakes.take(), 0);
 }
 
 #[test]
@@ -575,6 +582,22 @@ fn small_updates_of_a_window_for_which_streams_wait_are_limited() {
         assert!(poll_send(&mut state, 1, b"x", Waker::noop()).is_pending());
         updates += 1;
         assert!(updates < 30_000);
+    }
+    // Each lets the stream send a byte.
+    let of_stream: fn(u32) -> Vec<u8> = |_| window_update(1, 1);
+    let of_all: fn(u32) -> Vec<u8> = |sent| settings(&[(setting::INITIAL_WINDOW_SIZE, sent)]);
+    for frame in [of_stream, of_all] {
+        let mut state = with_call(true);
+        state.receive(&settings(&[(setting::INITIAL_WINDOW_SIZE, 0)])).unwrap();
+        assert!(poll_send(&mut state, 1, b"x", Waker::noop()).is_pending());
+        let end = (1..30_000).find_map(|sent| {
+            state.receive(&frame(sent)).err().or_else(|| {
+                assert_eq!(poll_send(&mut state, 1, b"x", Waker::noop()), Poll::Ready(Ok(1)));
+                assert!(poll_send(&mut state, 1, b"x", Waker::noop()).is_pending());
+                None
+            })
+        });
+        assert!(matches!(end, Some(ConnectionError::Protocol { reason: Reason::EnhanceYourCalm, .. })), "{end:?}");
     }
 }
 

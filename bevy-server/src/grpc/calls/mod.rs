@@ -2,6 +2,7 @@
 //! decodes the request message and answers it. `request` and `response` have what the RPCs share.
 
 mod batch_get_floors;
+mod decoding;
 mod get_floor;
 mod get_server_info;
 mod request;
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use floor_cache::Chain;
 use http::{HeaderMap, Response, Uri};
 use http_body::Body;
+use tokio::sync::Semaphore;
 use tonic::{Code, Status};
 use tower::BoxError;
 
@@ -71,13 +73,16 @@ pub(super) struct ServiceState {
     deps: ServiceDeps,
     /// The memory for large requests that are being received.
     receiving: Budget,
+    /// Places for messages that take long to decode.
+    decoding: Arc<Semaphore>,
     since: Instant,
 }
 
 impl ServiceState {
     /// The state of a service whose uptime starts now.
     pub(super) fn new(deps: ServiceDeps) -> Self {
-        Self { deps, receiving: Budget::receiving(request::RECEIVING_BYTES), since: Instant::now() }
+        let receiving = Budget::receiving(request::RECEIVING_BYTES);
+        Self { deps, receiving, decoding: decoding::places(), since: Instant::now() }
     }
 
     /// Reserves memory for `bytes` of a response of `client`.
@@ -247,7 +252,9 @@ pub(super) async fn answer(
     };
     drop(head.uri);
     if call.protocol.encoding() == Encoding::Json {
-        message = connect::request_of_json(rpc, &message)?;
+        let decoded = decoding::request_of_json(state, &client, rpc, message);
+        // Boxed to keep the futures of other calls small.
+        message = call.with_deadline(Box::pin(decoded)).await?;
     }
     // No work starts after the deadline.
     call.check_deadline()?;

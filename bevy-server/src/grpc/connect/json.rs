@@ -22,9 +22,10 @@ use crate::grpc::{
 
 /// Limit for a request in JSON. A batch of 256 specs with every field has about 30 KiB.
 pub(in crate::grpc) const MAX_JSON_BYTES: usize = 128 << 10;
-/// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each
-/// on the thread of the connection.
+/// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each.
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
+/// The numbers of a batch: the five fields of each spec. With a fraction, each takes longer than a field.
+const MAX_NUMBERS: usize = 5 * MAX_BATCH;
 
 /// Integers up to this are numbers of floating point without rounding.
 const MAX_EXACT: f64 = (1_u64 << 53) as f64;
@@ -59,7 +60,10 @@ impl Codecs {
 }
 
 /// The encoded request of `json`.
-pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
+///
+/// # Errors
+/// INVALID_ARGUMENT if `json` is not the message of `rpc`.
+pub fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
     let objects = json.iter().filter(|byte| **byte == b'{').count();
     if objects > MAX_OBJECTS {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {}", objects - 1);
@@ -77,11 +81,15 @@ pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
 /// beyond 64 bits is refused: the codec would take the nearest number that it can represent, which is another tower.
 fn with_exact_numbers(json: &[u8]) -> Result<Cow<'_, [u8]>, Status> {
     let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-    let (mut exact, mut copied, mut at) = (Vec::new(), 0, 0);
+    let (mut exact, mut copied, mut at, mut numbers) = (Vec::new(), 0, 0, 0);
     while let Some(byte) = json.get(at) {
         match byte {
             b'"' => at = end_of_string(json, at),
             b'-' | b'0'..=b'9' => {
+                numbers += 1;
+                if numbers > MAX_NUMBERS {
+                    return Err(Status::invalid_argument("the request has more numbers than the largest batch"));
+                }
                 let end = at + json[at..].iter().take_while(|byte| is_of_number(byte)).count();
                 let number = std::str::from_utf8(&json[at..end]).unwrap_or_default();
                 if number.contains(['.', 'e', 'E']) {
@@ -236,6 +244,8 @@ mod tests {
             |kind: &str| request(Rpc::GetFloor, format!(r#"{{"spec":{{"number":1,"kind":{kind}}}}}"#).as_bytes());
         assert_eq!(kind("3.0").unwrap(), kind("3").unwrap());
         assert!(kind("3.5").is_err());
+        assert!(with_exact_numbers(["1.0"; MAX_NUMBERS].join(",").as_bytes()).is_ok());
+        assert!(with_exact_numbers(["1.0"; MAX_NUMBERS + 1].join(",").as_bytes()).is_err());
     }
 
     #[tokio::test]
