@@ -8,6 +8,8 @@
 //! of the tier has 32 MiB, but sled 0.34 evicts pages of one of its 256 shards only after 64 accesses to that shard
 //! (`lru.rs`), and a leaf page has up to 16 values of any size.
 
+mod busy_source;
+
 use std::{
     env, fs,
     path::Path,
@@ -15,21 +17,23 @@ use std::{
     time::{Duration, Instant},
 };
 
+use busy_source::Busy;
 use bytes::Bytes;
 use floor_cache::{
-    Chain, ChainConfig, Class, Forecast, GenerationRequest, Key, Made, Options, SledConfig, Source, SourceError, Tier,
-    TierKind, assemble,
+    Chain, ChainConfig, Class, Key, Options, SledConfig, Tier, TierKind, assemble,
     envelope::{Envelope, Namespace},
     tier::Answer,
     tiers::SledTier,
 };
-use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::Registry;
 use tokio::runtime::Runtime;
 
 /// Floors in the store, and bytes of each.
 const FLOORS: u64 = 230_000;
 const BYTES: usize = 4_600;
+
+/// How long the source of `chain` takes.
+const GENERATION: Duration = Duration::from_micros(200);
 
 /// Entries per call, as in the chain's writer.
 const BATCH: u64 = 256;
@@ -68,7 +72,8 @@ fn main() {
 fn ask_chain(home: &Path) {
     let runtime = Runtime::new().expect("threads");
     let config = ChainConfig { chain: vec![TierKind::Sled], sled: sled_config(home), ..ChainConfig::default() };
-    let chain: Chain = assemble(&config, Arc::new(Busy), &Registry::new(), runtime.handle()).expect("the store opens");
+    let source = Arc::new(Busy { value: Bytes::from(vec![1; BYTES]), took: GENERATION });
+    let chain: Chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("the store opens");
     let mut random = 1;
     for line in 1..=LINES {
         let started = Instant::now();
@@ -85,35 +90,6 @@ fn ask_chain(home: &Path) {
             sled.hits + sled.misses,
             sled.verdict
         );
-    }
-}
-
-/// A source that keeps a core busy like generation.
-#[derive(Debug)]
-struct Busy;
-
-/// How long it takes.
-const GENERATION: Duration = Duration::from_micros(200);
-
-impl Source for Busy {
-    fn generate(&self, _: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
-        async {
-            let started = Instant::now();
-            while started.elapsed() < GENERATION {
-                std::hint::spin_loop();
-            }
-            Ok(Made { value: Bytes::from(vec![1; BYTES]), took: GENERATION, cpu: GENERATION })
-        }
-        .boxed()
-    }
-
-    fn class_name(&self, _: Class) -> &'static str {
-        "standard"
-    }
-
-    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
-        let run = GENERATION.as_secs_f64() * keys.len() as f64;
-        Some(Forecast { response: run, run, cpu: run })
     }
 }
 

@@ -7,19 +7,22 @@
 //! that the tier has, alternating between a chain without the tier and one with it.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
+mod busy_source;
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use busy_source::Busy;
 use bytes::Bytes;
 use floor_cache::{
-    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, Forecast, GenerationRequest, Key, LmdbConfig, Made,
-    Options, Source, SourceError, Tier, TierAdmin, TierStats, Tuning,
+    Admit, Answer, Bypass, Chain, ChainBuilder, ChainConfig, Class, Key, LmdbConfig, Options, Tier, TierAdmin,
+    TierStats, Tuning,
     envelope::{Envelope, Namespace},
     tiers::LmdbTier,
 };
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
@@ -79,7 +82,8 @@ fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
         store.put_many(&floors).now_or_never().unwrap().unwrap();
         builder = builder.tier(Slowed(store), Admit::All).unwrap();
     }
-    (builder.build(Arc::new(Busy)).unwrap(), home)
+    let source = Busy { value: Bytes::from(vec![7; BYTES]), took: GENERATION };
+    (builder.build(Arc::new(source)).unwrap(), home)
 }
 
 async fn calls(chain: &Chain, first: u64, count: u64, times: &mut Vec<Duration>) {
@@ -144,31 +148,5 @@ impl TierAdmin for Slowed {
 
     fn stats(&self) -> TierStats {
         self.0.stats()
-    }
-}
-
-/// A source that keeps a core busy like generation.
-#[derive(Debug)]
-struct Busy;
-
-impl Source for Busy {
-    fn generate(&self, _: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
-        async {
-            let started = Instant::now();
-            while started.elapsed() < GENERATION {
-                std::hint::spin_loop();
-            }
-            Ok(Made { value: Bytes::from(vec![7; BYTES]), took: GENERATION, cpu: GENERATION })
-        }
-        .boxed()
-    }
-
-    fn class_name(&self, _: Class) -> &'static str {
-        "standard"
-    }
-
-    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
-        let run = GENERATION.as_secs_f64() * keys.len() as f64;
-        Some(Forecast { response: run, run, cpu: run })
     }
 }
