@@ -37,6 +37,8 @@ const PING: [u8; 8] = *b"floors??";
 const FREE_AT_FIRST: u32 = 8;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
+/// Streams for which a connection without any keeps memory.
+const MAX_IDLE_STREAMS: usize = 64;
 
 /// The state of a connection.
 #[derive(Debug)]
@@ -336,6 +338,10 @@ impl State {
     /// `output` was taken, and may have `room` bytes from now on.
     pub(crate) fn set_room(&mut self, room: usize) {
         self.room = room;
+        if self.streams.is_empty() && self.streams.capacity() > MAX_IDLE_STREAMS {
+            self.streams.shrink_to_fit();
+            self.requests.shrink_to_fit();
+        }
         if self.has_room() {
             self.wake_waiting();
         }

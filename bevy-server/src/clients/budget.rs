@@ -20,6 +20,8 @@ struct BudgetState {
     /// In bytes.
     limit: usize,
     used: AtomicUsize,
+    /// The most that was in use since [`take_peak`](Budget::take_peak).
+    peak: AtomicUsize,
     /// Selects the counter of a client.
     of_client: fn(&Client) -> &ClientUse,
 }
@@ -50,7 +52,7 @@ impl Budget {
     }
 
     fn new(limit: usize, of_client: fn(&Client) -> &ClientUse) -> Self {
-        Self(Arc::new(BudgetState { limit, used: AtomicUsize::new(0), of_client }))
+        Self(Arc::new(BudgetState { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0), of_client }))
     }
 
     /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free. A client that has
@@ -76,9 +78,19 @@ impl Budget {
     /// Counts `bytes` that cannot be refused any more.
     #[must_use]
     pub(crate) fn reserve(&self, client: &Client, bytes: usize) -> Reserved {
-        self.0.used.fetch_add(bytes, Relaxed);
+        let used = self.0.used.fetch_add(bytes, Relaxed) + bytes;
+        // Mostly only read.
+        if used > self.0.peak.load(Relaxed) {
+            self.0.peak.fetch_max(used, Relaxed);
+        }
         (self.0.of_client)(client).0.fetch_add(bytes, Relaxed);
         Reserved { budget: self.clone(), client: client.clone(), bytes }
+    }
+
+    /// Bytes in use, and the most that were in use since the last call.
+    pub(crate) fn take_peak(&self) -> (usize, usize) {
+        let used = self.used();
+        (used, self.0.peak.swap(used, Relaxed))
     }
 
     /// Bytes in use.

@@ -27,6 +27,8 @@ struct Limiter {
 #[derive(Debug, Default)]
 struct Open {
     total: usize,
+    /// The most that were open since [`take_peak`](ConnectionLimiter::take_peak).
+    peak: usize,
     of: HashMap<ClientId, usize>,
 }
 
@@ -81,9 +83,17 @@ impl ConnectionLimiter {
         }
         *of_address += 1;
         open.total += 1;
+        open.peak = open.peak.max(open.total);
         drop(open);
         self.0.gauge.iter().for_each(IntGauge::inc);
         Ok(Admitted { limiter: self.clone(), address })
+    }
+
+    /// The open connections, and the most that were open since the last call.
+    pub(crate) fn take_peak(&self) -> (usize, usize) {
+        let mut open = self.lock();
+        let now = open.total;
+        (now, std::mem::replace(&mut open.peak, now))
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

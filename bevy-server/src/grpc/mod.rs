@@ -47,6 +47,7 @@ use crate::{
     connections::ConnectionLimiter,
     descriptors,
     lifecycle::Phase,
+    memory,
     metrics::{MetricsRegistry, Refusals, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
@@ -90,6 +91,7 @@ impl Plugin for GrpcPlugin {
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),
         });
+        let runtime = world.resource::<TokioHandle>();
         let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
@@ -105,6 +107,7 @@ impl Plugin for GrpcPlugin {
         // One address leaves others half of the places, however few there are.
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
+        runtime.spawn(memory::return_freed([unsent.clone(), service.receiving().clone()], limiter.clone()));
         let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
             .expect("the name and the help are constants, and it is registered once");
         if self.tls.is_none() {
@@ -121,7 +124,6 @@ impl Plugin for GrpcPlugin {
             in_flight: world.resource::<InFlight>().clone(),
         };
         let authenticator = world.get_resource::<Authenticator>().cloned();
-        let runtime = world.resource::<TokioHandle>();
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {
             Routes::new(service, health, self.reflection, &self.cors_origins, authenticator)

@@ -19,12 +19,12 @@ use super::{
     framing::{self, Encoding, Framing, Web, answers_get, is_grpc, media_type},
     request_body::{Charge, RequestBody, head_bytes},
     status,
-    tonic_services::{CALL_BYTES, TonicServices},
+    tonic_services::TonicServices,
     unread_body::ReadToEnd,
 };
 use crate::{
     auth::{Authenticator, LastToken},
-    clients::{Client, Clients, UNKNOWN_ADDRESS},
+    clients::{Client, Clients, Reserved, UNKNOWN_ADDRESS},
     config::CorsOrigins,
     metrics::Limit,
 };
@@ -151,7 +151,7 @@ struct RouterState {
 
 impl Router {
     /// Answers a request. Every error is a status in the response.
-    pub(super) async fn call<B>(self, request: Request<B>) -> Response<FloorBody>
+    pub(super) async fn call<B>(&self, request: Request<B>) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
@@ -170,6 +170,12 @@ impl Router {
             Route::Floors(framing) => Box::pin(self.call_from_page(request, framing)).await,
             Route::Refused(refusal) => Box::pin(self.refuse(request, refusal)).await,
         }
+    }
+
+    /// Reserves memory for an error that waits to be sent. `None` if the client has more than its share. Behind a trusted
+    /// proxy the proxy pays: it is who does not read.
+    pub(super) fn reserve_error(&self) -> Option<Reserved> {
+        self.0.services.floor_service.reserve_error(&self.0.client)
     }
 
     /// Answers a call to the floor service.
@@ -204,7 +210,7 @@ impl Router {
         }
         // The address pays: a call to health needs no token.
         let client = self.anonymous(request.headers());
-        let bytes = CALL_BYTES + head_bytes(request.headers());
+        let bytes = TonicServices::call_bytes(request.uri().path()) + head_bytes(request.headers());
         let held = match floor_service.reserve_call(&client, bytes) {
             Ok(held) => held,
             Err(status) => return status.into_http(),

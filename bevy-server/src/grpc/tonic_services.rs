@@ -10,9 +10,11 @@ use tower::{BoxError, ServiceExt as _, util::BoxCloneSyncService};
 
 use super::request_body::{RequestBody, TimeLimit};
 
-/// What a call to these services holds until it has ended, beside its head: tonic boxes several layers, and a watch of
-/// health keeps a task.
-pub(super) const CALL_BYTES: usize = 32 << 10;
+/// What a call to health holds until it has ended, beside its head: tonic boxes several layers, and a watch keeps a task.
+const HEALTH_CALL_BYTES: usize = 32 << 10;
+/// The same of reflection, whose answers have tens of KiB. Up to three of a call wait: tonic has one as a message and
+/// encodes the next, while the transport sends one.
+const REFLECTION_CALL_BYTES: usize = 128 << 10;
 
 /// Limit for a message: the name of a service or a symbol. tonic's own limit is 4 MiB for each call, outside every memory
 /// budget.
@@ -47,6 +49,11 @@ impl TonicServices {
                 .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE_BYTES));
         }
         Self { routes: BoxCloneSyncService::new(routes.prepare()), reflection }
+    }
+
+    /// What a call to this path holds until it has ended, beside its head, in bytes.
+    pub(super) fn call_bytes(path: &str) -> usize {
+        if path.starts_with(REFLECTION_PATH) { REFLECTION_CALL_BYTES } else { HEALTH_CALL_BYTES }
     }
 
     /// Whether a call to this path needs a token, if calls to the floor service need one.

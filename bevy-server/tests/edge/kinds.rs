@@ -3,26 +3,29 @@
 
 use std::collections::BTreeSet;
 
+use floor_proto::v1::{BatchGetFloorsRequest, GetServerInfoRequest, StreamFloorsRequest};
 use prost::Message;
 use prost_types::FileDescriptorProto;
 use tempfile::TempDir;
+use tonic_health::pb::HealthCheckRequest;
 use tonic_reflection::pb::v1::{
     ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
     server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
 };
 
-use crate::harness::{Server, http1, web_of};
+use super::get;
+use crate::harness::{Server, http1, spec, web_of};
 
 pub(crate) const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
-const BATCH: &str = "/floors.v1.FloorService/BatchGetFloors";
-const STREAM: &str = "/floors.v1.FloorService/StreamFloors";
-const INFO: &str = "/floors.v1.FloorService/GetServerInfo";
-const CHECK: &str = "/grpc.health.v1.Health/Check";
-const WATCH: &str = "/grpc.health.v1.Health/Watch";
+pub(crate) const BATCH: &str = "/floors.v1.FloorService/BatchGetFloors";
+pub(crate) const STREAM: &str = "/floors.v1.FloorService/StreamFloors";
+pub(crate) const INFO: &str = "/floors.v1.FloorService/GetServerInfo";
+pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
+pub(crate) const WATCH: &str = "/grpc.health.v1.Health/Watch";
 pub(crate) const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 pub(crate) const OLD_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
-const GRPC: &str = "application/grpc";
+pub(crate) const GRPC: &str = "application/grpc";
 
 /// An RPC and the content type of a call to it, so that every one of both is here.
 pub(crate) const CALLS: [(&str, &str); 22] = [
@@ -53,6 +56,53 @@ pub(crate) const CALLS: [(&str, &str); 22] = [
 /// Whether a content type may come over HTTP/1: gRPC needs HTTP/2.
 pub(crate) fn speaks_http1(content_type: &str) -> bool {
     content_type.starts_with("application/grpc-web") || !content_type.starts_with(GRPC)
+}
+
+/// A message of an RPC.
+pub(crate) fn message(path: &str) -> Vec<u8> {
+    match path {
+        GET_FLOOR => get(1, 1).encode_to_vec(),
+        BATCH => BatchGetFloorsRequest { specs: (1..=16).map(|number| spec(1, number)).collect() }.encode_to_vec(),
+        STREAM => StreamFloorsRequest { first: Some(spec(1, 1)), count: 16 }.encode_to_vec(),
+        INFO => GetServerInfoRequest {}.encode_to_vec(),
+        CHECK | WATCH => HealthCheckRequest::default().encode_to_vec(),
+        // Both versions have the same messages.
+        REFLECTION | OLD_REFLECTION => symbol("floors.v1.FloorService").encode_to_vec(),
+        _ => panic!("{path} is in no list"),
+    }
+}
+
+fn symbol(name: &str) -> ServerReflectionRequest {
+    let message_request = Some(MessageRequest::FileContainingSymbol(name.to_owned()));
+    ServerReflectionRequest { message_request, ..ServerReflectionRequest::default() }
+}
+
+/// The body of a call with this message, in the protocol of a content type.
+pub(crate) fn body(content_type: &str, path: &str) -> Vec<u8> {
+    let framed = |message: Vec<u8>| {
+        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+        [&[0][..], &length, &message].concat()
+    };
+    match content_type {
+        "application/proto" => message(path),
+        "application/json" => json(path).into_bytes(),
+        "application/connect+json" => framed(json(path).into_bytes()),
+        text if text.starts_with("application/grpc-web-text") => {
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, framed(message(path))).into_bytes()
+        }
+        _ => framed(message(path)),
+    }
+}
+
+fn json(path: &str) -> String {
+    let spec = r#"{"seed":"1","number":1}"#;
+    match path {
+        GET_FLOOR => format!(r#"{{"spec":{spec}}}"#),
+        BATCH => format!(r#"{{"specs":[{}]}}"#, [spec; 16].join(",")),
+        STREAM => format!(r#"{{"first":{spec},"count":16}}"#),
+        INFO => "{}".to_owned(),
+        _ => panic!("{path} takes no JSON"),
+    }
 }
 
 /// The paths of all RPCs, as reflection lists them.

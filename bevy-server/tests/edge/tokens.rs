@@ -21,18 +21,18 @@ use crate::{
     harness::{Server, Setup, TIMEOUT, frame, http1, spec, wait_until, web},
 };
 
-const GAME: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
-const OTHER: &str = "1c55d9b826e8dfa994370e306ae8dc2e849f3e003381dc848a0b95f782c0c0e3";
+pub(crate) const GAME: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
+pub(crate) const OTHER: &str = "1c55d9b826e8dfa994370e306ae8dc2e849f3e003381dc848a0b95f782c0c0e3";
 const OPERATOR: &str = "b4da21734593fc93dc34923a2ee7297ba2a02517e475f81c2ed95cce4aa66c18";
 
 /// An entry of a tokens file.
-fn entry(name: &str, secret: &str, rest: &str) -> String {
+pub(crate) fn entry(name: &str, secret: &str, rest: &str) -> String {
     let digest: String = Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("[[token]]\nname = \"{name}\"\nsha256 = \"{digest}\"\n{rest}\n")
 }
 
 /// Puts a tokens file in its place, as a whole.
-fn write_tokens(data: &TempDir, text: &str) -> PathBuf {
+pub(crate) fn write_tokens(data: &TempDir, text: &str) -> PathBuf {
     let (new, path) = (data.path().join("tokens.new"), data.path().join("tokens.toml"));
     fs::write(&new, text).unwrap();
     fs::rename(&new, &path).unwrap();

@@ -118,6 +118,15 @@ impl FloorBody {
         }
     }
 
+    /// Whether somebody pays for the memory that it takes until it is sent. Nobody pays for an error, which mostly is sent
+    /// at once.
+    pub(in crate::grpc) const fn is_charged(&self) -> bool {
+        match &self.frames {
+            Frames::Unary { message: Some(message), .. } => message.reserved.is_some(),
+            Frames::Unary { message: None, .. } | Frames::Empty | Frames::Stream(_) | Frames::Other(..) => true,
+        }
+    }
+
     /// The bytes of a unary message that are not sent yet.
     pub(in crate::grpc) fn unsent_bytes(&self) -> usize {
         match &self.frames {

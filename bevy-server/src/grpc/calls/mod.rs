@@ -153,6 +153,11 @@ impl FloorService {
         self.0.deps.refusals.count(limit);
     }
 
+    /// Reserves memory for an error that waits until `client` takes it. `None` if the client has more than its share.
+    pub(super) fn reserve_error(&self, client: &Client) -> Option<Reserved> {
+        self.0.reserve_unsent(client, 0).ok()
+    }
+
     /// Reserves memory for what a call of `client` holds until it is answered.
     pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
         self.0.reserve_call(client, bytes)

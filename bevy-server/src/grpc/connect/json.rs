@@ -134,6 +134,8 @@ pub(super) async fn response(rpc: Rpc, message: Bytes) -> Result<Vec<u8>, Status
     }
     let mut json = Vec::with_capacity(3 * message.len());
     CODECS.of(rpc).1.encode(message, &mut json).map_err(|error| defect(&error))?;
+    // Until it is sent, its client pays for its length.
+    json.shrink_to_fit();
     Ok(json)
 }
 
@@ -168,6 +170,7 @@ async fn batch(mut message: Bytes) -> Result<Vec<u8>, Status> {
         tokio::task::yield_now().await;
     }
     json.extend_from_slice(b"]}");
+    json.shrink_to_fit();
     Ok(json)
 }
 

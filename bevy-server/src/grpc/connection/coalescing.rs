@@ -319,8 +319,8 @@ impl BufferState {
         }
         if let Poll::Ready(sent) = self.poll_send(cx) {
             sent?;
-            // Nothing is left, so the caller gets its memory back.
-            std::mem::swap(&mut self.bytes, output);
+            // Nothing is left, so the caller gets its memory back, and the connection keeps none.
+            *output = std::mem::take(&mut self.bytes);
         }
         Ok(self.room())
     }
@@ -377,11 +377,17 @@ impl BufferState {
         Poll::Ready(Ok(()))
     }
 
-    /// Counts the unsent bytes while the client does not read.
+    /// Counts the memory of the unsent bytes while the client does not read.
     fn reserve_unsent(&mut self) {
+        // Of what is moved, as much was sent before.
+        if self.sent >= self.bytes.len() / 2 {
+            self.bytes.drain(..std::mem::take(&mut self.sent));
+            self.bytes.shrink_to(2 * self.bytes.len());
+        }
         // Before the new reservation, so that no byte counts twice.
         self.reserved = None;
-        self.reserved = self.unsent.as_ref().map(|(budget, client)| budget.reserve(client, self.unsent()));
+        let bytes = self.bytes.capacity() + self.output.buffered();
+        self.reserved = self.unsent.as_ref().map(|(budget, client)| budget.reserve(client, bytes));
     }
 }
 

@@ -23,6 +23,7 @@ use tonic::Status;
 
 use super::{coalescing::CoalescingIo, frame_budget::Payers};
 use crate::{
+    clients::Reserved,
     config::ConnectionLimits,
     grpc::{FloorBody, GuardedBytes, OK_TRAILERS, routing::Router},
 };
@@ -266,7 +267,8 @@ async fn run_call(
         return;
     }
     let deadline = body.deadline().map(Instant::from_std);
-    let mut response = Response { responder, deadline, stall_timeout };
+    let unpaid = (!body.is_charged()).then_some(router);
+    let mut response = Response { responder, deadline, stall_timeout, unpaid, reserved: None };
     let sent = match body.take_unary() {
         Some((message, has_trailers)) => response.send_unary(message, has_trailers).await,
         None => response.send_frames(body).await,
@@ -276,6 +278,10 @@ async fn run_call(
         Err(Unsent::TooSlow) => {
             tracing::debug!("a response was reset: the client did not take it in time");
             response.responder.reset(Reason::Cancel);
+        }
+        Err(Unsent::BeyondShare) => {
+            tracing::debug!("an error was reset: the client has too many answers that it does not take");
+            response.responder.reset(Reason::EnhanceYourCalm);
         }
         Err(Unsent::Failed(status)) => {
             tracing::debug!(%status, "a response body failed");
@@ -290,6 +296,9 @@ struct Response {
     /// The deadline of the call.
     deadline: Option<Instant>,
     stall_timeout: Option<Duration>,
+    /// Reserves the memory of an answer that nobody has paid for yet, when it has to wait.
+    unpaid: Option<Router>,
+    reserved: Option<Reserved>,
 }
 
 impl Response {
@@ -343,11 +352,15 @@ impl Response {
 
     /// Sends the beginning of `data`. Returns the number of bytes.
     async fn send_some(&mut self, data: &mut GuardedBytes, is_last: bool) -> Result<usize, Unsent> {
-        let mut send = poll_fn(|cx| self.responder.poll_send(data, is_last, cx));
         // Mostly the client takes data, and then no timer is needed.
-        if let Poll::Ready(sent) = poll_fn(|cx| Poll::Ready(Pin::new(&mut send).poll(cx))).await {
+        let sent = poll_fn(|cx| Poll::Ready(self.responder.poll_send(data, is_last, cx))).await;
+        if let Poll::Ready(sent) = sent {
             return Ok(sent?);
         }
+        if let Some(router) = self.unpaid.take() {
+            self.reserved = Some(router.reserve_error().ok_or(Unsent::BeyondShare)?);
+        }
+        let send = poll_fn(|cx| self.responder.poll_send(data, is_last, cx));
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
         match stalled_at.into_iter().chain(self.deadline).min() {
             None => Ok(send.await?),
@@ -362,6 +375,8 @@ enum Unsent {
     Ended,
     /// The client took nothing for too long, or until the deadline of the call.
     TooSlow,
+    /// It has to wait, and its client has more than its share of the memory for that.
+    BeyondShare,
     /// The body failed.
     Failed(Status),
 }

@@ -56,8 +56,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Connections that are accepted after the start of a drain, at the most: more than the backlog of a listener.
 const MAX_BACKLOG: usize = 4096;
 
-/// Limit for what HTTP/1 buffers of a request's head. hyper's own is 400 KiB, which each half-sent request could hold.
-const MAX_HTTP1_BUFFER_BYTES: usize = 64 << 10;
+/// Limit for what HTTP/1 buffers, and so for a request's head. hyper's own is 400 KiB, which each half-sent request could
+/// hold.
+const MAX_HTTP1_BUFFER_BYTES: usize = 16 << 10;
 
 /// What every connection needs.
 #[derive(Debug, Clone)]

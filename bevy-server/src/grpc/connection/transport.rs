@@ -19,6 +19,9 @@ use tokio_rustls::server::TlsStream;
 pub(super) const TLS_BUFFER_BYTES: usize = 64 << 10;
 /// The largest plaintext of a TLS record.
 const RECORD_BYTES: u64 = 16 << 10;
+/// Bytes that a connection receives before others have their turn. Messages of TLS itself, such as updates of keys, take
+/// 2 us for 28 bytes and give HTTP/2 nothing to count.
+const TURN_BYTES: usize = 16 << 10;
 /// What encryption adds to a record at the most: with AES-GCM in TLS 1.2, 29 bytes.
 const RECORD_OVERHEAD: u64 = 29;
 
@@ -164,16 +167,18 @@ impl TlsOutput {
     }
 }
 
-/// A socket that counts what it sends.
+/// A socket below TLS. It counts what it sends, and gives way to other connections after [`TURN_BYTES`].
 #[derive(Debug)]
 pub(super) struct CountingSocket {
     stream: TcpStream,
     sent: u64,
+    /// Bytes received since the connection last gave way to others.
+    received: usize,
 }
 
 impl CountingSocket {
     pub(super) const fn new(stream: TcpStream) -> Self {
-        Self { stream, sent: 0 }
+        Self { stream, sent: 0, received: 0 }
     }
 
     pub(super) fn into_inner(self) -> TcpStream {
@@ -190,7 +195,18 @@ impl CountingSocket {
 
 impl AsyncRead for CountingSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        if self.received >= TURN_BYTES {
+            self.received = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        match &read {
+            Poll::Ready(_) => self.received += buffer.filled().len() - before,
+            Poll::Pending => self.received = 0,
+        }
+        read
     }
 }
 
