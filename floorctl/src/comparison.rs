@@ -6,7 +6,7 @@ use floor_client::{
 };
 use serde::Serialize;
 
-use crate::{json, names};
+use crate::names;
 
 /// The differences between two floors.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
             ("loops", metrics.loops.to_string()),
             ("difficulty", metrics.difficulty.to_string()),
             ("encoded bytes", floor.encoded_len().to_string()),
-            ("content hash", json::hash(floor.content_hash())),
+            ("content hash", names::hash(floor.content_hash())),
         ]
     };
     let pairs = fields_of(one).into_iter().zip(fields_of(other));

@@ -3,7 +3,7 @@
 
 use floor_client::{
     FloorKind, FloorSpec, RoomRole, Terrain,
-    v1::{GridEncoding, Point, Room},
+    v1::{Point, Room},
 };
 
 pub(crate) fn kind(kind: FloorKind) -> String {
@@ -19,11 +19,6 @@ pub(crate) fn role_of(room: &Room) -> String {
     RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
 }
 
-/// The role of that name, if there is one.
-pub(crate) fn role_named(name: &str) -> Option<RoomRole> {
-    (1..).map_while(|number| RoomRole::try_from(number).ok()).find(|known| role(*known) == name)
-}
-
 pub(crate) fn role(role: RoomRole) -> String {
     plain(role.as_str_name(), "ROOM_ROLE_")
 }
@@ -32,14 +27,15 @@ pub(crate) fn terrain(terrain: Terrain) -> String {
     plain(terrain.as_str_name(), "TERRAIN_")
 }
 
-pub(crate) fn encoding(encoding: GridEncoding) -> String {
-    plain(encoding.as_str_name(), "GRID_ENCODING_")
-}
-
 /// `(3, 4)`. The points of a checked floor are never missing.
 pub(crate) fn position(at: Option<Point>) -> String {
     let Point { x, y } = at.unwrap_or_default();
     format!("({x}, {y})")
+}
+
+/// A content hash in text: 16 hexadecimal digits.
+pub(crate) fn hash(content_hash: u64) -> String {
+    format!("{content_hash:016x}")
 }
 
 /// `bone archer` for `bone_archer`.

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::{CELLS, ExportedFile, ROOMS};
 use crate::{
-    json::hash,
-    names,
+    names::{self, hash},
     picture::{
         colour,
         tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::{CELLS, ExportedFile, ROOMS};
 use crate::{
-    json::hash,
-    names,
+    names::{self, hash},
     picture::tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},
 };
 

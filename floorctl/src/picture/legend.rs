@@ -20,7 +20,7 @@ use super::{
     scene::{Mark, Object, Scene},
     text,
 };
-use crate::{json, names, output};
+use crate::{names, output};
 
 /// The text of a legend.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Legend {
             "{} bytes, generator {}, hash {}",
             HumanCount(floor.encoded_len() as u64),
             wire.generator_version,
-            json::hash(floor.content_hash()),
+            names::hash(floor.content_hash()),
         );
         let mut marks = terrain(scene);
         marks.extend(locks(scene));
