@@ -4,9 +4,8 @@ use floor_client::{
     Floor, Terrain,
     v1::{Connection, Item, Lock, Point, Room},
 };
+use floor_export::names;
 use serde::Serialize;
-
-use crate::names;
 
 /// The differences between two floors.
 #[derive(Debug)]

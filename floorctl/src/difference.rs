@@ -1,8 +1,7 @@
 //! Describes the first difference between two floors, for `floorctl verify`.
 
 use floor_client::{Floor, v1};
-
-use crate::names;
+use floor_export::names;
 
 /// The first difference between two floors of one spec, `None` if they are equal. The strings name the floors in the
 /// description.
@@ -76,7 +75,7 @@ mod tests {
         let mut altered = fixture::message();
         alter(&mut altered);
         altered.content_hash = hash::content_hash(&altered);
-        let altered = fixture::encoded(&altered).decode().unwrap();
+        let altered = fixture::decoded(altered);
         between(("one", &fixture::floor()), ("two", &altered))
     }
 

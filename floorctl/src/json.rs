@@ -7,11 +7,10 @@
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use floor_client::{Floor, Served, ServedBy, ServerInfo, Terrain};
+use floor_export::picture::glyph;
 use floor_proto::json::{JsonCodec, JsonMessage, JsonTypes};
 use prost::Message;
 use serde::{Serialize, Serializer};
-
-use crate::picture::glyph;
 
 /// The fields of a floor's JSON that its message does not have.
 pub(crate) const BESIDES: [&str; 4] = ["legend", "terrainRows", "regionRows", "served"];

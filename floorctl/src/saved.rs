@@ -100,7 +100,8 @@ impl SavedFloor {
     /// What a reader of the floor should know about its file, for stderr.
     pub(crate) fn notes(&self) -> Vec<String> {
         let edited = self.is_edited().then(|| {
-            let (stated, computed) = (crate::names::hash(self.stated_hash), crate::names::hash(self.hash));
+            let (stated, computed) =
+                (floor_export::names::hash(self.stated_hash), floor_export::names::hash(self.hash));
             format!("note: the floor was edited: its content hash is {computed}, and the file states {stated}")
         });
         let version = self.message.generator_version;

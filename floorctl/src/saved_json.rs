@@ -4,11 +4,12 @@ use floor_client::{
     limits,
     v1::{self, FloorSpec, Grid},
 };
+use floor_export::picture::glyph;
 use floor_proto::{grid, json::InvalidJson};
 use prost::Message as _;
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{json, picture::glyph};
+use crate::json;
 
 /// Why JSON is no floor.
 #[derive(Debug, thiserror::Error)]

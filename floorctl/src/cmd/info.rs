@@ -4,11 +4,12 @@ use std::{io::Write as _, time::Duration};
 
 use clap::Args;
 use floor_client::FloorKind;
+use floor_export::names;
 use indicatif::HumanCount;
 
 use crate::{
     cli::Server,
-    json, names,
+    json,
     output::{self, ReportFormat},
 };
 
