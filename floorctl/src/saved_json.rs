@@ -1,4 +1,4 @@
-//! Reads the JSON that [`json`](crate::json) writes, and names what is wrong in one that was edited.
+//! Reads the JSON that [`json`] writes, and names what is wrong in one that was edited.
 
 use floor_client::{
     limits,
