@@ -7,9 +7,6 @@ use prost::Message;
 
 const PROTO: &str = "floors/v1/floors.proto";
 
-/// The messages that the feature `serde` reads and writes: those whose fields need no conversion for floorctl's JSON.
-const JSON_MESSAGES: [&str; 8] = ["Point", "Connection", "Spawn", "Item", "Lock", "FloorMetrics", "Trap", "TierInfo"];
-
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO}");
     let descriptors = protox::compile([PROTO], ["."])?;
@@ -25,12 +22,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let with_services = env::var_os("CARGO_FEATURE_GRPC").is_some();
-    let mut code = tonic_prost_build::configure().build_client(with_services).build_server(with_services);
-    for message in JSON_MESSAGES {
-        let derive = "#[cfg_attr(feature = \"serde\", derive(serde::Serialize, serde::Deserialize))]";
-        let strict = "#[cfg_attr(feature = \"serde\", serde(deny_unknown_fields))]";
-        code = code.type_attribute(format!(".floors.v1.{message}"), format!("{derive}\n{strict}"));
-    }
-    code.compile_fds(descriptors)?;
+    tonic_prost_build::configure().build_client(with_services).build_server(with_services).compile_fds(descriptors)?;
     Ok(())
 }

@@ -3,11 +3,12 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 11] = [
+const CRATES: [(&str, &str); 12] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
     ("floor-query", "floor-query"),
+    ("floor-export", "floor-export"),
     ("floor-cache", "floor-cache"),
     ("floor-http2", "http2"),
     ("bevy-server", "bevy-server"),
@@ -18,12 +19,13 @@ const CRATES: [(&str, &str); 11] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 24] = [
-    ("floor-proto", &["floor-wire", "bevy-server", "floor-client", "floorctl", "benches"]),
+const MAY_NAME: [(&str, &[&str]); 25] = [
+    ("floor-proto", &["floor-wire", "floor-export", "bevy-server", "floor-client", "floorctl", "benches"]),
     // The client's generator is behind a feature that is off by default.
     ("floor-gen", &["floor-wire", "floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-query", &["floorctl", "floor-web"]),
+    ("floor-export", &["floorctl"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("floor-http2", &["bevy-server"]),

@@ -127,11 +127,11 @@ async fn stats_and_compact_report_the_contents_of_the_tiers() {
     assert_eq!(tiers.iter().map(|tier| tier["tier"].as_str().unwrap()).collect::<Vec<_>>(), ["lru", "lmdb", "sled"]);
     for tier in tiers {
         assert_eq!(tier["entries"], 10, "{tier}");
-        assert!(tier["bytes"].as_u64().unwrap() < tier["limit_bytes"].as_u64().unwrap(), "{tier}");
+        assert!(tier["bytes"].as_u64().unwrap() < tier["limitBytes"].as_u64().unwrap(), "{tier}");
     }
     assert_eq!(tiers[0]["writes"], Value::Null);
     assert_eq!(tiers[1]["writes"], json!({"stored": 10, "failed": 0, "dropped": 0, "waiting": 0}));
-    assert!(tiers[1]["disk_bytes"].as_u64().unwrap() >= tiers[1]["bytes"].as_u64().unwrap());
+    assert!(tiers[1]["diskBytes"].as_u64().unwrap() >= tiers[1]["bytes"].as_u64().unwrap());
 
     let (status, document) = parse_json(server.post("/compact", ""));
     assert_eq!(status, 200, "{document}");

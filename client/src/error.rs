@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use floor_proto::{grid::GridError, hash::HashError, status::code_name, v1::FloorSpec};
+use floor_proto::{floor::InvalidFloor, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -161,49 +161,4 @@ impl StatusError {
     pub const fn code_name(&self) -> &'static str {
         code_name(self.code)
     }
-}
-
-/// Why a response is not the requested floor.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum InvalidFloor {
-    /// The bytes are not a floor, or do not match the content hash in them.
-    #[error(transparent)]
-    Hash(#[from] HashError),
-    /// A grid does not decode.
-    #[error("its {grid} grid is broken: {source}")]
-    Grid {
-        /// `terrain` or `region`.
-        grid: &'static str,
-        /// What is wrong.
-        source: GridError,
-    },
-    /// A required field is missing.
-    #[error("it has no {0}")]
-    Missing(&'static str),
-    /// A cell has no terrain.
-    #[error("cell ({x}, {y}) holds no terrain")]
-    Terrain {
-        /// Column.
-        x: u32,
-        /// Row.
-        y: u32,
-    },
-    /// A point lies outside the floor.
-    #[error("its {what} lies at ({x}, {y}), outside the floor")]
-    Outside {
-        /// The field that holds the point.
-        what: &'static str,
-        /// Column.
-        x: u32,
-        /// Row.
-        y: u32,
-    },
-    /// A valid floor, but not the requested one.
-    #[error("the server sent another floor: {received:?} for {requested:?}")]
-    SpecMismatch {
-        /// The spec of the request.
-        requested: FloorSpec,
-        /// The spec in the floor.
-        received: FloorSpec,
-    },
 }

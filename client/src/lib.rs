@@ -37,7 +37,6 @@ mod connect_options;
 mod credential_error;
 mod encoded;
 mod error;
-mod floor;
 #[cfg(feature = "offline")]
 mod offline;
 mod options;
@@ -55,8 +54,8 @@ pub use client::{Answer, FloorClient};
 pub use connect_options::ConnectOptions;
 pub use credential_error::CredentialError;
 pub use encoded::EncodedFloor;
-pub use error::{ClientError, InvalidFloor, StatusError, Violation};
-pub use floor::{Floor, is_passable};
+pub use error::{ClientError, StatusError, Violation};
+pub use floor_proto::floor::{Floor, InvalidFloor, is_passable};
 pub use floor_proto::v1::{self, FloorKind, FloorSpec, RoomRole, ServerInfo, Terrain, TierInfo};
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
 pub use options::CallOptions;

@@ -4,9 +4,8 @@ use floor_client::{
     Floor, Terrain,
     v1::{Connection, Item, Lock, Point, Room},
 };
+use floor_export::names;
 use serde::Serialize;
-
-use crate::{json, names};
 
 /// The differences between two floors.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
             ("loops", metrics.loops.to_string()),
             ("difficulty", metrics.difficulty.to_string()),
             ("encoded bytes", floor.encoded_len().to_string()),
-            ("content hash", json::hash(floor.content_hash())),
+            ("content hash", names::hash(floor.content_hash())),
         ]
     };
     let pairs = fields_of(one).into_iter().zip(fields_of(other));

@@ -1,8 +1,7 @@
 //! Describes the first difference between two floors, for `floorctl verify`.
 
 use floor_client::{Floor, v1};
-
-use crate::{json, names};
+use floor_export::names;
 
 /// The first difference between two floors of one spec, `None` if they are equal. The strings name the floors in the
 /// description.
@@ -31,7 +30,7 @@ pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<S
         .map(|(list, index, one, other)| describe(&format!("{list}[{index}]"), &one, &other))
         .or_else(|| (a.metrics != b.metrics).then(|| describe("metrics", &debug(&a.metrics), &debug(&b.metrics))))
         .or_else(|| {
-            (a != b).then(|| describe("content hash", &json::hash(a.content_hash), &json::hash(b.content_hash)))
+            (a != b).then(|| describe("content hash", &names::hash(a.content_hash), &names::hash(b.content_hash)))
         })
 }
 
@@ -76,7 +75,7 @@ mod tests {
         let mut altered = fixture::message();
         alter(&mut altered);
         altered.content_hash = hash::content_hash(&altered);
-        let altered = fixture::encoded(&altered).decode().unwrap();
+        let altered = fixture::decoded(altered);
         between(("one", &fixture::floor()), ("two", &altered))
     }
 

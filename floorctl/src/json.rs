@@ -1,133 +1,69 @@
-//! The JSON format of floors and of response metadata. `floorctl get --help` documents it, and scripts depend on it.
+//! The JSON of floors, of server information and of response metadata. docs/floorctl.md documents it, and scripts depend
+//! on it.
 //!
-//! 64-bit numbers are strings, as in protobuf's JSON mapping, since many JSON readers would round them.
+//! A message of the .proto has the JSON of proto3, as the server's Connect JSON. A floor has fields besides: those of
+//! [`BESIDES`].
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use floor_client::{
-    Floor, Served, ServedBy,
-    v1::{Connection, FloorMetrics, Grid, GridEncoding, Item, Lock, Point, Room, Spawn, Trap},
-};
+use floor_client::{Floor, Served, ServedBy, ServerInfo, Terrain};
+use floor_export::picture::glyph;
+use floor_proto::json::{JsonCodec, JsonMessage, JsonTypes};
+use prost::Message;
 use serde::{Serialize, Serializer};
 
-use crate::{names, picture::glyph};
+/// The fields of a floor's JSON that its message does not have.
+pub(crate) const BESIDES: [&str; 4] = ["legend", "terrainRows", "regionRows", "served"];
 
-/// One floor.
+/// Floors from and to JSON.
+pub(crate) static FLOOR: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.Floor"));
+static SERVER_INFO: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ServerInfo"));
+
+fn codec(message: &str) -> JsonCodec {
+    let types = JsonTypes::new([floor_proto::FILE_DESCRIPTOR_SET]);
+    types.and_then(|types| types.codec(message)).expect("the .proto has the message")
+}
+
+fn message(codec: &JsonCodec, message: &impl Message) -> JsonMessage {
+    codec.message(&message.encode_to_vec()[..]).expect("a message decodes as what it was encoded from")
+}
+
+/// The JSON of server information.
+pub(crate) fn server_info(info: &ServerInfo) -> JsonMessage {
+    message(&SERVER_INFO, info)
+}
+
+/// One floor: its message, its cells as rows of text, and how it was served.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct FloorJson<'a> {
-    spec: SpecJson,
-    generator_version: u32,
-    content_hash: String,
-    encoded_bytes: usize,
-    legend: BTreeMap<char, String>,
-    terrain: Vec<String>,
-    region: Vec<String>,
-    grids: GridsJson<'a>,
-    entry: Point,
-    exit: Point,
-    rooms: Vec<RoomJson>,
-    connections: &'a [Connection],
-    spawns: &'a [Spawn],
-    items: &'a [Item],
-    locks: &'a [Lock],
-    traps: &'a [Trap],
-    metrics: Option<FloorMetrics>,
+    legend: BTreeMap<char, &'static str>,
+    terrain_rows: Vec<String>,
+    region_rows: Vec<String>,
+    #[serde(flatten)]
+    message: JsonMessage,
     #[serde(skip_serializing_if = "Option::is_none")]
     served: Option<ServedJson<'a>>,
 }
 
 impl<'a> FloorJson<'a> {
-    pub(crate) fn new(floor: &'a Floor, served: Option<&'a Served>) -> Self {
-        let wire = floor.wire();
+    pub(crate) fn new(floor: &Floor, served: Option<&'a Served>) -> Self {
         let width = floor.width() as usize;
+        let terrain_row = |row: &[Terrain]| row.iter().copied().map(glyph::of).collect::<String>();
         let region_row = |row: &[u8]| row.iter().map(|id| format!("{id:02x}")).collect::<String>();
         Self {
-            spec: SpecJson {
-                seed: floor.spec().seed.to_string(),
-                number: floor.spec().number,
-                width: floor.width(),
-                height: floor.height(),
-                kind: names::kind_of(floor.spec()),
-            },
-            generator_version: wire.generator_version,
-            content_hash: hash(floor.content_hash()),
-            encoded_bytes: floor.encoded_len(),
-            legend: floor.terrain().iter().map(|terrain| (glyph::of(*terrain), names::terrain(*terrain))).collect(),
-            terrain: floor.terrain().chunks(width).map(|row| row.iter().copied().map(glyph::of).collect()).collect(),
-            region: floor.region().chunks(width).map(region_row).collect(),
-            grids: GridsJson {
-                terrain: wire.terrain.as_ref().map(GridJson::new),
-                region: wire.region.as_ref().map(GridJson::new),
-            },
-            entry: floor.entry(),
-            exit: floor.exit(),
-            rooms: wire.rooms.iter().map(RoomJson::new).collect(),
-            connections: &wire.connections,
-            spawns: &wire.spawns,
-            items: &wire.items,
-            locks: &wire.locks,
-            traps: &wire.traps,
-            metrics: wire.metrics,
+            legend: floor.terrain().iter().map(|terrain| (glyph::of(*terrain), terrain.as_str_name())).collect(),
+            terrain_rows: floor.terrain().chunks(width).map(terrain_row).collect(),
+            region_rows: floor.region().chunks(width).map(region_row).collect(),
+            message: message(&FLOOR, floor.wire()),
             served: served.map(ServedJson::new),
         }
     }
 }
 
-/// A content hash in text: 16 hexadecimal digits.
-pub(crate) fn hash(content_hash: u64) -> String {
-    format!("{content_hash:016x}")
-}
-
-#[derive(Debug, Serialize)]
-struct SpecJson {
-    seed: String,
-    number: u32,
-    width: u32,
-    height: u32,
-    kind: String,
-}
-
-#[derive(Debug, Serialize)]
-struct GridsJson<'a> {
-    terrain: Option<GridJson<'a>>,
-    region: Option<GridJson<'a>>,
-}
-
-/// How a grid was encoded.
-#[derive(Debug, Serialize)]
-struct GridJson<'a> {
-    encoding: String,
-    bits: u32,
-    palette: &'a [u32],
-    data_bytes: usize,
-}
-
-impl<'a> GridJson<'a> {
-    fn new(grid: &'a Grid) -> Self {
-        let encoding = GridEncoding::try_from(grid.encoding).unwrap_or(GridEncoding::Unspecified);
-        let encoding = names::encoding(encoding);
-        Self { encoding, bits: grid.bits, palette: &grid.palette, data_bytes: grid.data.len() }
-    }
-}
-
-/// A room with the name of its role. The points of a checked floor are never missing.
-#[derive(Debug, Serialize)]
-struct RoomJson {
-    id: u32,
-    role: String,
-    min: Option<Point>,
-    max: Option<Point>,
-    center: Option<Point>,
-}
-
-impl RoomJson {
-    fn new(room: &Room) -> Self {
-        Self { id: room.id, role: names::role_of(room), min: room.min, max: room.max, center: room.center }
-    }
-}
-
 /// The response metadata of a call.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct ServedJson<'a> {
     #[serde(serialize_with = "floor_counts")]
     by: &'a ServedBy,
@@ -166,6 +102,7 @@ fn floor_counts<S: Serializer>(by: &&ServedBy, serializer: S) -> Result<S::Ok, S
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct StepJson<'a> {
     tier: &'a str,
     outcome: Option<&'a str>,
@@ -183,5 +120,18 @@ mod tests {
         let mut out = Vec::new();
         json_layout::write(&mut out, &FloorJson::new(&floor, Some(&Served::default()))).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    /// Whoever reads the .proto's JSON reads this one, and the other way round.
+    #[test]
+    fn without_the_fields_besides_it_is_the_json_of_connect() {
+        let floor = fixture::floor();
+        let mut of_connect = Vec::new();
+        FLOOR.encode(&floor.wire().encode_to_vec()[..], &mut of_connect).unwrap();
+        let mut document = serde_json::to_value(FloorJson::new(&floor, Some(&Served::default()))).unwrap();
+        let fields = document.as_object_mut().unwrap();
+        assert!(BESIDES.iter().all(|field| fields.remove(*field).is_some()));
+        assert_eq!(document, serde_json::from_slice::<serde_json::Value>(&of_connect).unwrap());
+        assert_eq!(&crate::saved_json::parse(&of_connect).unwrap(), floor.wire());
     }
 }

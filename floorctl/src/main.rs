@@ -8,16 +8,15 @@ mod difference;
 mod export;
 mod failure;
 #[cfg(test)]
+#[path = "../../floor-export/src/fixture.rs"]
 mod fixture;
 mod json;
 mod json_layout;
 mod local;
-mod names;
 mod numbers;
 mod operations;
 mod output;
 mod parallel_scan;
-mod picture;
 mod profile;
 mod progress;
 mod rules;
@@ -27,6 +26,10 @@ mod source;
 mod target;
 
 use std::process::ExitCode;
+
+// The fixture names it from the root of its crate.
+#[cfg(test)]
+use floor_export::picture;
 
 use crate::cli::Cli;
 

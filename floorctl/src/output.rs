@@ -14,8 +14,11 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table};
 use floor_client::{EncodedFloor, ServedBy};
+use floor_export::picture::Depth;
 use indicatif::HumanCount;
 use serde::Serialize;
+
+pub(crate) use floor_export::counts::counted;
 
 use crate::json_layout;
 
@@ -60,9 +63,12 @@ pub(crate) fn write_batch_entry(out: &mut impl Write, floor: &EncodedFloor) -> i
     out.write_all(&entry)
 }
 
-/// `1 room`, `2,000 rooms`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", HumanCount(count), if count == 1 { "" } else { "s" })
+/// The depth in `COLORTERM`, otherwise 256 colours, which all common terminals support.
+pub(crate) fn colour_depth() -> Depth {
+    match std::env::var("COLORTERM").as_deref() {
+        Ok("truecolor" | "24bit") => Depth::TrueColour,
+        _ => Depth::Ansi256,
+    }
 }
 
 /// The number of floors from each tier, such as `lru 1,000, generated 24`; only the tier for a single floor.

@@ -21,6 +21,7 @@ pub(crate) struct GenerationProfile {
 
 /// One layout that the generator tried. Serialized as in `floorctl explain --json`.
 #[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Attempt {
     /// Whether this is the fallback layout, which never fails.
     pub(crate) fallback: bool,
@@ -30,10 +31,11 @@ pub(crate) struct Attempt {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
     /// Time until the next stage began or the floor was finished.
-    #[serde(rename = "took_us", serialize_with = "serialize_micros")]
+    #[serde(rename = "tookUs", serialize_with = "serialize_micros")]
     pub(crate) took: Duration,
     #[serde(serialize_with = "serialize_choices")]
     pub(crate) choices: Vec<(&'static str, usize)>,

@@ -100,7 +100,8 @@ impl SavedFloor {
     /// What a reader of the floor should know about its file, for stderr.
     pub(crate) fn notes(&self) -> Vec<String> {
         let edited = self.is_edited().then(|| {
-            let (stated, computed) = (crate::json::hash(self.stated_hash), crate::json::hash(self.hash));
+            let (stated, computed) =
+                (floor_export::names::hash(self.stated_hash), floor_export::names::hash(self.hash));
             format!("note: the floor was edited: its content hash is {computed}, and the file states {stated}")
         });
         let version = self.message.generator_version;
@@ -206,7 +207,7 @@ mod tests {
             (bytes[..bytes.len() - 3].to_vec(), "neither JSON nor a complete message"),
             (hash::encode_hashed(&versionless, 0), "generator version is 0"),
             (text.as_bytes()[..text.len() / 2].to_vec(), "the JSON ends too early"),
-            (text.replace("\"rooms\"", "\"room\"").into_bytes(), "unknown field `room`"),
+            (text.replace("\"rooms\"", "\"room\"").into_bytes(), "room: no such field"),
         ];
         for (file, expected) in cases {
             let error = SavedFloor::parse(&file).unwrap_err().to_string();

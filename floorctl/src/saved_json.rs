@@ -1,140 +1,83 @@
-//! Reads the JSON that [`json`](crate::json) writes, and names what is wrong in one that was edited.
+//! Reads the JSON that [`json`] writes, and names what is wrong in one that was edited.
 
 use floor_client::{
     limits,
-    v1::{self, Connection, FloorMetrics, FloorSpec, Grid, Item, Lock, Point, Room, Spawn, Trap},
+    v1::{self, FloorSpec, Grid},
 };
-use floor_proto::grid;
+use floor_export::picture::glyph;
+use floor_proto::{grid, json::InvalidJson};
+use prost::Message as _;
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{names, picture::glyph, target};
+use crate::json;
 
 /// Why JSON is no floor.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JsonError {
     #[error("the JSON ends too early: {0}")]
     Truncated(serde_json::Error),
-    #[error("the JSON is not that of a floor: {0}")]
+    #[error("the JSON has an error: {0}")]
     Syntax(serde_json::Error),
+    #[error("the JSON is not that of a floor: {0}")]
+    Message(#[from] InvalidJson),
+    #[error("the JSON is not that of a floor: {0}")]
+    Rows(serde_json::Error),
     #[error("{0}")]
     Value(String),
 }
 
-/// One floor. The fields that follow from others (`legend`, `grids`, `encoded_bytes`, `served`) are not read.
+/// The cells as rows of text, which count instead of the grids of the message: they are what people edit.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SavedJson {
-    spec: SavedSpec,
-    generator_version: u32,
-    content_hash: String,
-    #[serde(default, rename = "encoded_bytes")]
-    _encoded_bytes: Option<IgnoredAny>,
-    #[serde(default, rename = "legend")]
-    _legend: Option<IgnoredAny>,
-    #[serde(default, rename = "grids")]
-    _grids: Option<IgnoredAny>,
-    #[serde(default, rename = "served")]
-    _served: Option<IgnoredAny>,
-    terrain: Vec<String>,
-    region: Vec<String>,
-    entry: Point,
-    exit: Point,
-    rooms: Vec<SavedRoom>,
-    connections: Vec<Connection>,
-    spawns: Vec<Spawn>,
-    items: Vec<Item>,
-    locks: Vec<Lock>,
-    traps: Vec<Trap>,
-    metrics: Option<FloorMetrics>,
+#[serde(rename_all = "camelCase")]
+struct Rows {
+    terrain_rows: Option<Vec<String>>,
+    region_rows: Option<Vec<String>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SavedSpec {
-    seed: String,
-    number: u32,
-    width: u32,
-    height: u32,
-    kind: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SavedRoom {
-    id: u32,
-    role: String,
-    min: Option<Point>,
-    max: Option<Point>,
-    center: Option<Point>,
-}
-
-/// The message that the JSON describes, with the content hash that it states.
+/// The message that the JSON describes, with the content hash that it states. `legend` and `served` are not read.
 pub(crate) fn parse(text: &[u8]) -> Result<v1::Floor, JsonError> {
-    let json: SavedJson = serde_json::from_slice(text)
+    serde_json::from_slice::<IgnoredAny>(text)
         .map_err(|error| if error.is_eof() { JsonError::Truncated(error) } else { JsonError::Syntax(error) })?;
-    json.message().map_err(JsonError::Value)
+    let (message, besides) = json::FLOOR.decode_with(text, &json::BESIDES)?;
+    let mut floor = v1::Floor::decode(&message[..]).expect("the codec writes floors");
+    let rows: Rows = serde_json::from_value(besides.into()).map_err(JsonError::Rows)?;
+    rows.put_into(&mut floor).map_err(JsonError::Value)?;
+    Ok(floor)
 }
 
-impl SavedJson {
-    fn message(self) -> Result<v1::Floor, String> {
-        let spec = self.spec.message()?;
-        let terrain = terrain(&spec, &self.terrain)?;
-        let region = region(&spec, &self.region)?;
-        let content_hash = u64::from_str_radix(&self.content_hash, 16)
-            .map_err(|_| format!("content_hash {:?} is not 16 hexadecimal digits", self.content_hash))?;
-        Ok(v1::Floor {
-            spec: Some(spec),
-            generator_version: self.generator_version,
-            content_hash,
-            terrain: Some(terrain),
-            region: Some(region),
-            entry: Some(self.entry),
-            exit: Some(self.exit),
-            rooms: self.rooms.into_iter().map(SavedRoom::message).collect::<Result<_, _>>()?,
-            connections: self.connections,
-            spawns: self.spawns,
-            items: self.items,
-            locks: self.locks,
-            metrics: self.metrics,
-            traps: self.traps,
-        })
-    }
-}
-
-impl SavedSpec {
-    /// The spec. Its sides are in range, so that a grid of that size can be encoded.
-    fn message(&self) -> Result<FloorSpec, String> {
-        let sides = limits::MIN_SIDE..=limits::MAX_SIDE;
-        if !sides.contains(&self.width) || !sides.contains(&self.height) {
-            return Err(format!(
-                "a floor is {} to {} cells wide and high, not {}x{}",
-                limits::MIN_SIDE,
-                limits::MAX_SIDE,
-                self.width,
-                self.height
-            ));
+impl Rows {
+    fn put_into(self, floor: &mut v1::Floor) -> Result<(), String> {
+        if self.terrain_rows.is_none() && self.region_rows.is_none() {
+            return Ok(());
         }
-        let kind = floor_wire::kind(target::kind(&self.kind)?).into();
-        let seed = floor_query::seed(&self.seed)?;
-        Ok(FloorSpec { seed, number: self.number, width: self.width, height: self.height, kind })
+        let spec = checked_spec(floor)?;
+        if let Some(rows) = self.terrain_rows {
+            floor.terrain = Some(terrain(&spec, &rows)?);
+        }
+        if let Some(rows) = self.region_rows {
+            floor.region = Some(region(&spec, &rows)?);
+        }
+        Ok(())
     }
 }
 
-impl SavedRoom {
-    fn message(self) -> Result<Room, String> {
-        let role = names::role_named(&self.role).ok_or_else(|| {
-            format!("room {}: there is no role {:?}; `floorctl schema` lists them", self.id, self.role)
-        })?;
-        Ok(Room { id: self.id, min: self.min, max: self.max, role: role.into(), center: self.center })
+/// The spec. Its sides are in range, so that a grid of that size can be encoded.
+fn checked_spec(floor: &v1::Floor) -> Result<FloorSpec, String> {
+    let spec = floor.spec.ok_or("the floor has no spec, which says how many rows there are")?;
+    let sides = limits::MIN_SIDE..=limits::MAX_SIDE;
+    if sides.contains(&spec.width) && sides.contains(&spec.height) {
+        return Ok(spec);
     }
+    let (least, greatest) = (limits::MIN_SIDE, limits::MAX_SIDE);
+    Err(format!("a floor is {least} to {greatest} cells wide and high, not {}x{}", spec.width, spec.height))
 }
 
 /// Terrain from rows of one character per cell.
 fn terrain(spec: &FloorSpec, rows: &[String]) -> Result<Grid, String> {
     let mut cells = Vec::with_capacity(spec.width as usize * spec.height as usize);
-    check_count("terrain", rows, spec.height)?;
+    check_count("terrainRows", rows, spec.height)?;
     for (y, row) in rows.iter().enumerate() {
-        check_length("terrain", y, row.chars().count(), spec.width)?;
+        check_length("terrainRows", y, row.chars().count(), spec.width)?;
         for (x, character) in row.chars().enumerate() {
             let terrain = glyph::terrain(character)
                 .ok_or_else(|| format!("no terrain has the character {character:?}, at ({x}, {y})"))?;
@@ -147,14 +90,14 @@ fn terrain(spec: &FloorSpec, rows: &[String]) -> Result<Grid, String> {
 /// Room ids + 1 from rows of two hexadecimal digits per cell.
 fn region(spec: &FloorSpec, rows: &[String]) -> Result<Grid, String> {
     let mut cells = Vec::with_capacity(spec.width as usize * spec.height as usize);
-    check_count("region", rows, spec.height)?;
+    check_count("regionRows", rows, spec.height)?;
     for (y, row) in rows.iter().enumerate() {
-        check_length("region", y, row.chars().count(), 2 * spec.width)?;
+        check_length("regionRows", y, row.chars().count(), 2 * spec.width)?;
         let mut digits = row.chars().map(|character| character.to_digit(16));
         let mut x = 0;
         while let Some(high) = digits.next() {
             let (Some(high), Some(Some(low))) = (high, digits.next()) else {
-                return Err(format!("region is not two hexadecimal digits at ({x}, {y})"));
+                return Err(format!("regionRows has not two hexadecimal digits at ({x}, {y})"));
             };
             cells.push((high * 16 + low) as u8);
             x += 1;
@@ -195,18 +138,21 @@ mod tests {
     #[test]
     fn an_error_names_the_field_the_row_and_the_cell() {
         for (found, expected) in [
-            (error(|json| json["terrain"][3] = "#".into()), "row 3 of terrain has 1 characters, not 30"),
-            (error(|json| json["region"][2] = "00".into()), "row 2 of region has 2 characters, not 60"),
-            (error(|json| json["terrain"] = serde_json::json!([])), "terrain has 0 rows, and the floor is 16"),
-            (error(|json| json["terrain"][1] = "#<....######?###......########".into()), "'?', at (12, 1)"),
-            (error(|json| json["region"][0] = "0g".repeat(30).into()), "at (0, 0)"),
-            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "room 1: there is no role \"pantry\""),
-            (error(|json| json["spec"]["kind"] = "cavrn".into()), "did you mean cavern?"),
+            (error(|json| json["terrainRows"][3] = "#".into()), "row 3 of terrainRows has 1 characters, not 30"),
+            (error(|json| json["regionRows"][2] = "00".into()), "row 2 of regionRows has 2 characters, not 60"),
+            (error(|json| json["terrainRows"] = serde_json::json!([])), "terrainRows has 0 rows, and the floor is 16"),
+            (error(|json| json["terrainRows"] = 7.into()), "expected a sequence"),
+            (error(|json| json["terrainRows"][1] = "#<....######?###......########".into()), "'?', at (12, 1)"),
+            (error(|json| json["regionRows"][0] = "0g".repeat(30).into()), "at (0, 0)"),
+            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "rooms[1].role"),
+            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "ROOM_ROLE_PASSAGE"),
+            (error(|json| json["spec"]["kind"] = "cavern".into()), "FLOOR_KIND_CAVERN"),
             (error(|json| json["spec"]["width"] = 5.into()), "16 to 512 cells wide and high, not 5x16"),
-            (error(|json| json["spec"]["seed"] = "-1".into()), "a seed is a number"),
-            (error(|json| json["content_hash"] = "hash".into()), "\"hash\" is not 16 hexadecimal digits"),
-            (error(|json| json["spawns"][0]["lvl"] = 1.into()), "unknown field `lvl`"),
-            (error(|json| json["locks"] = serde_json::Value::Null), "invalid type: null"),
+            (error(|json| json["spec"] = serde_json::Value::Null), "the floor has no spec"),
+            (error(|json| json["spec"]["seed"] = "-1".into()), "an integer from 0"),
+            (error(|json| json["contentHash"] = "hash".into()), "contentHash"),
+            (error(|json| json["spawns"][0]["lvl"] = 1.into()), "spawns[0].lvl: no such field"),
+            (error(|json| json["lock"] = 1.into()), "lock: no such field"),
         ] {
             assert!(found.contains(expected), "{found}");
         }

@@ -7,13 +7,11 @@ use clap::{
     builder::{PossibleValuesParser, Resettable, TypedValueParser},
 };
 use floor_client::{FloorKind, FloorSpec, limits};
+use floor_export::names;
 use floor_gen::Kind;
 use floor_query::{nearest, seed};
 
-use crate::{
-    names,
-    numbers::{self, Numbers},
-};
+use crate::numbers::{self, Numbers};
 
 /// The flags for tower, size and kind: a floor without its number.
 #[derive(Debug, Clone, Args)]

@@ -366,7 +366,7 @@ fn explain_needs_no_server() {
     }
     let (code, stdout, _) = run(&["--server", &server, "explain", "42/7:standard@48x48", "--json"]);
     assert_eq!(code, Some(0));
-    assert!(stdout.contains("\"server_generator_version\": null"), "{stdout}");
+    assert!(stdout.contains("\"serverGeneratorVersion\": null"), "{stdout}");
 }
 
 #[test]

@@ -399,8 +399,8 @@ fn an_edited_floor_that_breaks_a_rule_names_the_rule_and_the_cells() {
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "42/7:standard@48x40: every rule holds\n", ""));
 
     let mut document = read_json(&path);
-    let row = document["terrain"][3].as_str().unwrap().to_owned();
-    document["terrain"][3] = format!(".{}", &row[1..]).into();
+    let row = document["terrainRows"][3].as_str().unwrap().to_owned();
+    document["terrainRows"][3] = format!(".{}", &row[1..]).into();
     std::fs::write(&path, document.to_string()).unwrap();
     let (code, stdout, stderr) = floorctl(&["validate", name]);
     assert_eq!(code, Some(1));
@@ -477,8 +477,8 @@ fn bad_input_is_refused_with_the_reason() {
     let truncated = file("truncated.json", &text.as_bytes()[..text.len() / 2]);
     let empty = file("empty.bin", b"");
     let picture = file("picture.png", b"\x89PNG\r\n\x1a\nand so on");
-    let current = format!("\"generator_version\": {},", floor_gen::GENERATOR_VERSION);
-    let version = file("version.json", text.replace(&current, "\"generator_version\": 0,").as_bytes());
+    let current = format!("\"generatorVersion\": {},", floor_gen::GENERATOR_VERSION);
+    let version = file("version.json", text.replace(&current, "\"generatorVersion\": 0,").as_bytes());
     for (saved, expected) in [
         (&truncated, "the JSON ends too early"),
         (&empty, "it is empty"),

@@ -43,7 +43,7 @@ const DDImporter = importer();
 const scene = { getDimensions: () => ({ sceneX: PADDING, sceneY: PADDING }) };
 for (const kind of KINDS) {
   const floor = `42/7:${kind}@100x100`;
-  const { terrain } = exported(floor, "json");
+  const { terrainRows: terrain } = exported(floor, "json");
   const map = exported(floor, "uvtt");
   const side = map.resolution.pixels_per_grid;
   const cells = ({ c }) => c.map((at) => (at - PADDING) / side);

@@ -5,7 +5,12 @@ use std::fmt;
 
 use bytes::Buf;
 use prost::{DecodeError, Message};
-use prost_reflect::{DescriptorPool, DynamicMessage, Kind, MessageDescriptor};
+use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
+use serde::{
+    Serialize, Serializer,
+    de::{DeserializeSeed, Deserializer as _, IntoDeserializer as _, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment, Track};
 
 /// The most bytes of a text from the request that an error quotes.
@@ -22,6 +27,16 @@ pub struct JsonTypes(DescriptorPool);
 /// Encoded messages of one type, from and to JSON. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct JsonCodec(MessageDescriptor);
+
+/// A message that serializes to its JSON, alone or as a part of a document.
+#[derive(Debug, Clone)]
+pub struct JsonMessage(DynamicMessage);
+
+impl Serialize for JsonMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_with_options(serializer, &SerializeOptions::new())
+    }
+}
 
 /// JSON that is not a message of the expected type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,10 +98,16 @@ impl JsonCodec {
     /// # Errors
     /// If `message` does not decode. `out` may then have a part of the JSON.
     pub fn encode(&self, message: impl Buf, out: &mut Vec<u8>) -> Result<(), JsonError> {
-        let message = DynamicMessage::decode(self.0.clone(), message)?;
-        let options = prost_reflect::SerializeOptions::new();
-        message.serialize_with_options(&mut serde_json::Serializer::new(out), &options)?;
+        self.message(message)?.serialize(&mut serde_json::Serializer::new(out))?;
         Ok(())
+    }
+
+    /// An encoded message, to serialize.
+    ///
+    /// # Errors
+    /// If `message` does not decode.
+    pub fn message(&self, message: impl Buf) -> Result<JsonMessage, DecodeError> {
+        DynamicMessage::decode(self.0.clone(), message).map(JsonMessage)
     }
 
     /// The encoded message of `json`. The memory that this takes grows with the length of `json`, and `serde_json` bounds
@@ -98,8 +119,33 @@ impl JsonCodec {
         let mut json = serde_json::Deserializer::from_slice(json);
         let mut track = Track::new();
         let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
-        let options = prost_reflect::DeserializeOptions::new();
-        match DynamicMessage::deserialize_with_options(self.0.clone(), deserializer, &options) {
+        let read = DynamicMessage::deserialize_with_options(self.0.clone(), deserializer, &DeserializeOptions::new());
+        self.encoded(read, json, track)
+    }
+
+    /// Reads an object that has the fields of a message and fields besides: those that `besides` names. Returns the
+    /// encoded message, and the other fields as they are.
+    ///
+    /// # Errors
+    /// As for [`decode`](Self::decode).
+    pub fn decode_with(&self, json: &[u8], besides: &[&str]) -> Result<(Vec<u8>, Map<String, Value>), InvalidJson> {
+        let mut json = serde_json::Deserializer::from_slice(json);
+        let mut track = Track::new();
+        let mut values = Map::new();
+        let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
+        let document = Document { message: self.0.clone(), besides, values: &mut values };
+        let read = deserializer.deserialize_map(document);
+        Ok((self.encoded(read, json, track)?, values))
+    }
+
+    /// The encoded message, if all of `json` was read.
+    fn encoded<'de>(
+        &self,
+        read: Result<DynamicMessage, serde_json::Error>,
+        mut json: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
+        track: Track,
+    ) -> Result<Vec<u8>, InvalidJson> {
+        match read {
             Ok(message) => match json.end() {
                 Ok(()) => Ok(message.encode_to_vec()),
                 Err(error) => Err(InvalidJson { field: None, description: error.to_string() }),
@@ -133,6 +179,53 @@ impl JsonCodec {
             }
         }
         expected(&kind)
+    }
+}
+
+/// An object with the fields of a message and other fields, whose values it collects.
+struct Document<'a> {
+    message: MessageDescriptor,
+    besides: &'a [&'a str],
+    values: &'a mut Map<String, Value>,
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = DynamicMessage;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<DynamicMessage, A::Error> {
+        let fields = MessageFields { fields, besides: self.besides, values: self.values };
+        let fields = MapAccessDeserializer::new(fields);
+        DynamicMessage::deserialize_with_options(self.message, fields, &DeserializeOptions::new())
+    }
+}
+
+/// The fields of the message in a [`Document`].
+struct MessageFields<'a, A> {
+    fields: A,
+    besides: &'a [&'a str],
+    values: &'a mut Map<String, Value>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for MessageFields<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(name) = self.fields.next_key::<String>()? {
+            if !self.besides.contains(&name.as_str()) {
+                return seed.deserialize(name.into_deserializer()).map(Some);
+            }
+            let value = self.fields.next_value()?;
+            self.values.insert(name, value);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.fields.next_value_seed(seed)
     }
 }
 
@@ -213,6 +306,30 @@ mod tests {
         assert_eq!(v1::Floor::decode(&again[..]), Ok(floor));
         let snake = codec.decode(br#"{"content_hash":"5"}"#).unwrap();
         assert_eq!(v1::Floor::decode(&snake[..]).unwrap().content_hash, 5);
+    }
+
+    #[test]
+    fn a_document_may_have_fields_besides_those_of_its_message() {
+        let codec = types().codec("floors.v1.GetFloorRequest").unwrap();
+        let json = br#"{"note":[1,{}],"spec":{"number":7},"more":"x"}"#;
+        let (message, besides) = codec.decode_with(json, &["note", "more"]).unwrap();
+        assert_eq!(message, codec.decode(br#"{"spec":{"number":7}}"#).unwrap());
+        assert_eq!(Value::from(besides), serde_json::json!({"note": [1, {}], "more": "x"}));
+        for (json, field, part) in [
+            (
+                &br#"{"note":1,"more":2}"#[..],
+                Some("more"),
+                "no such field at line 1 column 16; expected an object of spec",
+            ),
+            (br#"{"note":1,"spec":{"note":2}}"#, Some("spec.note"), "no such field"),
+            (br#"{"note":1,"spec":{"number":-1}}"#, Some("spec.number"), "an integer from 0"),
+            (b"[]", None, "expected an object"),
+            (b"{} x", None, "trailing"),
+            (br#"{"note":["#, Some("note"), "EOF"),
+        ] {
+            let error = codec.decode_with(json, &["note"]).unwrap_err();
+            assert!(error.field.as_deref() == field && error.to_string().contains(part), "{error:?}");
+        }
     }
 
     #[test]

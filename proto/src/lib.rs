@@ -4,6 +4,7 @@
 //! features, JSON (`json`), and the JSON documents of the operations port (`serde`).
 #![forbid(unsafe_code)]
 
+pub mod floor;
 pub mod grid;
 pub mod hash;
 #[cfg(feature = "json")]

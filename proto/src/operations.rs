@@ -1,4 +1,5 @@
-//! The JSON documents of the server's operations port, which the server writes and floorctl reads.
+//! The JSON documents of the server's operations port, which the server writes and floorctl reads. Their keys are in
+//! lowerCamelCase, as in the JSON of messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,7 @@ pub struct Stats {
 
 /// What a tier holds, and the counts of its writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TierHoldings {
     /// The name of the tier.
     pub tier: String,
@@ -99,6 +101,7 @@ pub struct CompactedTier {
 
 /// The size of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Size {
     /// The size of the floors in bytes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-// Colours: those of floorctl's PNG (floorctl/src/picture/colour.rs and glyph.rs) on dark, and a light set.
+// Colours: those of floorctl's PNG (floor-export/src/picture/colour.rs and glyph.rs) on dark, and a light set.
 
 import { Terrain } from "./floor";
 

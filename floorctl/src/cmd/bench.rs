@@ -89,6 +89,7 @@ struct Measurements {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct BenchJson<'a> {
     mix: String,
     connections: u16,

@@ -8,6 +8,7 @@ use std::{
 use anstream::{AutoStream, ColorChoice};
 use clap::Args;
 use floor_client::Floor;
+use floor_export::picture::{self, Scene};
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -15,7 +16,6 @@ use crate::{
     cli::Server,
     comparison::{Comparison, FieldDiff, ListDiff},
     output::{self, ReportFormat},
-    picture::{self, Scene, colour::Depth},
     source::{self, Source},
     target::FloorName,
 };
@@ -81,7 +81,7 @@ impl Diff {
             if !self.no_cells && comparison.cells.is_some() {
                 let (one, other) = Scene::pair(&one, &other);
                 let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-                picture::draw_diff(&mut out, &one, &other, coloured.then(Depth::of_terminal))?;
+                picture::draw_diff(&mut out, &one, &other, coloured.then(output::colour_depth))?;
             }
         }
         out.flush()?;

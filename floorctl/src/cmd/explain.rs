@@ -45,6 +45,7 @@ pub(crate) struct Explain {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ExplainJson<'a> {
     floor: String,
     theme: &'static str,

@@ -6,10 +6,11 @@ use std::{
 };
 
 use clap::Args;
+use floor_export::uvtt::MAX_IMAGE_SIDE;
 
 use crate::{
     cli::{FetchOptions, Server},
-    export::{ExportFormat, ExportTarget, MAX_IMAGE_SIDE},
+    export::{ExportFormat, ExportTarget},
     failure::UsageError,
     source::{self, FloorSource},
 };

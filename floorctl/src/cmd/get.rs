@@ -12,28 +12,20 @@ use crate::{
     target::Target,
 };
 
-const AFTER_HELP: &str = r##"The JSON:
-  spec               seed (a string: 64 bits), number, width, height, kind; resolved, never 0
-  generator_version, content_hash (16 hexadecimal digits), encoded_bytes
-  legend             the meaning of each character in terrain
-  terrain            rows from north to south, one character per cell
-  region             rows, two hexadecimal digits per cell: room id + 1, 00 = no room
-  grids              how terrain and region were encoded: encoding, bits, palette, data_bytes
-  entry, exit        cells: x to the right, y down, from 0
-  rooms              id, role, min, max, center
-  connections        from_room, to_room, lock_id (0 = open), secret
-  spawns, traps      at, archetype, level
-  items              at, archetype, value, opens_lock (0 = not a key)
-  locks              id, at
-  metrics            critical_path (steps), passable_cells, loops, difficulty (thousandths)
-  served             by (floors per tier), coalesced; with --trace also server_us and trace
+const AFTER_HELP: &str = "\
+Prints the message floors.v1.Floor in proto3's JSON, as the server does over Connect: 64-bit numbers are strings, and \
+fields that are 0, false or empty are left out. The .proto describes its fields. These come besides:
+  legend       the terrain of each character in terrainRows
+  terrainRows  rows from north to south, one character per cell
+  regionRows   rows, two hexadecimal digits per cell: room id + 1, 00 = no room
+  served       by (floors per tier), coalesced; with --trace also serverUs and trace
 
 With --format bin, the output is the bytes of the received floors.v1.Floor message. Their hash is checked.
 
 Examples:
   floorctl get --seed 42 --number 7
   floorctl get --seed 42 --number 7 --trace | jq .served
-  floorctl get --number 10 --size 64x48 --format bin --output floor.bin"##;
+  floorctl get --number 10 --size 64x48 --format bin --output floor.bin";
 
 /// Print a floor as JSON, or save its bytes
 #[derive(Debug, Args)]

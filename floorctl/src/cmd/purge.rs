@@ -3,12 +3,12 @@
 use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
+use floor_export::names;
 use floor_proto::operations::{Purged, TierResult};
 use serde::Serialize;
 
 use crate::{
     cli::Server,
-    names,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,

@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum};
+use floor_export::picture::{self, Depth, Legend, Overlays, Scene};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
     cli::{FetchOptions, Server},
     output::{self, OutputFile},
-    picture::{self, Legend, Overlays, Scene, colour::Depth},
     source::{self, FloorSource},
 };
 
@@ -59,7 +59,7 @@ pub(crate) struct Render {
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", help_heading = "Output")]
     color: Colour,
     #[command(flatten)]
-    overlays: Overlays,
+    overlays: OverlayFlags,
     /// Do not print the legend
     #[arg(long, help_heading = "Output")]
     no_legend: bool,
@@ -73,18 +73,39 @@ enum Colour {
     Never,
 }
 
+/// The flags for the overlays. They can be combined.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Overlays")]
+struct OverlayFlags {
+    /// Show the outlines and the ids of the rooms
+    #[arg(long)]
+    rooms: bool,
+    /// Show the critical path: from the entry to the exit, by way of the keys that are needed
+    #[arg(long)]
+    path: bool,
+    /// Show which key opens which lock, and the area behind each lock
+    #[arg(long)]
+    locks: bool,
+}
+
+impl From<OverlayFlags> for Overlays {
+    fn from(OverlayFlags { rooms, path, locks }: OverlayFlags) -> Self {
+        Self { rooms, path, locks }
+    }
+}
+
 /// Width of block drawings if standard output is not a terminal.
 const COLUMNS: u32 = 100;
 
 impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (floor, served) = self.source.open(server, &self.fetch).await?;
-        let scene = Scene::new(&floor).overlaid(self.overlays);
+        let scene = Scene::new(&floor).overlaid(self.overlays.into());
         let legend = Legend::new(&scene);
         match &self.png {
             Some(file) => {
                 let legend = (!self.no_legend).then_some(&legend);
-                file.write(|out| picture::draw_png(out, &scene, legend, self.scale))?;
+                file.write(|out| Ok(picture::draw_png(out, &scene, legend, self.scale)?))?;
             }
             None => self.draw(&scene, &legend)?,
         }
@@ -119,6 +140,6 @@ impl Render {
             Colour::Never => false,
             Colour::Auto => self.blocks || AutoStream::choice(&io::stdout()) != ColorChoice::Never,
         };
-        coloured.then(Depth::of_terminal)
+        coloured.then(output::colour_depth)
     }
 }

@@ -198,18 +198,25 @@ impl<'a> SearchSpace<'a> {
 }
 
 impl Serialize for Match {
-    /// Each fact under its name. The seed is a string, as in all JSON of floorctl.
+    /// Each fact under its name in camelCase. The seed is a string, as in all JSON of floorctl.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("floor", &self.name)?;
         for (fact, value) in &self.facts {
             match value.parse::<u64>() {
-                Ok(number) if *fact != Fact::Seed => map.serialize_entry(fact.name(), &number)?,
-                _ => map.serialize_entry(fact.name(), value)?,
+                Ok(number) if *fact != Fact::Seed => map.serialize_entry(&camel_case(fact.name()), &number)?,
+                _ => map.serialize_entry(&camel_case(fact.name()), value)?,
             }
         }
         map.end()
     }
+}
+
+/// `criticalPath` for `critical_path`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
 }
 
 #[cfg(test)]
@@ -256,6 +263,11 @@ mod tests {
     fn a_search_space_too_large_to_count_is_rejected() {
         let all = format!("--seeds 0-{} --numbers 1-2", u64::MAX);
         assert!(SearchSpace::new(&search(&all)).is_err());
+    }
+
+    #[test]
+    fn keys_are_in_camel_case() {
+        assert_eq!(["critical_path", "rooms"].map(camel_case), ["criticalPath", "rooms"]);
     }
 
     #[test]

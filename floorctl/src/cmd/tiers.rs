@@ -6,23 +6,23 @@ use clap::Args;
 use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
 use floor_client::TierInfo;
 use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 
 use crate::{
     cli::Server,
+    json,
     output::{self, ReportFormat},
 };
 
 const AFTER_HELP: &str = "\
 The tiers are listed in lookup order. Generation is last: it provides floors that no tier holds. The server measures \
-the costs in its own lookups. They are shown in microseconds (us), or nanoseconds (ns) below one; with --json, always \
-in microseconds. h is the share of lookups that find the floor, T the response time of a lookup, and G the time to \
+the costs in its own lookups. They are shown in microseconds (us), or nanoseconds (ns) below one. h is the share of lookups that find the floor, T the response time of a lookup, and G the time to \
 generate a floor. The server uses a tier while h x G exceeds T. It adds CPU time to both, at a price that is zero \
-while cores are idle. `asked` is the share of lookups that used the tier.
+while cores are idle. `asked` is the share of lookups that used the tier. With --json, \
+prints the message floors.v1.ServerInfo in proto3's JSON.
 
 Examples:
   floorctl tiers
-  floorctl tiers --json | jq '.tiers[] | {name, hit_rate}'";
+  floorctl tiers --json | jq '.tiers[] | {name, hits, hitRatio}'";
 
 /// Show the hits, the misses, the costs and the verdict of each tier
 #[derive(Debug, Args)]
@@ -32,46 +32,31 @@ pub(crate) struct Tiers {
     report: ReportFormat,
 }
 
-#[derive(Serialize)]
-struct TiersJson {
-    tiers: Vec<TierJson>,
-}
-
-#[derive(Serialize)]
-struct TierJson {
-    #[serde(flatten)]
-    info: TierInfo,
-    /// Share of hits in all answered lookups; null before the first.
-    hit_rate: Option<f64>,
-}
-
 impl Tiers {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let info = server.connect().await?.server_info().await?;
-        let tiers = info.tiers.into_iter().map(TierJson::new).collect::<Vec<_>>();
         if self.report.json {
-            return output::print_json(&TiersJson { tiers });
+            return output::print_json(&json::server_info(&info));
         }
-        output::print(format_args!("{}\n{}", counts_table(&tiers), policy_table(&tiers)))
+        output::print(format_args!("{}\n{}", counts_table(&info.tiers), policy_table(&info.tiers)))
     }
 }
 
-impl TierJson {
-    fn new(info: TierInfo) -> Self {
-        let lookups = info.hits + info.misses;
-        Self { hit_rate: (lookups > 0).then(|| info.hits as f64 / lookups as f64), info }
-    }
+/// Share of hits in all answered lookups; `None` before the first.
+fn hit_rate(tier: &TierInfo) -> Option<f64> {
+    let lookups = tier.hits + tier.misses;
+    (lookups > 0).then(|| tier.hits as f64 / lookups as f64)
 }
 
 /// Lookups, contents and costs of each tier.
-fn counts_table(tiers: &[TierJson]) -> Table {
+fn counts_table(tiers: &[TierInfo]) -> Table {
     let header = ["tier", "hits", "misses", "hit rate", "errors", "bypasses", "entries", "size", "per hit", "per miss"];
-    let row = |TierJson { info: tier, hit_rate }: &TierJson| {
+    let row = |tier: &TierInfo| {
         [
             tier.name.clone(),
             HumanCount(tier.hits).to_string(),
             HumanCount(tier.misses).to_string(),
-            hit_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", rate * 100.0)),
+            hit_rate(tier).map_or_else(|| "-".to_owned(), |rate| format!("{:.1} %", rate * 100.0)),
             HumanCount(tier.errors).to_string(),
             HumanCount(tier.bypasses).to_string(),
             HumanCount(tier.entries).to_string(),
@@ -84,9 +69,9 @@ fn counts_table(tiers: &[TierJson]) -> Table {
 }
 
 /// The values behind the verdict on each tier, and its age.
-fn policy_table(tiers: &[TierJson]) -> Table {
+fn policy_table(tiers: &[TierInfo]) -> Table {
     let header = ["tier", "h", "T", "G", "h x G", "asked", "verdict", "reason", "for"];
-    let row = |TierJson { info: tier, .. }: &TierJson| {
+    let row = |tier: &TierInfo| {
         [
             tier.name.clone(),
             format!("{:.3}", tier.hit_ratio),

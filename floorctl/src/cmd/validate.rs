@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     cli::{FetchOptions, Server},
-    json::{self, FloorJson},
+    json::FloorJson,
     json_layout,
     output::{self, OutputFile},
     rules::{self, BrokenRule},
@@ -69,6 +69,7 @@ const LISTED: usize = 10;
 const LISTED_CELLS: usize = 6;
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ValidateJson<'a> {
     floor: String,
     valid: bool,
@@ -187,7 +188,7 @@ impl<'a> ValidateJson<'a> {
             valid: broken.is_empty(),
             edited: saved.is_edited(),
             generator_version: saved.message.generator_version,
-            content_hash: HashJson { stated: json::hash(saved.stated_hash), computed: json::hash(saved.hash) },
+            content_hash: HashJson { stated: saved.stated_hash.to_string(), computed: saved.hash.to_string() },
             violations: broken.iter().map(violation).collect(),
         }
     }

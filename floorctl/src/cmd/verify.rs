@@ -46,7 +46,7 @@ pub(crate) struct Verify {
 struct Findings {
     floors: u64,
     wrong: u64,
-    #[serde(rename = "first_wrong")]
+    #[serde(rename = "firstWrong")]
     first: Option<WrongFloor>,
     #[serde(serialize_with = "serialize_served")]
     chain: Served,

@@ -46,6 +46,7 @@ pub(crate) struct Warm {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct WarmJson<'a> {
     floors: u64,
     bytes: u64,

@@ -1,9 +1,10 @@
 //! A hand-made floor with every kind of content, for tests of output and pictures.
 
 #![allow(clippy::unwrap_used)]
+#![allow(dead_code, reason = "the tests of this crate and of floorctl, which includes this file, use different parts")]
 
-use floor_client::{
-    EncodedFloor, Floor,
+use floor_proto::{
+    floor::Floor,
     v1::{
         self, Connection, FloorKind, FloorMetrics, FloorSpec, Item, Lock, Point, Room, RoomRole, Spawn, Terrain, Trap,
     },
@@ -99,9 +100,9 @@ pub(crate) fn message() -> v1::Floor {
     floor
 }
 
-/// The floor, decoded and checked by the client.
+/// The floor, decoded and checked.
 pub(crate) fn floor() -> Floor {
-    encoded(&message()).decode().unwrap()
+    decoded(message())
 }
 
 /// The same floor with a wall in place of a door, a moved monster and one more item.
@@ -116,7 +117,7 @@ pub(crate) fn altered() -> Floor {
     floor.spawns[0].at = at(18, 4);
     floor.items.push(Item { at: at(3, 3), archetype: "gold".to_owned(), value: 7, opens_lock: 0 });
     floor.content_hash = hash::content_hash(&floor);
-    encoded(&floor).decode().unwrap()
+    decoded(floor)
 }
 
 /// A floor of that size with one empty room.
@@ -137,9 +138,11 @@ pub(crate) fn plain(width: u32, height: u32) -> Floor {
         ..v1::Floor::default()
     };
     floor.content_hash = hash::content_hash(&floor);
-    encoded(&floor).decode().unwrap()
+    decoded(floor)
 }
 
-pub(crate) fn encoded(message: &v1::Floor) -> EncodedFloor {
-    EncodedFloor::new(prost::Message::encode_to_vec(message).into())
+/// A floor of a message with its hash.
+pub(crate) fn decoded(message: v1::Floor) -> Floor {
+    let encoded_len = prost::Message::encoded_len(&message);
+    Floor::from_wire(message, encoded_len).unwrap()
 }

@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::Context as _;
-
 use super::{
     canvas::{Canvas, LETTER},
     colour, layers,
@@ -11,6 +9,7 @@ use super::{
     scene::Scene,
     sprites::{self, Square},
 };
+use crate::ExportError;
 
 /// Space around the picture and between its parts, in letter widths.
 const MARGIN: f32 = 2.0;
@@ -18,11 +17,13 @@ const MARGIN: f32 = 2.0;
 const LINE: f32 = 1.75;
 
 /// Writes the scene with `side` pixels per cell, and the legend if there is one.
-pub(crate) fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If the picture is too large or cannot be written.
+pub fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Result<(), ExportError> {
     let layout = ImageLayout::plan(scene, legend, side);
-    let mut canvas = Canvas::new(layout.width, layout.height).with_context(|| {
-        format!("a picture of {}x{} pixels is too large; lower --scale", layout.width, layout.height)
-    })?;
+    let mut canvas = Canvas::new(layout.width, layout.height)
+        .ok_or(ExportError::TooLarge { width: layout.width, height: layout.height })?;
     layout.paint(&mut canvas, scene, legend);
     encode(out, (layout.width, layout.height), png::ColorType::Rgb, &canvas.rgb())
 }
@@ -33,7 +34,7 @@ pub(super) fn encode(
     (width, height): (u32, u32),
     colours: png::ColorType,
     pixels: &[u8],
-) -> anyhow::Result<()> {
+) -> Result<(), ExportError> {
     let mut encoder = png::Encoder::new(out, width, height);
     encoder.set_color(colours);
     encoder.set_depth(png::BitDepth::Eight);
@@ -225,9 +226,13 @@ mod tests {
         let object = |object| rgb(colour::object(object));
         use crate::picture::scene::Object;
         assert_eq!(middle(&info, &pixels, side, 21, 11), object(Object::Loot), "the gem");
-        assert_eq!(middle(&info, &pixels, side, 1, 1), rgb(colour::of(floor_client::Terrain::StairsUp)), "the entry");
+        assert_eq!(
+            middle(&info, &pixels, side, 1, 1),
+            rgb(colour::of(floor_proto::v1::Terrain::StairsUp)),
+            "the entry"
+        );
         assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
-        assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_client::Terrain::Door)), "a door");
+        assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_proto::v1::Terrain::Door)), "a door");
     }
 
     #[test]
@@ -286,6 +291,6 @@ mod tests {
     fn a_picture_too_large_for_memory_is_rejected() {
         let floor = fixture::floor();
         let error = draw(std::io::sink(), &Scene::new(&floor), None, 100_000_000).unwrap_err();
-        assert!(error.to_string().contains("lower --scale"), "{error}");
+        assert!(error.to_string().contains("lower the scale"), "{error}");
     }
 }

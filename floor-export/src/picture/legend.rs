@@ -5,13 +5,6 @@ use std::{
     io::{self, Write},
 };
 
-use anstyle::Reset;
-use floor_client::{
-    RoomRole, Terrain,
-    v1::{Item, Lock, Room},
-};
-use indicatif::HumanCount;
-
 use super::{
     colour::{self, Depth},
     glyph,
@@ -20,11 +13,13 @@ use super::{
     scene::{Mark, Object, Scene},
     text,
 };
-use crate::{json, names, output};
+use crate::{counts, counts::thousands, names};
+use anstyle::Reset;
+use floor_proto::v1::{Item, Lock, Room, RoomRole, Terrain};
 
 /// The text of a legend.
 #[derive(Debug)]
-pub(crate) struct Legend {
+pub struct Legend {
     /// Number, tower, kind and size of the floor.
     pub(crate) title: String,
     /// Metrics of the floor.
@@ -38,7 +33,9 @@ pub(crate) struct Legend {
 }
 
 impl Legend {
-    pub(crate) fn new(scene: &Scene<'_>) -> Self {
+    /// The legend of what the scene shows.
+    #[must_use]
+    pub fn new(scene: &Scene<'_>) -> Self {
         let floor = scene.floor;
         let wire = floor.wire();
         let title = format!(
@@ -52,17 +49,17 @@ impl Legend {
         let metrics = wire.metrics.unwrap_or_default();
         let summary = format!(
             "{}, {}, {} steps to the exit, difficulty {}.{:03}",
-            output::counted(floor.rooms().len() as u64, "room"),
-            output::counted(metrics.loops.into(), "loop"),
-            HumanCount(metrics.critical_path.into()),
+            counts::counted(floor.rooms().len() as u64, "room"),
+            counts::counted(metrics.loops.into(), "loop"),
+            thousands(metrics.critical_path.into()),
             metrics.difficulty / 1000,
             metrics.difficulty % 1000,
         );
         let identity = format!(
             "{} bytes, generator {}, hash {}",
-            HumanCount(floor.encoded_len() as u64),
+            thousands(floor.encoded_len() as u64),
             wire.generator_version,
-            json::hash(floor.content_hash()),
+            names::hash(floor.content_hash()),
         );
         let mut marks = terrain(scene);
         marks.extend(locks(scene));
@@ -74,7 +71,10 @@ impl Legend {
     }
 
     /// Writes the legend as text.
-    pub(crate) fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// As of `out`.
+    pub fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
         writeln!(out, "\n{}\n{}\n{}\n", self.title, self.summary, self.identity)?;
         let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
         // Two columns fit into 80 characters unless a name is long.
@@ -124,12 +124,12 @@ fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
             Goal::Key(lock) => format!("key {lock}"),
             Goal::Exit => "the exit".to_owned(),
         };
-        (Mark::Step(segment.goal), format!("path to {goal}, {} steps", HumanCount(segment.cells.len() as u64 - 1)))
+        (Mark::Step(segment.goal), format!("path to {goal}, {} steps", thousands(segment.cells.len() as u64 - 1)))
     };
     let behind = |lock_keys: &LockKeys| {
         (
             Mark::Behind(lock_keys.lock),
-            format!("behind lock {}: {} cells", lock_keys.lock, HumanCount(lock_keys.opens as u64)),
+            format!("behind lock {}: {} cells", lock_keys.lock, thousands(lock_keys.opens as u64)),
         )
     };
     rooms.into_iter().chain(overlay.segments.iter().map(segment)).chain(overlay.locks.iter().map(behind)).collect()
@@ -170,7 +170,7 @@ fn each<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, Stri
 
 /// `bone archer x 2`.
 fn counted(archetype: &str, count: usize) -> String {
-    format!("{} x {}", names::archetype(archetype), HumanCount(count as u64))
+    format!("{} x {}", names::archetype(archetype), thousands(count as u64))
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {

@@ -6,7 +6,7 @@ mod blocks;
 mod canvas;
 pub(crate) mod colour;
 mod diff;
-pub(crate) mod glyph;
+pub mod glyph;
 mod layers;
 mod legend;
 mod overlay;
@@ -17,7 +17,7 @@ mod sprites;
 mod text;
 pub(crate) mod tiles;
 
-pub(crate) use self::{
-    blocks::draw as draw_blocks, diff::draw as draw_diff, legend::Legend, overlay::Overlays, png::draw as draw_png,
-    scene::Scene, text::draw as draw_text,
+pub use self::{
+    blocks::draw as draw_blocks, colour::Depth, diff::draw as draw_diff, legend::Legend, overlay::Overlays,
+    png::draw as draw_png, scene::Scene, text::draw as draw_text,
 };

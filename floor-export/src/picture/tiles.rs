@@ -1,7 +1,6 @@
 //! Draws the tilesets of exported maps: one tile for each terrain and kind of object, and one for each room id.
 
-use anyhow::Context as _;
-use floor_client::Terrain;
+use floor_proto::v1::Terrain;
 
 use super::{
     canvas::{Canvas, LETTER},
@@ -9,6 +8,7 @@ use super::{
     scene::{Mark, Object},
     sprites::{self, Square},
 };
+use crate::ExportError;
 
 /// Width and height of a tile, in pixels.
 pub(crate) const SIDE: u32 = 32;
@@ -63,7 +63,7 @@ const fn corner(index: u32) -> (u32, u32) {
 }
 
 /// The PNG with the tiles of terrain and objects. Objects have no ground under them.
-pub(crate) fn cells_png() -> anyhow::Result<Vec<u8>> {
+pub(crate) fn cells_png() -> Result<Vec<u8>, ExportError> {
     png_of(CELL_ROWS, |canvas| {
         for terrain in terrains() {
             let mark = match terrain {
@@ -85,7 +85,7 @@ pub(crate) fn cells_png() -> anyhow::Result<Vec<u8>> {
 }
 
 /// The PNG with a coloured tile for each room: tile `id + 1` has the id on it, tile 0 is empty.
-pub(crate) fn rooms_png() -> anyhow::Result<Vec<u8>> {
+pub(crate) fn rooms_png() -> Result<Vec<u8>, ExportError> {
     png_of(ROOM_ROWS, |canvas| {
         for id in 0..COLUMNS * ROOM_ROWS - 1 {
             let square = square(id + 1);
@@ -98,9 +98,9 @@ pub(crate) fn rooms_png() -> anyhow::Result<Vec<u8>> {
     })
 }
 
-fn png_of(rows: u32, paint: impl FnOnce(&mut Canvas)) -> anyhow::Result<Vec<u8>> {
+fn png_of(rows: u32, paint: impl FnOnce(&mut Canvas)) -> Result<Vec<u8>, ExportError> {
     let (width, height) = (COLUMNS * SIDE, rows * SIDE);
-    let mut canvas = Canvas::transparent(width, height).context("a tileset has pixels")?;
+    let mut canvas = Canvas::transparent(width, height).expect("a tileset has pixels, and not too many");
     paint(&mut canvas);
     let mut bytes = Vec::new();
     file::encode(&mut bytes, (width, height), png::ColorType::Rgba, &canvas.rgba())?;

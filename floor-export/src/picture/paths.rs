@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use floor_client::{Floor, Terrain, v1::Point};
+use floor_proto::{
+    floor::Floor,
+    v1::{Point, Terrain},
+};
 
 pub(crate) type Cell = (u32, u32);
 
@@ -182,7 +185,7 @@ mod tests {
         let mut keyless = fixture::message();
         keyless.items.retain(|item| item.opens_lock == 0);
         keyless.content_hash = floor_proto::hash::content_hash(&keyless);
-        assert_eq!(critical_path(&fixture::encoded(&keyless).decode().unwrap()), None);
+        assert_eq!(critical_path(&fixture::decoded(keyless)), None);
         assert_eq!(critical_path(&fixture::plain(20, 16)).unwrap()[0].cells.len(), 17 + 13 + 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Paints each cell of a PNG: ground with light and shadow, then the object on it.
 
 use anstyle::RgbColor;
-use floor_client::{RoomRole, Terrain};
+use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
     canvas::{Canvas, LETTER},

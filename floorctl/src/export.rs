@@ -1,10 +1,5 @@
 //! Writes floors as files for level editors, virtual tabletops and programs.
 
-mod ldtk;
-mod tiled;
-mod uvtt;
-mod walls;
-
 use std::{
     ffi::OsStr,
     fs::{self, File},
@@ -15,14 +10,9 @@ use std::{
 use anyhow::Context as _;
 use clap::ValueEnum;
 use floor_client::Floor;
+use floor_export::{ExportedFile, ldtk, names, tiled, uvtt};
 
-use crate::{json::FloorJson, json_layout, names, output};
-
-pub(crate) use self::uvtt::MAX_IMAGE_SIDE;
-
-/// The tilesets of terrain and objects, and of room ids. The maps of a directory share them.
-const CELLS: &str = "floor-tiles";
-const ROOMS: &str = "room-tiles";
+use crate::{json::FloorJson, json_layout, output};
 
 /// Defines the formats from one list: the name on the command line, the extension of the map, and the help.
 macro_rules! formats {
@@ -66,30 +56,15 @@ impl ExportFormat {
     pub(crate) fn files(self, floor: &Floor, stem: &str, scale: Option<u32>) -> anyhow::Result<Vec<ExportedFile>> {
         let map = format!("{stem}.{}", self.extension());
         match self {
-            Self::Tiled => tiled::files(floor, map),
-            Self::Ldtk => ldtk::files(floor, map),
-            Self::Uvtt => Ok(vec![ExportedFile::json(map, &uvtt::document(floor, scale)?)?]),
+            Self::Tiled => Ok(tiled::files(floor, map)?),
+            Self::Ldtk => Ok(ldtk::files(floor, map)?),
+            Self::Uvtt => Ok(vec![uvtt::file(floor, map, scale)?]),
             Self::Json => {
                 let mut bytes = Vec::new();
                 json_layout::write(&mut bytes, &FloorJson::new(floor, None))?;
                 Ok(vec![ExportedFile { name: map, bytes }])
             }
         }
-    }
-}
-
-/// A file to write.
-#[derive(Debug)]
-pub(crate) struct ExportedFile {
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl ExportedFile {
-    fn json(name: String, document: &serde_json::Value) -> anyhow::Result<Self> {
-        let mut bytes = Vec::new();
-        json_layout::write_line(&mut bytes, document)?;
-        Ok(Self { name, bytes })
     }
 }
 

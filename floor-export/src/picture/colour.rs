@@ -1,7 +1,7 @@
 //! The palette: dim colours for stone and rock, one saturated colour for each kind of object.
 
 use anstyle::{Ansi256Color, Color, RgbColor};
-use floor_client::{RoomRole, Terrain};
+use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
     glyph,
@@ -115,20 +115,14 @@ pub(crate) fn mix(base: RgbColor, over: RgbColor, part: u16) -> RgbColor {
 
 /// The number of colours that a terminal supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub enum Depth {
+    /// The 256 colours of xterm.
     Ansi256,
+    /// 24 bits.
     TrueColour,
 }
 
 impl Depth {
-    /// The depth in `COLORTERM`, otherwise 256 colours, which all common terminals support.
-    pub(crate) fn of_terminal() -> Self {
-        match std::env::var("COLORTERM").as_deref() {
-            Ok("truecolor" | "24bit") => Self::TrueColour,
-            _ => Self::Ansi256,
-        }
-    }
-
     /// The nearest colour that the terminal supports.
     pub(crate) fn colour(self, colour: RgbColor) -> Color {
         match self {

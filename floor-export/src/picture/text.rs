@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{Reset, Style};
-use floor_client::Terrain;
+use floor_proto::v1::Terrain;
 
 use super::{
     colour::{self, Depth},
@@ -12,7 +12,10 @@ use super::{
 };
 
 /// Draws the scene, one row per line. Without a depth, draws without colour.
-pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
+///
+/// # Errors
+/// As of `out`.
+pub fn draw(out: &mut impl Write, scene: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     for y in scene.rows() {
         let row = (0..scene.floor.width()).map(|x| letter(scene, x, y, depth)).collect::<Vec<_>>();
         write_row(out, &row, depth.is_some())?;

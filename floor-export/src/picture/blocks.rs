@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use anstyle::{Reset, RgbColor, Style};
-use floor_client::Terrain;
+use floor_proto::v1::Terrain;
 
 use super::{
     colour::{self, Depth},
@@ -12,7 +12,10 @@ use super::{
 };
 
 /// Draws the scene within `columns` characters.
-pub(crate) fn draw(out: &mut impl Write, scene: &Scene<'_>, columns: u32, depth: Depth) -> io::Result<()> {
+///
+/// # Errors
+/// As of `out`.
+pub fn draw(out: &mut impl Write, scene: &Scene<'_>, columns: u32, depth: Depth) -> io::Result<()> {
     let (width, shown) = (scene.floor.width(), scene.rows());
     let scale = width.div_ceil(columns.max(1)).max(1);
     let block = |column: u32, row: u32| {

@@ -5,25 +5,38 @@ use std::f64::consts::FRAC_PI_2;
 
 use anstyle::RgbColor;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use floor_client::{Floor, RoomRole, Terrain, v1::Point};
+use floor_proto::{
+    floor::Floor,
+    v1::{Point, RoomRole, Terrain},
+};
 use serde_json::{Value, json};
 
-use super::walls::{self, Corner, DoorLine};
-use crate::picture::{self, Scene, colour};
+use crate::{
+    ExportError, ExportedFile,
+    picture::{self, Scene, colour},
+    walls::{self, Corner, DoorLine},
+};
 
 /// The version of the format that its readers know.
 const FORMAT: f64 = 0.3;
 /// Pixels of a cell, unless the picture would be too large. Foundry's cells have 50 pixels or more.
 const SCALE: u32 = 50;
 /// The greatest width and height of the picture, in pixels: what graphics cards show as one texture.
-pub(crate) const MAX_IMAGE_SIDE: u32 = 8192;
+pub const MAX_IMAGE_SIDE: u32 = 8192;
 
 /// Radius of the light of stairs, and of the light in the middle of a room, in cells.
 const STAIRS_LIGHT: f64 = 4.0;
 const ROOM_LIGHT: f64 = 8.0;
 
-/// The map. A picture with `scale` pixels for each cell must not be larger than [`MAX_IMAGE_SIDE`].
-pub(super) fn document(floor: &Floor, scale: Option<u32>) -> anyhow::Result<Value> {
+/// The map, in a file of that name. A picture with `scale` pixels for each cell must not be larger than [`MAX_IMAGE_SIDE`].
+///
+/// # Errors
+/// If the picture is too large or cannot be written.
+pub fn file(floor: &Floor, map: String, scale: Option<u32>) -> Result<ExportedFile, ExportError> {
+    Ok(ExportedFile::json(map, &document(floor, scale)?))
+}
+
+fn document(floor: &Floor, scale: Option<u32>) -> Result<Value, ExportError> {
     let longest = floor.width().max(floor.height());
     let scale = scale.unwrap_or_else(|| SCALE.min(MAX_IMAGE_SIDE / longest));
     let outlines = |is_inside: fn(Terrain) -> bool| {
@@ -48,7 +61,7 @@ pub(super) fn document(floor: &Floor, scale: Option<u32>) -> anyhow::Result<Valu
 }
 
 /// The picture that players see: no objects, and secret doors look like walls.
-fn image(floor: &Floor, scale: u32) -> anyhow::Result<Vec<u8>> {
+fn image(floor: &Floor, scale: u32) -> Result<Vec<u8>, ExportError> {
     let mut png = Vec::new();
     picture::draw_png(&mut png, &Scene::new(floor).for_players(), None, scale)?;
     Ok(png)

@@ -5,7 +5,10 @@ use std::{
     ops::Range,
 };
 
-use floor_client::{Floor, RoomRole, Terrain};
+use floor_proto::{
+    floor::Floor,
+    v1::{RoomRole, Terrain},
+};
 
 use super::{
     overlay::{Overlay, Overlays},
@@ -14,8 +17,9 @@ use super::{
 
 /// A floor with its overlays and the objects on its cells.
 #[derive(Debug)]
-pub(crate) struct Scene<'a> {
-    pub(crate) floor: &'a Floor,
+pub struct Scene<'a> {
+    /// The floor.
+    pub floor: &'a Floor,
     pub(crate) overlay: Overlay,
     /// Whether secret doors look like walls.
     pub(crate) for_players: bool,
@@ -53,12 +57,15 @@ pub(crate) enum Mark {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(floor: &'a Floor) -> Self {
+    /// The floor without overlays.
+    #[must_use]
+    pub fn new(floor: &'a Floor) -> Self {
         Self::with_letters(floor, letters(archetypes(floor)))
     }
 
     /// The scenes of two floors, in which the same archetype has the same letter.
-    pub(crate) fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
+    #[must_use]
+    pub fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
         let letters = letters(archetypes(one).chain(archetypes(other)));
         (Self::with_letters(one, letters.clone()), Self::with_letters(other, letters))
     }
@@ -77,7 +84,8 @@ impl<'a> Scene<'a> {
     }
 
     /// The scene with overlays.
-    pub(crate) fn overlaid(mut self, overlays: Overlays) -> Self {
+    #[must_use]
+    pub fn overlaid(mut self, overlays: Overlays) -> Self {
         let stairs = [cell(Some(self.floor.entry())), cell(Some(self.floor.exit()))];
         let taken = self.objects.keys().chain(self.locks.keys()).copied().chain(stairs).collect::<BTreeSet<_>>();
         self.overlay = overlays.of(self.floor, &taken);
@@ -85,7 +93,8 @@ impl<'a> Scene<'a> {
     }
 
     /// The scene as players may see it: without monsters, loot, keys and traps, and with secret doors as walls.
-    pub(crate) fn for_players(mut self) -> Self {
+    #[must_use]
+    pub fn for_players(mut self) -> Self {
         self.objects.clear();
         self.for_players = true;
         self

@@ -1,16 +1,15 @@
 //! A project of LDtk 1.5: <https://ldtk.io/json/>. Its one level has four layers: entities, tiles for the picture, and
 //! integers for the terrain and the room of each cell.
 
-use floor_client::{
-    Floor,
+use floor_proto::{
+    floor::Floor,
     v1::{Point, Room},
 };
 use serde_json::{Value, json};
 
-use super::{CELLS, ExportedFile, ROOMS};
 use crate::{
-    json::hash,
-    names,
+    CELLS, ExportError, ExportedFile, ROOMS,
+    names::{self, hash},
     picture::{
         colour,
         tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},
@@ -37,9 +36,12 @@ mod uid {
 }
 
 /// The project, and the pictures of its two tilesets.
-pub(super) fn files(floor: &Floor, map: String) -> anyhow::Result<Vec<ExportedFile>> {
+///
+/// # Errors
+/// If a picture cannot be written.
+pub fn files(floor: &Floor, map: String) -> Result<Vec<ExportedFile>, ExportError> {
     Ok(vec![
-        ExportedFile::json(map, &document(floor))?,
+        ExportedFile::json(map, &document(floor)),
         ExportedFile { name: format!("{CELLS}.png"), bytes: tiles::cells_png()? },
         ExportedFile { name: format!("{ROOMS}.png"), bytes: tiles::rooms_png()? },
     ])
@@ -98,7 +100,7 @@ static ENTITIES: [EntityKind; 8] = [
     },
     EntityKind {
         name: "Lock",
-        tile: Some(Tile::Terrain(floor_client::Terrain::LockedDoor)),
+        tile: Some(Tile::Terrain(floor_proto::v1::Terrain::LockedDoor)),
         colour: "#E84D8A",
         fields: &[("id", Kind::Int)],
     },
@@ -495,7 +497,7 @@ impl LayerInstance {
 }
 
 fn tile_instances(floor: &Floor) -> Vec<Value> {
-    let instance = |(index, terrain): (u32, &floor_client::Terrain)| {
+    let instance = |(index, terrain): (u32, &floor_proto::v1::Terrain)| {
         let tile = Tile::Terrain(*terrain);
         let (x, y) = (index % floor.width() * SIDE, index / floor.width() * SIDE);
         let (source_x, source_y) = tile.corner();

@@ -1,49 +1,54 @@
 //! Readable names of the enum values in the .proto: `standard` for `FLOOR_KIND_STANDARD`, `locked door` for
 //! `TERRAIN_LOCKED_DOOR`.
 
-use floor_client::{
-    FloorKind, FloorSpec, RoomRole, Terrain,
-    v1::{GridEncoding, Point, Room},
-};
+use floor_proto::v1::{FloorKind, FloorSpec, Point, Room, RoomRole, Terrain};
 
-pub(crate) fn kind(kind: FloorKind) -> String {
+/// `standard` for `FLOOR_KIND_STANDARD`.
+#[must_use]
+pub fn kind(kind: FloorKind) -> String {
     plain(kind.as_str_name(), "FLOOR_KIND_")
 }
 
 /// The name of the kind of a resolved spec; the number if this program does not know the kind.
-pub(crate) fn kind_of(spec: &FloorSpec) -> String {
+#[must_use]
+pub fn kind_of(spec: &FloorSpec) -> String {
     FloorKind::try_from(spec.kind).map_or_else(|_| format!("kind {}", spec.kind), kind)
 }
 
-pub(crate) fn role_of(room: &Room) -> String {
+/// The name of the role of a room; the number if this program does not know the role.
+#[must_use]
+pub fn role_of(room: &Room) -> String {
     RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
 }
 
-/// The role of that name, if there is one.
-pub(crate) fn role_named(name: &str) -> Option<RoomRole> {
-    (1..).map_while(|number| RoomRole::try_from(number).ok()).find(|known| role(*known) == name)
-}
-
-pub(crate) fn role(role: RoomRole) -> String {
+/// `treasure` for `ROOM_ROLE_TREASURE`.
+#[must_use]
+pub fn role(role: RoomRole) -> String {
     plain(role.as_str_name(), "ROOM_ROLE_")
 }
 
-pub(crate) fn terrain(terrain: Terrain) -> String {
+/// `locked door` for `TERRAIN_LOCKED_DOOR`.
+#[must_use]
+pub fn terrain(terrain: Terrain) -> String {
     plain(terrain.as_str_name(), "TERRAIN_")
 }
 
-pub(crate) fn encoding(encoding: GridEncoding) -> String {
-    plain(encoding.as_str_name(), "GRID_ENCODING_")
-}
-
 /// `(3, 4)`. The points of a checked floor are never missing.
-pub(crate) fn position(at: Option<Point>) -> String {
+#[must_use]
+pub fn position(at: Option<Point>) -> String {
     let Point { x, y } = at.unwrap_or_default();
     format!("({x}, {y})")
 }
 
+/// A content hash in text: 16 hexadecimal digits.
+#[must_use]
+pub fn hash(content_hash: u64) -> String {
+    format!("{content_hash:016x}")
+}
+
 /// `bone archer` for `bone_archer`.
-pub(crate) fn archetype(name: &str) -> String {
+#[must_use]
+pub fn archetype(name: &str) -> String {
     name.replace('_', " ")
 }
 

@@ -1,15 +1,14 @@
 //! Tiled's JSON map format: <https://doc.mapeditor.org/en/stable/reference/json-map-format/>.
 
-use floor_client::{
-    Floor, Terrain, is_passable,
-    v1::{Point, Room},
+use floor_proto::{
+    floor::{Floor, is_passable},
+    v1::{Point, Room, Terrain},
 };
 use serde_json::{Value, json};
 
-use super::{CELLS, ExportedFile, ROOMS};
 use crate::{
-    json::hash,
-    names,
+    CELLS, ExportError, ExportedFile, ROOMS,
+    names::{self, hash},
     picture::tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},
 };
 
@@ -22,12 +21,15 @@ const FIRST_CELL: u32 = 1;
 const FIRST_ROOM: u32 = FIRST_CELL + COLUMNS * CELL_ROWS;
 
 /// The map, and its two tilesets with their pictures.
-pub(super) fn files(floor: &Floor, map: String) -> anyhow::Result<Vec<ExportedFile>> {
+///
+/// # Errors
+/// If a picture cannot be written.
+pub fn files(floor: &Floor, map: String) -> Result<Vec<ExportedFile>, ExportError> {
     Ok(vec![
-        ExportedFile::json(map, &document(floor))?,
-        ExportedFile::json(format!("{CELLS}.tsj"), &cell_tileset())?,
+        ExportedFile::json(map, &document(floor)),
+        ExportedFile::json(format!("{CELLS}.tsj"), &cell_tileset()),
         ExportedFile { name: format!("{CELLS}.png"), bytes: tiles::cells_png()? },
-        ExportedFile::json(format!("{ROOMS}.tsj"), &tileset(ROOMS, ROOM_ROWS, &[]))?,
+        ExportedFile::json(format!("{ROOMS}.tsj"), &tileset(ROOMS, ROOM_ROWS, &[])),
         ExportedFile { name: format!("{ROOMS}.png"), bytes: tiles::rooms_png()? },
     ])
 }

@@ -1,17 +1,19 @@
 //! The ASCII character of everything that a cell can show, and the colours of terrain.
 
 use anstyle::RgbColor;
-use floor_client::Terrain;
+use floor_proto::v1::Terrain;
 
 use super::scene::{Mark, Object};
 
 /// The glyph of a terrain. Each terrain has a different one, so the glyphs can be parsed back.
-pub(crate) const fn of(terrain: Terrain) -> char {
+#[must_use]
+pub const fn of(terrain: Terrain) -> char {
     appearance(terrain).0
 }
 
 /// The terrain of that glyph, if there is one.
-pub(crate) fn terrain(glyph: char) -> Option<Terrain> {
+#[must_use]
+pub fn terrain(glyph: char) -> Option<Terrain> {
     (1..).map_while(|number| Terrain::try_from(number).ok()).find(|terrain| of(*terrain) == glyph)
 }
 
@@ -56,7 +58,7 @@ pub(crate) fn mark(mark: Mark) -> char {
 
 #[cfg(test)]
 mod tests {
-    use floor_client::Terrain;
+    use floor_proto::v1::Terrain;
 
     const PAGE: &str = include_str!("../../../docs/protocol.md");
 

@@ -2,24 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::Args;
-use floor_client::{Floor, v1::Room};
+use floor_proto::{floor::Floor, v1::Room};
 
 use super::paths::{self, Cell, Goal, Segment, cell};
 
-/// The flags for the overlays. They can be combined.
-#[derive(Debug, Clone, Copy, Default, Args)]
-#[command(next_help_heading = "Overlays")]
-pub(crate) struct Overlays {
-    /// Show the outlines and the ids of the rooms
-    #[arg(long)]
-    rooms: bool,
-    /// Show the critical path: from the entry to the exit, by way of the keys that are needed
-    #[arg(long)]
-    path: bool,
-    /// Show which key opens which lock, and the area behind each lock
-    #[arg(long)]
-    locks: bool,
+/// The overlays to show. They can be combined.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overlays {
+    /// The outlines and the ids of the rooms.
+    pub rooms: bool,
+    /// The critical path: from the entry to the exit, by way of the keys that are needed.
+    pub path: bool,
+    /// Which key opens which lock, and the area behind each lock.
+    pub locks: bool,
 }
 
 /// The computed overlays of one floor. Those not requested are empty.
@@ -156,7 +151,7 @@ fn colours(floor: &Floor) -> BTreeMap<u32, usize> {
 
 fn locks(floor: &Floor, behind: &[Option<u32>]) -> Vec<LockKeys> {
     let wire = floor.wire();
-    let lock_keys = |lock: &floor_client::v1::Lock| LockKeys {
+    let lock_keys = |lock: &floor_proto::v1::Lock| LockKeys {
         lock: lock.id,
         door: cell(lock.at),
         keys: wire.items.iter().filter(|item| item.opens_lock == lock.id).map(|key| cell(key.at)).collect(),

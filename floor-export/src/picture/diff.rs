@@ -22,7 +22,10 @@ const ADDED: RgbColor = RgbColor(0x10, 0x78, 0x28);
 
 /// Draws the rows that differ, with `-` before a row of the first floor and `+` before a row of the second. Draws only
 /// the columns with differences and their context, and nothing if the floors look the same.
-pub(crate) fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
+///
+/// # Errors
+/// As of `out`.
+pub fn draw(out: &mut impl Write, one: &Scene<'_>, other: &Scene<'_>, depth: Option<Depth>) -> io::Result<()> {
     let (width, height) = (one.floor.width(), one.floor.height());
     let differs = |x: u32, y: u32| one.mark(x, y) != other.mark(x, y);
     let rows = (0..height).filter(|y| (0..width).any(|x| differs(x, *y))).collect::<Vec<_>>();

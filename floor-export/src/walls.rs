@@ -1,16 +1,19 @@
 //! The lines that end the view of a player: edges of walls, merged into polylines, and doors.
 
-use floor_client::{Floor, RoomRole, Terrain};
+use floor_proto::{
+    floor::Floor,
+    v1::{RoomRole, Terrain},
+};
 
 /// A corner of cells, in cells from the upper left corner of the floor.
-pub(super) type Corner = (u32, u32);
+pub(crate) type Corner = (u32, u32);
 
 /// The directions of an edge, clockwise: each is the one before it after a turn to the right.
 const DIRECTIONS: [(i32, i32); 4] = [(1, 0), (0, 1), (-1, 0), (0, -1)];
 
 /// The closed polylines around the cells for which `is_inside` holds, with a corner only where they turn; the first
 /// corner is also the last. Every edge between a cell inside and one outside lies on exactly one of them.
-pub(super) fn outlines(width: u32, height: u32, is_inside: impl Fn(u32, u32) -> bool) -> Vec<Vec<Corner>> {
+pub(crate) fn outlines(width: u32, height: u32, is_inside: impl Fn(u32, u32) -> bool) -> Vec<Vec<Corner>> {
     let mut edges = Edges::new(width, height, is_inside);
     let mut outlines = Vec::new();
     for y in 0..=height {
@@ -89,21 +92,21 @@ impl Edges {
 }
 
 /// Whether a player sees over a cell. A secret door has a line of its own, as every door.
-pub(super) fn is_open(terrain: Terrain) -> bool {
+pub(crate) fn is_open(terrain: Terrain) -> bool {
     !matches!(terrain, Terrain::Wall | Terrain::Unspecified)
 }
 
 /// A door: a line across its cell, in half cells from the upper left corner of the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DoorLine {
-    pub(super) from: (u32, u32),
-    pub(super) to: (u32, u32),
-    pub(super) terrain: Terrain,
+pub(crate) struct DoorLine {
+    pub(crate) from: (u32, u32),
+    pub(crate) to: (u32, u32),
+    pub(crate) terrain: Terrain,
 }
 
 /// The doors of the floor, row-major. An ordinary door is in the middle of its cell. A secret door is flush with the wall
 /// on the side from which players come, so that no niche betrays it.
-pub(super) fn doors(floor: &Floor) -> Vec<DoorLine> {
+pub(crate) fn doors(floor: &Floor) -> Vec<DoorLine> {
     let cells = (0..floor.height()).flat_map(|y| (0..floor.width()).map(move |x| (x, y)));
     let doors = cells.filter_map(|(x, y)| {
         let terrain = floor.terrain_at(x, y)?;

@@ -1,11 +1,10 @@
 //! A floor, decoded and checked.
 
-use floor_proto::{
-    grid,
+use crate::{
+    grid::{self, GridError},
+    hash::HashError,
     v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain},
 };
-
-use crate::InvalidFloor;
 
 /// A floor whose hash, grids and coordinates are checked: all points lie inside it. Cells are row-major, x right, y
 /// down.
@@ -21,7 +20,11 @@ pub struct Floor {
 }
 
 impl Floor {
-    pub(crate) fn from_wire(wire: v1::Floor, encoded_len: usize) -> Result<Self, InvalidFloor> {
+    /// Decodes the grids of a message of `encoded_len` bytes whose content hash is correct, and checks its positions.
+    ///
+    /// # Errors
+    /// If a grid does not decode, a part is missing, or a position is outside the floor.
+    pub fn from_wire(wire: v1::Floor, encoded_len: usize) -> Result<Self, InvalidFloor> {
         let spec = wire.spec.ok_or(InvalidFloor::Missing("spec"))?;
         let terrain = cells(&spec, "terrain", wire.terrain.as_ref())?;
         let region = cells(&spec, "region", wire.region.as_ref())?;
@@ -43,7 +46,10 @@ impl Floor {
 
     /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind) may
     /// have any value.
-    pub(crate) fn check_spec(self, requested: &FloorSpec) -> Result<Self, InvalidFloor> {
+    ///
+    /// # Errors
+    /// [`InvalidFloor::SpecMismatch`] if it is another floor.
+    pub fn check_spec(self, requested: &FloorSpec) -> Result<Self, InvalidFloor> {
         let received = self.spec;
         let open_or_equal = |requested: u32, received: u32| requested == 0 || requested == received;
         let same = received.seed == requested.seed
@@ -157,12 +163,57 @@ impl Floor {
     }
 }
 
+/// Why a response is not the requested floor.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum InvalidFloor {
+    /// The bytes are not a floor, or do not match the content hash in them.
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    /// A grid does not decode.
+    #[error("its {grid} grid is broken: {source}")]
+    Grid {
+        /// `terrain` or `region`.
+        grid: &'static str,
+        /// What is wrong.
+        source: GridError,
+    },
+    /// A required field is missing.
+    #[error("it has no {0}")]
+    Missing(&'static str),
+    /// A cell has no terrain.
+    #[error("cell ({x}, {y}) holds no terrain")]
+    Terrain {
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
+    },
+    /// A point lies outside the floor.
+    #[error("its {what} lies at ({x}, {y}), outside the floor")]
+    Outside {
+        /// The field that holds the point.
+        what: &'static str,
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
+    },
+    /// A valid floor, but not the requested one.
+    #[error("the server sent another floor: {received:?} for {requested:?}")]
+    SpecMismatch {
+        /// The spec of the request.
+        requested: FloorSpec,
+        /// The spec in the floor.
+        received: FloorSpec,
+    },
+}
+
 /// Decodes a grid and checks that it has the size of the floor.
 fn cells(spec: &FloorSpec, grid: &'static str, encoded: Option<&Grid>) -> Result<Vec<u8>, InvalidFloor> {
     let encoded = encoded.ok_or(InvalidFloor::Missing(grid))?;
     let (width, height) = (encoded.width, encoded.height);
     if (width, height) != (spec.width, spec.height) {
-        let source = grid::GridError::Size { width, height };
+        let source = GridError::Size { width, height };
         return Err(InvalidFloor::Grid { grid, source });
     }
     grid::decode(encoded).map_err(|source| InvalidFloor::Grid { grid, source })
