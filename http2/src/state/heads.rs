@@ -134,6 +134,7 @@ impl State {
             receive_window: Window::new(self.limits.stream_window),
             send_window: self.initial_send_window,
             is_waiting: false,
+            waits_for_window: false,
             reader: None,
             writer: None,
         };
