@@ -50,6 +50,8 @@ pub(crate) struct State {
     /// The beginning of a header block whose rest has not arrived.
     block: Option<Block>,
     decoder: Decoder,
+    /// Bytes of the fields that were decoded since the connection's task took this.
+    pub(crate) decoded_bytes: usize,
     last_head: LastHead,
     encoder: Encoder,
     streams: HashMap<u32, Stream, RandomState>,
@@ -146,6 +148,7 @@ impl State {
             pending: Vec::new(),
             block: None,
             decoder: Decoder::default(),
+            decoded_bytes: 0,
             last_head: LastHead::default(),
             encoder: Encoder::default(),
             streams: HashMap::default(),

@@ -1,7 +1,7 @@
 //! A client that sends an input and checks what the server makes of it.
 
 use std::{
-    io::{Read, Write},
+    io::{self, BufReader, Read, Write},
     net::{Shutdown, TcpStream},
     thread,
 };
@@ -70,23 +70,34 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Sends an input as fast as the server takes it, and waits until the server has read it or has closed.
-pub(crate) fn flood(input: &Input, source: &str, server: &Server) {
+/// All bytes of an input, and a ping.
+pub(crate) fn all_bytes(input: &Input) -> Vec<u8> {
+    let steps = [&input.before].into_iter().chain(&input.steps);
+    let bytes = steps.map(|step| &step.bytes[..]).collect::<Vec<_>>().concat();
+    if input.is_http1() { bytes } else { [bytes, RawHttp2::frame(RawHttp2::PING, 0, 0, &PAYLOAD)].concat() }
+}
+
+/// Sends all bytes of an input at once, and waits until the server has taken them or has closed.
+pub(crate) fn flood(input: &Input, bytes: &[u8], source: &str, server: &Server) {
     let mut stream = connect_from(source, &server.grpc);
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-    let steps = [&input.before].into_iter().chain(&input.steps);
-    let mut bytes = steps.flat_map(|step| step.bytes.clone()).collect::<Vec<_>>();
     if input.is_http1() {
-        return exchange(&mut stream, &bytes, |_| {});
+        return exchange(&mut stream, bytes, |_| {});
     }
-    bytes.extend(RawHttp2::frame(RawHttp2::PING, 0, 0, &PAYLOAD));
-    let closing = stream.try_clone().unwrap();
-    let mut last = Vec::new();
-    exchange(&mut stream, &bytes, |part| {
-        last = [&last[last.len().saturating_sub(PAYLOAD.len())..], part].concat();
-        if last.windows(PAYLOAD.len()).any(|part| part == PAYLOAD) {
-            let _ = closing.shutdown(Shutdown::Both);
+    let mut writer = stream.try_clone().unwrap();
+    let mut reader = BufReader::with_capacity(256 << 10, stream);
+    thread::scope(|scope| {
+        // Fails if the server closes earlier.
+        scope.spawn(move || writer.write_all(bytes));
+        let mut head = [0; 9];
+        while reader.read_exact(&mut head).is_ok() {
+            let [a, b, c, kind, flags, ..] = head;
+            let length = u64::from(u32::from_be_bytes([0, a, b, c]));
+            if (kind, flags) == (RawHttp2::PING, RawHttp2::LAST) || discard(&mut reader, length).is_err() {
+                break;
+            }
         }
+        let _ = reader.get_ref().shutdown(Shutdown::Both);
     });
 }
 
@@ -101,4 +112,8 @@ fn exchange(stream: &mut TcpStream, bytes: &[u8], mut take: impl FnMut(&[u8])) {
             take(&buffer[..length]);
         }
     });
+}
+
+fn discard(reader: &mut impl Read, length: u64) -> io::Result<u64> {
+    io::copy(&mut reader.take(length), &mut io::sink())
 }
