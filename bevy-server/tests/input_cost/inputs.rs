@@ -158,7 +158,7 @@ pub(crate) fn all() -> Vec<Input> {
     let json_floor = br#"{"spec":{"seed":"42","number":1}}"#;
     let escapes = r"\u0031".repeat((JSON_BYTES - 22) / 6);
     vec![
-        Input::repeated("DATA, 16 KiB a frame", 6, begun_call(), 3, &data(16_384), 0),
+        Input::repeated("DATA, 16 KiB a frame", 9, begun_call(), 3, &data(16_384), 0),
         Input::repeated("DATA, 1 byte a frame", 45, begun_call(), FRAMES, &data(1), 0),
         Input::heads("HEADERS, 400 literal fields", 500, CALLS, &literals(400), 0),
         Input::heads("HEADERS, 400 indexed fields", 700, CALLS, &[INDEXED; 400], 0),
