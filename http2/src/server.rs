@@ -3,7 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
@@ -11,7 +11,7 @@ use std::{
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Request, response};
 use http_body::{Body, Frame};
-use tokio::io::ReadBuf;
+use tokio::{io::ReadBuf, task::yield_now};
 
 use crate::{
     Limits, Transport,
@@ -22,9 +22,10 @@ use crate::{
     },
 };
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 32 << 10;
-/// Bytes that a connection receives before others have their turn.
+/// Bytes that are read at once. What they lead to runs before others have their turn, also if it is more than expected.
+const READ_BYTES: usize = 16 << 10;
+/// Bytes that a connection receives before others have their turn. Fields of decoded heads count too, as HPACK counts them:
+/// a byte may stand for a field.
 const TURN_BYTES: usize = 64 << 10;
 /// Capacity that an empty output keeps.
 const MAX_IDLE_CAPACITY: usize = 64 << 10;
@@ -116,7 +117,9 @@ impl<T: Transport> Connection<T> {
                 Ok(_) => {
                     self.received = 0;
                     if has_room && !may_receive {
-                        cx.waker().wake_by_ref();
+                        // Unlike waking the task, this lets the runtime look for other sockets that are ready before it
+                        // polls this one again. Otherwise it would poll the tasks of busy connections 60 times first.
+                        assert!(pin!(yield_now()).poll(cx).is_pending(), "it yields once");
                     }
                     return Poll::Pending;
                 }
@@ -138,7 +141,9 @@ impl<T: Transport> Connection<T> {
             if state.output.capacity() == 0 {
                 state.output = WRITE_BUFFER.take();
             }
-            Poll::Ready(state.receive(buffer.filled()).map(|()| true))
+            let received = state.receive(buffer.filled());
+            self.received += std::mem::take(&mut state.decoded_bytes);
+            Poll::Ready(received.map(|()| true))
         })
     }
 

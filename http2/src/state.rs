@@ -16,6 +16,7 @@ use bounds::{FRAMES_AT_ONCE, FrameBudget, Window};
 use foldhash::fast::RandomState;
 use http::{HeaderMap, Request};
 use last_head::LastHead;
+use receive::MIN_WINDOW_UPDATE;
 
 use crate::{
     Limits, PREFACE,
@@ -51,6 +52,8 @@ pub(crate) struct State {
     /// The beginning of a header block whose rest has not arrived.
     block: Option<Block>,
     decoder: Decoder,
+    /// Bytes of the fields that were decoded since the connection's task took this.
+    pub(crate) decoded_bytes: usize,
     last_head: LastHead,
     encoder: Encoder,
     streams: HashMap<u32, Stream, RandomState>,
@@ -106,7 +109,10 @@ struct Stream {
     announced: Option<u64>,
     receive_window: Window,
     send_window: i64,
+    /// Whether it is in `waiting`.
     is_waiting: bool,
+    /// Whether `writer` waits for `send_window`, and for nothing else.
+    waits_for_window: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
@@ -144,6 +150,7 @@ impl State {
             pending: Vec::new(),
             block: None,
             decoder: Decoder::default(),
+            decoded_bytes: 0,
             last_head: LastHead::default(),
             encoder: Encoder::default(),
             streams: HashMap::default(),
@@ -248,8 +255,7 @@ impl State {
 
     /// Charges a frame without effect: of a request of `payer`, or of the connection.
     fn charge(&mut self, payer: Option<u64>) -> Result<(), ConnectionError> {
-        let too_many = ConnectionError::new(Reason::EnhanceYourCalm, "too many resets, or frames without effect");
-        if self.frame_budget.take(payer) { Ok(()) } else { Err(too_many) }
+        if self.frame_budget.take(payer) { Ok(()) } else { Err(too_many_frames()) }
     }
 
     /// As [`charge`](Self::charge), for frames that honest clients send as often as they get something.
@@ -316,8 +322,13 @@ impl State {
         }
     }
 
+    /// Wakes as many of the streams that wait as may send something worth it, the first that waited. The next are woken
+    /// when these have sent, which is output and so a new `room`.
     fn wake_waiting(&mut self) {
-        for id in std::mem::take(&mut self.waiting) {
+        let room = self.room.saturating_sub(self.output.len());
+        let open = (self.send_window.max(0) as usize).min(room);
+        let count = open.div_ceil(MIN_WINDOW_UPDATE as usize).min(self.waiting.len());
+        for id in self.waiting.drain(..count) {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.is_waiting = false;
                 wake(&mut stream.writer);
@@ -342,9 +353,7 @@ impl State {
             self.streams.shrink_to_fit();
             self.requests.shrink_to_fit();
         }
-        if self.has_room() {
-            self.wake_waiting();
-        }
+        self.wake_waiting();
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -416,6 +425,10 @@ impl State {
         self.remove(id);
         self.wake_connection();
     }
+}
+
+fn too_many_frames() -> ConnectionError {
+    ConnectionError::new(Reason::EnhanceYourCalm, "too many resets, or frames without effect")
 }
 
 fn wake(waker: &mut Option<Waker>) {

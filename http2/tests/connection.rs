@@ -4,13 +4,17 @@
 use std::{
     future::poll_fn,
     io,
-    pin::Pin,
-    task::{Context, Poll},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::{Buf, Bytes};
-use floor_http2::{Accepted, Connection, Limits, RequestBody, Responder, StreamEnded, Transport};
+use floor_http2::{Accepted, Connection, Limits, PREFACE, RequestBody, Responder, StreamEnded, Transport};
 use h2::client::SendRequest;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body::Body;
@@ -186,4 +190,64 @@ async fn a_client_that_breaks_the_protocol_is_told_why() {
     let mut received = Vec::new();
     theirs.read_to_end(&mut received).await.unwrap();
     assert!(String::from_utf8_lossy(&received).contains("preface"));
+}
+
+/// A client that always has sent more calls.
+struct Endless {
+    /// Fields of a head, of 38 bytes each, beside `POST http:/`.
+    fields: u8,
+    next_stream: u32,
+    unread: Vec<u8>,
+    read_bytes: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Endless {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        /// `POST http:/`, and `accept` without a value.
+        const POST: [u8; 3] = [0x83, 0x86, 0x84];
+        const ACCEPT: u8 = 0x93;
+        while self.unread.len() < buffer.remaining() {
+            // HEADERS with END_STREAM and END_HEADERS.
+            let header = [0, 0, self.fields + POST.len() as u8, 1, 5];
+            let stream = self.next_stream.to_be_bytes();
+            let fields = vec![ACCEPT; self.fields.into()];
+            self.unread.extend_from_slice(&[&header[..], &stream, &POST, &fields].concat());
+            self.next_stream += 2;
+        }
+        let count = buffer.remaining();
+        buffer.put_slice(&self.unread[..count]);
+        self.unread.drain(..count);
+        self.read_bytes.fetch_add(count, Relaxed);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Transport for Endless {
+    fn poll_send(&mut self, _: &mut Context<'_>, output: &mut Vec<u8>) -> io::Result<usize> {
+        output.clear();
+        Ok(1 << 20)
+    }
+}
+
+#[test]
+fn a_connection_gives_way_after_64_kib_of_input_and_decoded_fields() {
+    // It reads 16 KiB at once.
+    for (fields, kib_in_a_turn) in [(0, 64), (100, 16)] {
+        let read_bytes = Arc::new(AtomicUsize::new(0));
+        let unread = [&PREFACE[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
+        let client = Endless { fields, next_stream: 1, unread, read_bytes: Arc::clone(&read_bytes) };
+        // So that no call is refused.
+        let mut connection = Connection::new(client, Limits { max_streams: 10_000, ..LIMITS });
+        let mut cx = Context::from_waker(Waker::noop());
+        for turn in 1..=10 {
+            let mut calls = 0;
+            while let Poll::Ready(accepted) = pin!(connection.accept()).poll(&mut cx) {
+                let (_, mut responder) = accepted.unwrap().unwrap();
+                responder.send_head(&Response::new(()).into_parts().0, None, true).unwrap();
+                calls += 1;
+            }
+            assert!(calls > 100, "turn {turn}");
+            assert_eq!(read_bytes.load(Relaxed), turn * (kib_in_a_turn << 10));
+        }
+    }
 }

@@ -11,7 +11,9 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    num::NonZero,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
     time::Duration,
 };
 
@@ -19,6 +21,7 @@ use bevy::prelude::*;
 use floor_cache::ClientId;
 use frames::FrameBudgets;
 use http::HeaderMap;
+use tokio::sync::Semaphore;
 
 pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
@@ -34,6 +37,11 @@ use crate::{
 const MAX_NAME_CHARS: usize = 256;
 /// The address that stands for an unknown one.
 pub(crate) const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// How many pieces of JSON may be converted at once: one core remains for other calls, if there are several. A client has
+/// as many places in the line.
+pub(crate) static CONVERSIONS_AT_ONCE: LazyLock<usize> =
+    LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1));
 
 /// The clients of the server. Cheap to clone.
 ///
@@ -80,6 +88,8 @@ struct ClientState {
     unsent: ClientUse,
     /// Bytes of requests that are being received.
     receiving: ClientUse,
+    /// Its places in the line for conversions of JSON.
+    conversions: Arc<Semaphore>,
 }
 
 impl Clients {
@@ -133,7 +143,8 @@ impl Clients {
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect()));
         let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
-        let state = Arc::new(ClientState { id, name, registry: Arc::downgrade(&self.0), unsent, receiving });
+        let (registry, conversions) = (Arc::downgrade(&self.0), Arc::new(Semaphore::new(*CONVERSIONS_AT_ONCE)));
+        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, conversions });
         clients.insert(id, Arc::downgrade(&state));
         Client { state, address }
     }
@@ -246,6 +257,10 @@ impl Client {
 
     pub(crate) fn receiving(&self) -> &ClientUse {
         &self.state.receiving
+    }
+
+    pub(crate) fn conversions(&self) -> &Arc<Semaphore> {
+        &self.state.conversions
     }
 }
 

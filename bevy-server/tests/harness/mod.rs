@@ -72,6 +72,14 @@ impl Setup {
         Self::of(shell, data)
     }
 
+    /// As [`new`](Self::new), under valgrind's callgrind, which counts instructions once it is told to.
+    pub(crate) fn under_callgrind(output: &std::path::Path, data: &TempDir) -> Self {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=callgrind", "--quiet", "--instr-atstart=no"]);
+        valgrind.arg(format!("--callgrind-out-file={}", output.display())).arg(program());
+        Self::of(valgrind, data)
+    }
+
     fn of(mut command: Command, data: &TempDir) -> Self {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FLOORS__")) {
             command.env_remove(name);

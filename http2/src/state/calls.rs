@@ -53,6 +53,7 @@ impl State {
     pub(crate) fn poll_ended(&mut self, id: u32, cx: &mut Context<'_>) -> Poll<()> {
         let Some(stream) = self.streams.get_mut(&id) else { return Poll::Ready(()) };
         register(&mut stream.writer, cx);
+        stream.waits_for_window = false;
         Poll::Pending
     }
 
@@ -110,10 +111,20 @@ impl State {
                     break;
                 }
                 register(&mut stream.writer, cx);
-                if stream.send_window > 0 && !std::mem::replace(&mut stream.is_waiting, true) {
-                    self.waiting.push(id);
+                stream.waits_for_window = stream.send_window <= 0;
+                if !stream.waits_for_window {
+                    if !std::mem::replace(&mut stream.is_waiting, true) {
+                        self.waiting.push(id);
+                    }
+                } else if !self.waiting.is_empty() {
+                    // Its window was closed after it was woken: the connection's task wakes others instead.
+                    self.wake_connection();
                 }
                 return Poll::Pending;
+            }
+            if std::mem::take(&mut stream.is_waiting) {
+                // Its task was woken for another reason. It must not take the turn of a stream that still waits.
+                self.waiting.retain(|waiting| *waiting != id);
             }
             let is_last = count == remaining;
             if count > 0 || ends {

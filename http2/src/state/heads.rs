@@ -58,7 +58,9 @@ impl State {
             return self.open(headers, Ok(request));
         }
         let mut head = HeadBuilder::new(self.limits.max_header_bytes as usize);
-        match self.decoder.decode(block, |field, size| head.push(field, size)) {
+        let decoded = self.decoder.decode(block, |field, size| head.push(field, size));
+        self.decoded_bytes += head.bytes();
+        match decoded {
             Ok(()) => {}
             Err(HpackError::TooLarge) => return self.end_for_large_head(id),
             Err(_) => return Err(ConnectionError::new(Reason::CompressionError, "a header block cannot be decoded")),
@@ -134,6 +136,7 @@ impl State {
             receive_window: Window::new(self.limits.stream_window),
             send_window: self.initial_send_window,
             is_waiting: false,
+            waits_for_window: false,
             reader: None,
             writer: None,
         };

@@ -1,17 +1,18 @@
 //! Takes the frames of a client, all but header blocks. The sections are those of RFC 9113.
 
-use super::{CLOSE_PING, Closing, State, wake};
+use super::{CLOSE_PING, Closing, State, Stream, too_many_frames, wake};
 use crate::{
     error::{ConnectionError, Reason},
     frame::{self, Data, MAX_FRAME_BYTES, MAX_WINDOW, setting},
 };
 
-/// Settings in one frame. Each change of the window costs work for all streams.
+/// Settings in one frame.
 const MAX_SETTINGS: usize = 32;
 /// An update of a window below this counts as a frame without effect. Of the connection's window only if streams wait for
-/// it, because it wakes all of them; of a stream's window unless a `DATA` frame explains it. Larger ones cost less than
-/// what they let the server send, or end with the window's largest size.
-const MIN_WINDOW_UPDATE: i64 = 1024;
+/// it, because it wakes one of them; of a stream's window unless a `DATA` frame explains it. Larger ones cost less than
+/// what they let the server send, or end with the window's largest size. A setting counts for each stream that waits for
+/// its window and may then send less.
+pub(super) const MIN_WINDOW_UPDATE: i64 = 1024;
 
 impl State {
     pub(super) fn take_data(&mut self, frame: Data<'_>) -> Result<(), ConnectionError> {
@@ -109,8 +110,18 @@ impl State {
         if settings.len() > MAX_SETTINGS {
             return Err(ConnectionError::new(Reason::EnhanceYourCalm, "a frame has more than 32 settings"));
         }
+        let mut window = None;
         for [a, b, value @ ..] in settings {
-            self.apply_setting(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;
+            let (id, value) = (u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value));
+            self.apply_setting(id, value)?;
+            if id == setting::INITIAL_WINDOW_SIZE {
+                window = Some(i64::from(value));
+            }
+        }
+        // The last one, once: each change costs work for all streams. None of the others lets a frame be sent (section
+        // 6.5.3).
+        if let Some(window) = window {
+            self.change_windows(window)?;
         }
         if std::mem::replace(&mut self.has_settings, true) {
             self.charge(None)?;
@@ -127,31 +138,28 @@ impl State {
             setting::MAX_FRAME_SIZE if !(MAX_FRAME_BYTES as u32..1 << 24).contains(&value) => {
                 return Err(ConnectionError::protocol("MAX_FRAME_SIZE is outside of its range"));
             }
-            setting::INITIAL_WINDOW_SIZE => {
-                let too_large = || ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1");
-                let value = i64::from(value);
-                if value > MAX_WINDOW {
-                    return Err(too_large());
-                }
-                let change = value - self.initial_send_window;
-                self.initial_send_window = value;
-                // Section 6.9.2: a window may become negative.
-                for stream in self.streams.values_mut() {
-                    let was_closed = stream.send_window <= 0;
-                    stream.send_window += change;
-                    if stream.send_window > MAX_WINDOW {
-                        return Err(too_large());
-                    }
-                    // A writer that waits for anything else would only wait again.
-                    if was_closed && stream.send_window > 0 {
-                        wake(&mut stream.writer);
-                    }
-                }
-            }
+            setting::INITIAL_WINDOW_SIZE if i64::from(value) > MAX_WINDOW => return Err(window_too_large()),
             // The server has no use for the others, and ignores those that RFC 9113 does not define.
             _ => {}
         }
         Ok(())
+    }
+
+    /// Changes the windows of all streams (section 6.9.2).
+    fn change_windows(&mut self, initial: i64) -> Result<(), ConnectionError> {
+        let change = initial - self.initial_send_window;
+        self.initial_send_window = initial;
+        let mut has_budget = true;
+        for stream in self.streams.values_mut() {
+            stream.send_window += change;
+            if stream.send_window > MAX_WINDOW {
+                return Err(window_too_large());
+            }
+            if stream.wake_if_open() && stream.send_window < MIN_WINDOW_UPDATE {
+                has_budget &= self.frame_budget.take(stream.payer);
+            }
+        }
+        if has_budget { Ok(()) } else { Err(too_many_frames()) }
     }
 
     pub(super) fn take_ping(&mut self, payload: [u8; 8]) -> Result<(), ConnectionError> {
@@ -175,7 +183,7 @@ impl State {
         }
         // Section 6.9.1.
         if self.send_window > MAX_WINDOW {
-            return Err(ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1"));
+            return Err(window_too_large());
         }
         if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
             self.charge(None)?;
@@ -187,7 +195,6 @@ impl State {
     pub(super) fn take_stream_update(&mut self, id: u32, increment: u32) -> Result<(), ConnectionError> {
         self.refuse_idle(id, "WINDOW_UPDATE on a stream that is not open")?;
         let Some(stream) = self.streams.get_mut(&id) else { return self.take_free_frame(None) };
-        let was_closed = stream.send_window <= 0;
         stream.send_window += i64::from(increment);
         // Section 6.9.
         if increment == 0 {
@@ -197,10 +204,7 @@ impl State {
         if stream.send_window > MAX_WINDOW {
             return self.reset_for_error(id, Reason::FlowControlError);
         }
-        // A writer that waits for anything else would only wait again.
-        if was_closed && stream.send_window > 0 {
-            wake(&mut stream.writer);
-        }
+        stream.wake_if_open();
         let payer = stream.payer;
         if i64::from(increment) < MIN_WINDOW_UPDATE { self.take_free_frame(payer) } else { Ok(()) }
     }
@@ -237,4 +241,20 @@ impl State {
         self.reset(id, reason);
         self.charge(payer)
     }
+}
+
+impl Stream {
+    /// Wakes a writer that waits for the stream's window, if that is open. Returns whether it did. One that waits for
+    /// anything else would only wait again.
+    fn wake_if_open(&mut self) -> bool {
+        let is_woken = self.send_window > 0 && std::mem::take(&mut self.waits_for_window);
+        if is_woken {
+            wake(&mut self.writer);
+        }
+        is_woken
+    }
+}
+
+fn window_too_large() -> ConnectionError {
+    ConnectionError::new(Reason::FlowControlError, "a window is larger than 2^31-1")
 }

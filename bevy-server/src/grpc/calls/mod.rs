@@ -35,7 +35,7 @@ use stream_floors::FloorStream;
 
 use super::{
     InFlight, InFlightGuard, RequestMetrics, Rpc, SERVICE_NAME,
-    connect::{self, Caching, Query},
+    connect::{self, Caching, Conversions, INLINE_JSON_BYTES, Query},
     framing::{Encoding, Framing, Web, WebEncoding},
     request_body::{Charge, RequestBody},
     status, web,
@@ -89,7 +89,7 @@ impl FloorService {
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
         let receiving = Budget::receiving(request::RECEIVING_BYTES);
-        Self(Arc::new(ServiceState { deps, receiving, since: Instant::now() }))
+        Self(Arc::new(ServiceState { deps, receiving, conversions: Conversions::new(), since: Instant::now() }))
     }
 
     /// Handles one call of `client`. Every error is a status in the response.
@@ -177,6 +177,7 @@ struct ServiceState {
     deps: ServiceDeps,
     /// The memory for large requests that are being received.
     receiving: Budget,
+    conversions: Conversions,
     since: Instant,
 }
 
@@ -336,7 +337,8 @@ async fn answer(
     };
     drop(head.uri);
     if call.framing.encoding() == Encoding::Json {
-        message = connect::request_of_json(rpc, &message)?;
+        // Boxed to keep the futures of other calls small.
+        message = call.with_deadline(Box::pin(request_of_json(state, &client, rpc, message))).await?;
     }
     // No work starts after the deadline.
     call.check_deadline()?;
@@ -372,7 +374,8 @@ async fn answer(
         if encoding == Encoding::Json && !is_known {
             let growing = state.reserve_unsent(&client, JSON_GROWTH * response.body().unsent_bytes())?;
             // Boxed to keep the futures of other calls small.
-            Box::pin(connect::encode_json(&mut response, rpc)).await?;
+            let encode = Box::pin(connect::encode_json(&mut response, rpc, &state.conversions, &client));
+            call.with_deadline(encode).await?;
             drop(growing);
         }
     }
@@ -382,6 +385,15 @@ async fn answer(
         record.answered(response.headers(), unsent);
     }
     Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
+}
+
+/// The encoded message of `json`. A long one is decoded in another thread.
+async fn request_of_json(state: &ServiceState, client: &Client, rpc: Rpc, json: Bytes) -> Result<Bytes, Status> {
+    if json.len() <= INLINE_JSON_BYTES {
+        return connect::request_of_json(rpc, &json);
+    }
+    let _waiting = state.reserve_call(client, WAITING_CALL_BYTES + json.len())?;
+    state.conversions.run(client, move || connect::request_of_json(rpc, &json)).await?
 }
 
 /// The result of `work`. If it has to wait, the client pays for the call meanwhile.

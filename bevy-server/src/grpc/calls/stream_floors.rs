@@ -109,7 +109,9 @@ impl FloorStream {
         let reserved = self.reserved.split(served.value.len());
         let written = match self.call.framing {
             Framing::GrpcWeb(Web { answer: answer @ WebEncoding::Base64, .. }) => web::encoded(answer, served.value),
-            framing if framing.encoding() == Encoding::Json => connect::enveloped_json(&served.value)?,
+            framing if framing.encoding() == Encoding::Json => {
+                connect::enveloped_json(served.value, &self.state.conversions, &self.client).await?
+            }
             _ => return Ok(Some((served.value, reserved))),
         };
         let reserved = self.state.deps.unsent.reserve(&self.client, written.len());

@@ -15,15 +15,20 @@ use prost::{
 };
 use tonic::Status;
 
-use crate::grpc::{
-    Rpc, SERVICE_NAME,
-    status::{Violation, invalid},
+use super::conversion::Conversions;
+use crate::{
+    clients::Client,
+    grpc::{
+        Rpc, SERVICE_NAME,
+        status::{Violation, invalid},
+    },
 };
 
 /// Limit for a request in JSON. A batch of 256 specs with every field has about 30 KiB.
 pub(in crate::grpc) const MAX_JSON_BYTES: usize = 128 << 10;
-/// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each
-/// on the thread of the connection.
+/// A request up to this length is decoded on the thread of its connection, which takes about as long as two hits.
+pub(in crate::grpc) const INLINE_JSON_BYTES: usize = 1 << 10;
+/// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each.
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
 
 /// Integers up to this are numbers of floating point without rounding.
@@ -126,23 +131,36 @@ fn end_of_string(json: &[u8], start: usize) -> usize {
 }
 
 /// The JSON of an encoded response.
-pub(super) async fn response(rpc: Rpc, message: Bytes) -> Result<Vec<u8>, Status> {
-    // JSON takes a hundred times as long as passing bytes on, so the call gets a task of its own.
-    tokio::task::yield_now().await;
+pub(super) async fn response(
+    rpc: Rpc,
+    message: Bytes,
+    conversions: &Conversions,
+    client: &Client,
+) -> Result<Vec<u8>, Status> {
     if rpc == Rpc::BatchGetFloors {
-        return batch(message).await;
+        return batch(message, conversions, client).await;
     }
-    let mut json = Vec::with_capacity(3 * message.len());
-    CODECS.of(rpc).1.encode(message, &mut json).map_err(|error| defect(&error))?;
+    let convert = move || {
+        let mut json = Vec::with_capacity(3 * message.len());
+        CODECS.of(rpc).1.encode(message, &mut json).map(|()| json)
+    };
+    let mut json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
     // Until it is sent, its client pays for its length.
     json.shrink_to_fit();
     Ok(json)
 }
 
 /// The JSON of a floor of a stream, which has a prefix, as it has itself.
-pub(in crate::grpc) fn enveloped(floor: &[u8]) -> Result<Bytes, Status> {
-    let mut json = vec![0; FRAME_PREFIX_BYTES];
-    CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map_err(|error| defect(&error))?;
+pub(in crate::grpc) async fn enveloped(
+    floor: Bytes,
+    conversions: &Conversions,
+    client: &Client,
+) -> Result<Bytes, Status> {
+    let convert = move || {
+        let mut json = vec![0; FRAME_PREFIX_BYTES];
+        CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map(|()| json)
+    };
+    let mut json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
     let length = u32::try_from(json.len() - FRAME_PREFIX_BYTES).expect("a floor is far below 4 GiB");
     json[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
     Ok(json.into())
@@ -156,8 +174,8 @@ pub(super) fn detail(name: &str, message: &[u8]) -> Option<serde_json::Value> {
 }
 
 /// The JSON of a `BatchGetFloorsResponse`, a floor at a time: decoded, all floors together would take many times the
-/// memory of the answer.
-async fn batch(mut message: Bytes) -> Result<Vec<u8>, Status> {
+/// memory of the answer, and others would wait for all of them.
+async fn batch(mut message: Bytes, conversions: &Conversions, client: &Client) -> Result<Vec<u8>, Status> {
     let mut json = Vec::with_capacity(3 * message.len());
     json.extend_from_slice(b"{\"floors\":[");
     let mut is_first = true;
@@ -166,8 +184,8 @@ async fn batch(mut message: Bytes) -> Result<Vec<u8>, Status> {
             json.push(b',');
         }
         is_first = false;
-        CODECS.floor.encode(floor, &mut json).map_err(|error| defect(&error))?;
-        tokio::task::yield_now().await;
+        let convert = move || CODECS.floor.encode(floor, &mut json).map(|()| json);
+        json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
     }
     json.extend_from_slice(b"]}");
     json.shrink_to_fit();
@@ -201,6 +219,7 @@ mod tests {
     use tonic_types::StatusExt;
 
     use super::*;
+    use crate::{clients::Clients, config::ClientIdentity};
 
     #[test]
     fn a_wrong_field_is_named_as_in_grpc() {
@@ -245,10 +264,12 @@ mod tests {
     async fn a_batch_has_the_json_of_the_whole_message() {
         let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
         let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
-        let json = response(Rpc::BatchGetFloors, answer.encode_to_vec().into()).await.unwrap();
+        let (conversions, client) = (Conversions::new(), Clients::new(ClientIdentity::default()).unknown());
+        let response = |message| response(Rpc::BatchGetFloors, message, &conversions, &client);
+        let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
         assert_eq!(String::from_utf8(json).unwrap(), wanted);
-        let json = response(Rpc::BatchGetFloors, Bytes::new()).await.unwrap();
+        let json = response(Bytes::new()).await.unwrap();
         assert_eq!(json, br#"{"floors":[]}"#);
     }
 

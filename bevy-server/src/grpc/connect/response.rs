@@ -7,8 +7,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
 
-use super::json;
+use super::{conversion::Conversions, json};
 use crate::{
+    clients::Client,
     grpc::{FloorBody, Rpc, framing::Encoding},
     headers::FLOOR_SERVER_US,
 };
@@ -54,9 +55,14 @@ pub(in crate::grpc) fn add_caching(
 }
 
 /// Encodes the message of a unary response as JSON.
-pub(in crate::grpc) async fn encode_json(response: &mut Response<FloorBody>, rpc: Rpc) -> Result<(), Status> {
+pub(in crate::grpc) async fn encode_json(
+    response: &mut Response<FloorBody>,
+    rpc: Rpc,
+    conversions: &Conversions,
+    client: &Client,
+) -> Result<(), Status> {
     let message = mem::take(response.body_mut()).take_unary().map(|(message, _)| message.into_bytes());
-    let json = json::response(rpc, message.unwrap_or_default()).await?;
+    let json = json::response(rpc, message.unwrap_or_default(), conversions, client).await?;
     *response.body_mut() = FloorBody::whole(json.into());
     Ok(())
 }
