@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Bytes that are read at once. What they lead to runs before others have their turn, also if it is more than expected.
-const READ_BYTES: usize = 16 << 10;
+/// Bytes that are read at once.
+const READ_BYTES: usize = 32 << 10;
 /// Bytes that a connection receives before others have their turn. Fields of decoded heads count too, as HPACK counts them:
 /// a byte may stand for a field.
 const TURN_BYTES: usize = 64 << 10;

@@ -16,7 +16,6 @@ use bounds::{FRAMES_AT_ONCE, FrameBudget, Window};
 use foldhash::fast::RandomState;
 use http::{HeaderMap, Request};
 use last_head::LastHead;
-use receive::MIN_WINDOW_UPDATE;
 
 use crate::{
     Limits, PREFACE,
@@ -111,7 +110,7 @@ struct Stream {
     send_window: i64,
     /// Whether it is in `waiting`.
     is_waiting: bool,
-    /// Whether `writer` waits for `send_window`, and for nothing else.
+    /// Whether a writer waits for `send_window`.
     waits_for_window: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -322,13 +321,12 @@ impl State {
         }
     }
 
-    /// Wakes as many of the streams that wait as may send something worth it, the first that waited. The next are woken
-    /// when these have sent, which is output and so a new `room`.
+    /// Wakes the streams that wait, if they may send.
     fn wake_waiting(&mut self) {
-        let room = self.room.saturating_sub(self.output.len());
-        let open = (self.send_window.max(0) as usize).min(room);
-        let count = open.div_ceil(MIN_WINDOW_UPDATE as usize).min(self.waiting.len());
-        for id in self.waiting.drain(..count) {
+        if self.send_window <= 0 || !self.has_room() {
+            return;
+        }
+        for id in std::mem::take(&mut self.waiting) {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.is_waiting = false;
                 wake(&mut stream.writer);

@@ -340,16 +340,18 @@ fn opened_windows() -> Input {
     }
 }
 
-/// Updates of the connection's window, for which 115 calls wait, that let one of them send a byte.
+/// Updates of the connection's window, for which 115 calls wait, that let one of them send a byte and wake all.
 fn opened_connection() -> Input {
     const WINDOW: usize = 65_536;
+    const TIMES: u32 = 10;
+    const WAITING: u32 = 115;
     let step = || Step { bytes: update(0), data: 1, ..Step::default() };
     Input {
         name: "WINDOW_UPDATE of the connection, 115 calls wait",
-        most: 1400,
+        most: 60_000,
         before: waiting_calls(1 << 20, 1, WINDOW),
-        steps: (0..CALLS).map(|_| step()).collect(),
-        units: CALLS,
+        steps: (0..TIMES).map(|_| step()).collect(),
+        units: TIMES * WAITING,
         end: End::Open,
     }
 }

@@ -53,7 +53,6 @@ impl State {
     pub(crate) fn poll_ended(&mut self, id: u32, cx: &mut Context<'_>) -> Poll<()> {
         let Some(stream) = self.streams.get_mut(&id) else { return Poll::Ready(()) };
         register(&mut stream.writer, cx);
-        stream.waits_for_window = false;
         Poll::Pending
     }
 
@@ -112,22 +111,14 @@ impl State {
                 }
                 register(&mut stream.writer, cx);
                 stream.waits_for_window = stream.send_window <= 0;
-                if !stream.waits_for_window {
-                    if !std::mem::replace(&mut stream.is_waiting, true) {
-                        self.waiting.push(id);
-                    }
-                } else if !self.waiting.is_empty() {
-                    // Its window was closed after it was woken: the connection's task wakes others instead.
-                    self.wake_connection();
+                if !stream.waits_for_window && !std::mem::replace(&mut stream.is_waiting, true) {
+                    self.waiting.push(id);
                 }
                 return Poll::Pending;
             }
-            if std::mem::take(&mut stream.is_waiting) {
-                // Its task was woken for another reason. It must not take the turn of a stream that still waits.
-                self.waiting.retain(|waiting| *waiting != id);
-            }
             let is_last = count == remaining;
             if count > 0 || ends {
+                stream.waits_for_window = false;
                 stream.send_window -= count as i64;
                 self.send_window -= count as i64;
                 let flags = if is_last && ends { flag::END_STREAM } else { 0 };

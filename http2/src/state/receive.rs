@@ -9,10 +9,10 @@ use crate::{
 /// Settings in one frame.
 const MAX_SETTINGS: usize = 32;
 /// An update of a window below this counts as a frame without effect. Of the connection's window only if streams wait for
-/// it, because it wakes one of them; of a stream's window unless a `DATA` frame explains it. Larger ones cost less than
+/// it, and once for each, because it wakes all; of a stream's window unless a `DATA` frame explains it. Larger ones cost less than
 /// what they let the server send, or end with the window's largest size. A setting counts for each stream that waits for
 /// its window and may then send less.
-pub(super) const MIN_WINDOW_UPDATE: i64 = 1024;
+const MIN_WINDOW_UPDATE: i64 = 1024;
 
 impl State {
     pub(super) fn take_data(&mut self, frame: Data<'_>) -> Result<(), ConnectionError> {
@@ -185,8 +185,10 @@ impl State {
         if self.send_window > MAX_WINDOW {
             return Err(window_too_large());
         }
-        if increment < MIN_WINDOW_UPDATE && !self.waiting.is_empty() {
-            self.charge(None)?;
+        if increment < MIN_WINDOW_UPDATE {
+            for _ in 0..self.waiting.len() {
+                self.charge(None)?;
+            }
         }
         self.wake_waiting();
         Ok(())
