@@ -304,7 +304,18 @@ impl Attackers {
             growth.check_rest(&what);
         }
         assert!(growth.failures.is_empty(), "{:#?}", growth.failures);
+        assert!(server.refusals("receiving") > 0.0 && server.refusals("unsent") > 0.0);
     }
+}
+
+/// Whether the tests run that take minutes with a debug build, which converts JSON thirty times slower than a release build:
+/// if `FLOORS_TEST_SERVER` names a program.
+fn has_release_build() -> bool {
+    let has_program = std::env::var_os("FLOORS_TEST_SERVER").is_some();
+    if !has_program {
+        println!("skipped: it needs a release build in FLOORS_TEST_SERVER");
+    }
+    has_program
 }
 
 #[test]
@@ -314,15 +325,21 @@ fn calls_of_one_address_that_never_end_take_bounded_memory() {
 
 #[test]
 fn calls_of_one_address_that_never_end_take_bounded_memory_if_callers_need_tokens() {
-    Attackers { with_tokens: true, ..ONE }.assert_bounded();
+    if has_release_build() {
+        Attackers { with_tokens: true, ..ONE }.assert_bounded();
+    }
 }
 
 #[test]
 fn calls_of_sixteen_addresses_that_never_end_take_bounded_memory() {
-    SIXTEEN.assert_bounded();
+    if has_release_build() {
+        SIXTEEN.assert_bounded();
+    }
 }
 
 #[test]
 fn calls_of_sixteen_addresses_that_never_end_take_bounded_memory_if_callers_need_tokens() {
-    Attackers { with_tokens: true, ..SIXTEEN }.assert_bounded();
+    if has_release_build() {
+        Attackers { with_tokens: true, ..SIXTEEN }.assert_bounded();
+    }
 }
