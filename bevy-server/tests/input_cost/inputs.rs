@@ -348,7 +348,7 @@ fn opened_connection() -> Input {
     let step = || Step { bytes: update(0), data: 1, ..Step::default() };
     Input {
         name: "WINDOW_UPDATE of the connection, 115 calls wait",
-        most: 12_000,
+        most: 40_000,
         before: waiting_calls(1 << 20, 1, WINDOW),
         steps: (0..TIMES).map(|_| step()).collect(),
         units: TIMES * WAITING,
