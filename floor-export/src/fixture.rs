@@ -1,6 +1,6 @@
 //! A hand-made floor with every kind of content, for tests of output and pictures.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 #![allow(dead_code, reason = "the tests of this crate and of floorctl, which includes this file, use different parts")]
 
 use floor_proto::{

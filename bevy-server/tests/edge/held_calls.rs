@@ -306,16 +306,16 @@ impl Attackers {
         assert!(growth.failures.is_empty(), "{:#?}", growth.failures);
         assert!(server.refusals("receiving") > 0.0 && server.refusals("unsent") > 0.0);
     }
-}
 
-/// Whether the tests run that take minutes with a debug build, which converts JSON thirty times slower than a release build:
-/// if `FLOORS_TEST_SERVER` names a program.
-fn has_release_build() -> bool {
-    let has_program = std::env::var_os("FLOORS_TEST_SERVER").is_some();
-    if !has_program {
-        println!("skipped: it needs a release build in FLOORS_TEST_SERVER");
+    /// As [`assert_bounded`](Self::assert_bounded), if `FLOORS_TEST_SERVER` names a program: a debug build converts JSON
+    /// thirty times slower than a release build, and would take minutes.
+    fn assert_bounded_with_release_build(&self) {
+        if std::env::var_os("FLOORS_TEST_SERVER").is_some() {
+            self.assert_bounded();
+        } else {
+            println!("skipped: it needs a release build in FLOORS_TEST_SERVER");
+        }
     }
-    has_program
 }
 
 #[test]
@@ -325,21 +325,15 @@ fn calls_of_one_address_that_never_end_take_bounded_memory() {
 
 #[test]
 fn calls_of_one_address_that_never_end_take_bounded_memory_if_callers_need_tokens() {
-    if has_release_build() {
-        Attackers { with_tokens: true, ..ONE }.assert_bounded();
-    }
+    Attackers { with_tokens: true, ..ONE }.assert_bounded_with_release_build();
 }
 
 #[test]
 fn calls_of_sixteen_addresses_that_never_end_take_bounded_memory() {
-    if has_release_build() {
-        SIXTEEN.assert_bounded();
-    }
+    SIXTEEN.assert_bounded_with_release_build();
 }
 
 #[test]
 fn calls_of_sixteen_addresses_that_never_end_take_bounded_memory_if_callers_need_tokens() {
-    if has_release_build() {
-        Attackers { with_tokens: true, ..SIXTEEN }.assert_bounded();
-    }
+    Attackers { with_tokens: true, ..SIXTEEN }.assert_bounded_with_release_build();
 }
