@@ -90,7 +90,7 @@ impl<T: Transport> Connection<T> {
             if self.is_ended {
                 return Poll::Ready(None);
             }
-            let has_room = {
+            let (has_room, has_frames) = {
                 let mut state = self.shared.lock();
                 // This task sends what is written from now on.
                 state.waker = None;
@@ -99,11 +99,11 @@ impl<T: Transport> Connection<T> {
                     let request = request.map(|()| RequestBody { shared: Arc::clone(&self.shared), id });
                     return Poll::Ready(Some(Ok((request, Responder::new(&self.shared, id)))));
                 }
-                state.has_room()
+                (state.has_room(), state.has_frames())
             };
             let may_receive = self.received < TURN_BYTES;
             if has_room && may_receive {
-                match self.poll_receive(cx) {
+                match if has_frames { self.receive(&[]) } else { self.poll_receive(cx) } {
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => return self.end(cx, None),
                     Poll::Ready(Err(error)) => return self.end(cx, Some(Err(error))),
@@ -136,15 +136,20 @@ impl<T: Transport> Connection<T> {
             if buffer.filled().is_empty() {
                 return Poll::Ready(Ok(false));
             }
-            self.received += buffer.filled().len();
-            let mut state = self.shared.lock();
-            if state.output.capacity() == 0 {
-                state.output = WRITE_BUFFER.take();
-            }
-            let received = state.receive(buffer.filled());
-            self.received += std::mem::take(&mut state.decoded_bytes);
-            Poll::Ready(received.map(|()| true))
+            self.receive(buffer.filled())
         })
+    }
+
+    /// Takes what was received, after frames that were left.
+    fn receive(&mut self, input: &[u8]) -> Poll<Result<bool, ConnectionError>> {
+        self.received += input.len();
+        let mut state = self.shared.lock();
+        if state.output.capacity() == 0 {
+            state.output = WRITE_BUFFER.take();
+        }
+        let received = state.receive(input);
+        self.received += state.decoded_bytes;
+        Poll::Ready(received.map(|()| true))
     }
 
     /// Gives the output to the transport.

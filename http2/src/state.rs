@@ -37,6 +37,9 @@ const PING: [u8; 8] = *b"floors??";
 const FREE_AT_FIRST: u32 = 8;
 /// Capacity that an empty buffer keeps.
 const MAX_IDLE_CAPACITY: usize = 4096;
+/// Bytes of fields, as HPACK counts them, that are decoded at once. A byte may stand for a field, so what was received does
+/// not bound them.
+const DECODED_BYTES_AT_ONCE: usize = 64 << 10;
 /// Streams for which a connection without any keeps memory.
 const MAX_IDLE_STREAMS: usize = 64;
 
@@ -46,12 +49,12 @@ pub(crate) struct State {
     limits: Limits,
     preface_received: usize,
     has_settings: bool,
-    /// The beginning of a frame whose rest has not arrived.
+    /// Received bytes that were not taken yet: the beginning of a frame, mostly; sometimes frames.
     pending: Vec<u8>,
     /// The beginning of a header block whose rest has not arrived.
     block: Option<Block>,
     decoder: Decoder,
-    /// Bytes of the fields that were decoded since the connection's task took this.
+    /// Bytes of the fields that the last call of [`receive`](Self::receive) has decoded.
     pub(crate) decoded_bytes: usize,
     last_head: LastHead,
     encoder: Encoder,
@@ -169,11 +172,20 @@ impl State {
         }
     }
 
-    /// Takes received bytes.
+    /// Whether frames were left because those before them had decoded enough.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.pending.first_chunk().is_some_and(|header| {
+            let length = FrameHeader::parse(header).length;
+            length > MAX_FRAME_BYTES || self.pending.len() >= FRAME_HEADER_BYTES + length
+        })
+    }
+
+    /// Takes received bytes, after those that the last call has left.
     ///
     /// # Errors
     /// The client broke the protocol. `output` then has the frame that says so.
     pub(crate) fn receive(&mut self, input: &[u8]) -> Result<(), ConnectionError> {
+        self.decoded_bytes = 0;
         let received = self.receive_frames(input);
         if let Err(ConnectionError::Protocol { reason, text }) = &received {
             frame::put_go_away(&mut self.output, self.last_stream, *reason, text);
@@ -208,10 +220,12 @@ impl State {
         Ok(())
     }
 
-    /// Takes the complete frames at the beginning of `input`. Returns their length.
+    /// Takes the complete frames at the beginning of `input`, until they have decoded enough. Returns their length.
     fn take_frames(&mut self, input: &[u8]) -> Result<usize, ConnectionError> {
         let mut used = 0;
-        while let Some((header, rest)) = input[used..].split_first_chunk::<FRAME_HEADER_BYTES>() {
+        while self.decoded_bytes < DECODED_BYTES_AT_ONCE
+            && let Some((header, rest)) = input[used..].split_first_chunk::<FRAME_HEADER_BYTES>()
+        {
             let header = FrameHeader::parse(header);
             // Section 4.2: the server announces no other MAX_FRAME_SIZE.
             if header.length > MAX_FRAME_BYTES {
