@@ -54,7 +54,7 @@ mod on_runtime {
         sync::Arc,
     };
 
-    use tokio::{net, runtime::Handle};
+    use tokio::{io::AsyncReadExt as _, net, runtime::Handle};
 
     use super::Answers;
 
@@ -67,7 +67,7 @@ mod on_runtime {
             let _context = runtime.enter();
             let receiver = net::UnixStream::from_std(receiver)?;
             let task = answers.clone();
-            runtime.spawn(async move { task.deliver(&receiver).await });
+            runtime.spawn(async move { task.deliver(receiver).await });
             // A byte that does not fit is not needed: others wait to be read.
             let wake = move || drop((&sender).write(&[0]));
             let _ = answers.wake.set(Box::new(wake));
@@ -75,11 +75,10 @@ mod on_runtime {
         }
 
         /// Sends floors until the runtime stops.
-        async fn deliver(&self, receiver: &net::UnixStream) {
+        async fn deliver(&self, mut receiver: net::UnixStream) {
             let mut bytes = [0; 64];
-            while receiver.readable().await.is_ok() {
-                // The bytes are read before the floors: a floor that comes between has a byte of its own.
-                while receiver.try_read(&mut bytes).is_ok_and(|count| count > 0) {}
+            // The bytes are read before the floors: a floor that comes between has a byte of its own.
+            while receiver.read(&mut bytes).await.is_ok_and(|count| count > 0) {
                 let finished = mem::take(&mut *self.lock());
                 for (reply, made) in finished {
                     let _ = reply.send(made);

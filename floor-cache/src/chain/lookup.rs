@@ -1,8 +1,14 @@
 //! Lookups: in memory, on the caller's stack, and for what memory does not have in the flight of each key.
 
-use std::{collections::HashMap, time::Instant};
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Instant,
+};
 
-use futures_util::future::try_join_all;
+use futures_util::future::{BoxFuture, try_join_all};
+use tokio::runtime::Handle;
 
 use super::{
     handle::Chain,
@@ -125,8 +131,8 @@ impl Chain {
 
     /// The value of `key` from the first tier that has it, or generated.
     ///
-    /// The future may be dropped at any time. The lookup continues in its own task and stores the value for the next
-    /// caller.
+    /// The future may be dropped at any time. The lookup then continues in a task and stores the value for the next
+    /// caller. Poll it until then: other callers may wait for the same value.
     ///
     /// # Errors
     /// The errors of the [`Source`](crate::Source). The chain skips a tier that fails.
@@ -172,7 +178,9 @@ impl Chain {
                 Join::Found(found) => return Ok((found, false)),
                 Join::Wait(waiter) => (waiter, true),
                 Join::Lead(leader, waiter) => {
-                    self.start_lookup(vec![leader], options);
+                    if let Some(rest) = self.start_lookup(vec![leader], options) {
+                        rest.await;
+                    }
                     (waiter, false)
                 }
             };
@@ -229,7 +237,8 @@ impl Chain {
                 }
             }
         }
-        self.start_lookup(leaders, options);
+        // A task does the rest: the caller may read its floors slowly.
+        drop(self.start_lookup(leaders, options));
         for (waiter, coalesced, positions) in waiters {
             self.0.coalesced.inc_by(u64::from(coalesced));
             let outcome = waiter.outcome().await;
@@ -250,15 +259,16 @@ impl Chain {
         self.0.stack.flights.join(key, priority, |key| self.0.stack.peek(key))
     }
 
-    /// Runs the flights of `leaders` without waiting as far as possible. A spawned task does the rest, so dropping a
-    /// caller does not stop it.
-    fn start_lookup(&self, leaders: Vec<Leader>, options: Options) {
+    /// Runs the flights of `leaders` without waiting as far as possible. Returns what is left to do.
+    fn start_lookup(&self, leaders: Vec<Leader>, options: Options) -> Option<RestOfLookup> {
         let mut lookup = MissLookup::new(leaders, options, self.0.stack.purges.epoch());
         lookup.start(&self.0);
-        if !lookup.is_done() {
-            let inner = self.0.clone();
-            self.0.stack.runtime.spawn(async move { lookup.finish(&inner).await });
+        if lookup.is_done() {
+            return None;
         }
+        let inner = self.0.clone();
+        let rest = async move { lookup.finish(&inner).await };
+        Some(RestOfLookup { rest: Some(Box::pin(rest)), runtime: self.0.stack.runtime.clone() })
     }
 
     /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
@@ -279,5 +289,36 @@ impl Chain {
             }
         };
         Ok(Served::found(found, coalesced, options, &[]))
+    }
+}
+
+/// What is left of a lookup, for its caller to poll: a task of its own would cost two wake-ups. If the caller is dropped
+/// before the end, a task does it, so that the value is stored and other callers get it.
+struct RestOfLookup {
+    /// `None` after the end.
+    rest: Option<BoxFuture<'static, ()>>,
+    runtime: Handle,
+}
+
+impl Future for RestOfLookup {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Taken first: after a panic nothing is left.
+        if let Some(mut rest) = self.rest.take()
+            && rest.as_mut().poll(cx).is_pending()
+        {
+            self.rest = Some(rest);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for RestOfLookup {
+    fn drop(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            self.runtime.spawn(rest);
+        }
     }
 }
