@@ -37,31 +37,37 @@ pub(crate) async fn return_freed(budgets: [Budget; 2], connections: ConnectionLi
         }
         if returns > 0 {
             returns -= 1;
-            // It takes milliseconds. In a thread that answers calls: mimalloc has free memory of its own for each thread.
-            tokio::task::block_in_place(return_free_memory);
+            return_free_memory().await;
         }
     }
 }
 
-/// Returns free memory of the allocator to the system.
+/// Returns free memory of the allocator to the system, which takes milliseconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of C")]
-fn return_free_memory() {
+async fn return_free_memory() {
     // SAFETY: it takes no pointer, and any thread may call it (malloc_trim(3)).
-    unsafe { libc::malloc_trim(0) };
+    tokio::task::block_in_place(|| unsafe { libc::malloc_trim(0) });
 }
 
-/// Returns free memory of the allocator to the system.
+/// Returns free memory of the allocator to the system. mimalloc has some for each thread, also what other threads have
+/// freed, so each thread that answers calls returns its own: as long as one works on that, another thread runs the next
+/// task.
 #[cfg(target_env = "musl")]
 #[expect(unsafe_code, reason = "a function of C")]
-fn return_free_memory() {
+async fn return_free_memory() {
+    let threads = tokio::runtime::Handle::current().metrics().num_workers();
     // SAFETY: it takes no pointer, and any thread may call it.
-    unsafe { libmimalloc_sys::mi_collect(true) };
+    let collect = || tokio::spawn(async { unsafe { libmimalloc_sys::mi_collect(true) } });
+    let tasks: Vec<_> = (0..threads).map(|_| collect()).collect();
+    for task in tasks {
+        let _ = task.await;
+    }
 }
 
 /// Does nothing: the other systems have no such function.
 #[cfg(not(any(all(target_os = "linux", target_env = "gnu"), target_env = "musl")))]
-fn return_free_memory() {}
+async fn return_free_memory() {}
 
 /// Registers `floors_memory_anonymous_bytes` and `floors_memory_limit_bytes`, each if the system tells it.
 ///
