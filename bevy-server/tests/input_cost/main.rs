@@ -12,6 +12,7 @@ mod harness;
 mod callgrind;
 mod connection;
 mod inputs;
+mod key_updates;
 mod neighbour;
 
 use callgrind::CountedServer;

@@ -24,7 +24,7 @@ use crate::{
 /// Connections over which the input is sent at once, all from one address.
 const CONNECTIONS: usize = 8;
 /// The pause between two calls of the other client.
-const PACE: Duration = Duration::from_millis(1);
+pub(crate) const PACE: Duration = Duration::from_millis(1);
 /// Turns alone and turns beside the input, alternating.
 const TURNS: usize = 3;
 /// The target: the p99 beside the input is at most so many times that alone, and so much more.
@@ -34,9 +34,7 @@ const MAX_ADDED: Duration = Duration::from_millis(5);
 /// The latencies of another client. It prints them and asserts only that all calls are answered: a machine may be busy.
 #[test]
 fn another_client_is_answered_beside_every_input() {
-    let seconds = std::env::var("FLOORS_NEIGHBOUR_SECONDS").ok().map(|seconds| seconds.parse().expect("a number"));
-    let turn = seconds.map_or(Duration::from_millis(20), Duration::from_secs_f64);
-    let turns = if seconds.is_some() { TURNS } else { 1 };
+    let (turn, turns) = (turn(), if seconds().is_some() { TURNS } else { 1 });
     let words = std::env::var("FLOORS_NEIGHBOUR_INPUTS").unwrap_or_default();
     let is_wanted = |input: &&Input| words.split(',').any(|word| input.name.contains(word));
     let data = TempDir::new().unwrap();
@@ -50,12 +48,25 @@ fn another_client_is_answered_beside_every_input() {
             beside.push(while_flooded(input, &server, turn, &mut rates));
         }
         let [alone, beside] = [&mut alone, &mut beside].map(|times| median(times));
-        let most = MAX_RATIO * alone + MAX_ADDED;
-        let verdict = if beside <= most { "met" } else { "MISSED" };
-        let [alone, beside, most] = [alone, beside, most].map(|time| time.as_secs_f64() * 1e3);
-        let rate = median(&mut rates);
-        println!("| {} | {alone:.2} | {beside:.2} | {most:.1}: {verdict} | {rate} |", input.name);
+        report(input.name, alone, beside, median(&mut rates));
     }
+}
+
+fn seconds() -> Option<f64> {
+    std::env::var("FLOORS_NEIGHBOUR_SECONDS").ok().map(|seconds| seconds.parse().expect("a number"))
+}
+
+/// How long the latency is measured.
+pub(crate) fn turn() -> Duration {
+    seconds().map_or(Duration::from_millis(20), Duration::from_secs_f64)
+}
+
+/// Prints the latencies of another client alone and beside what is sent `rate` times a second.
+pub(crate) fn report(name: &str, alone: Duration, beside: Duration, rate: u64) {
+    let most = MAX_RATIO * alone + MAX_ADDED;
+    let verdict = if beside <= most { "met" } else { "MISSED" };
+    let [alone, beside, most] = [alone, beside, most].map(|time| time.as_secs_f64() * 1e3);
+    println!("| {name} | {alone:.2} | {beside:.2} | {most:.1}: {verdict} | {rate} |");
 }
 
 /// The p99 of the other client while the input is sent, and how often that is in a second.
@@ -97,6 +108,11 @@ fn p99(server: &Server, turn: Duration) -> Duration {
         latencies.push(sent.elapsed());
         stream += 2;
     }
+    percentile(&mut latencies)
+}
+
+/// The 99th percentile.
+pub(crate) fn percentile(latencies: &mut [Duration]) -> Duration {
     latencies.sort_unstable();
     latencies[latencies.len() * 99 / 100]
 }

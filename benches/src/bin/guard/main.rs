@@ -1,11 +1,12 @@
 //! The regression guard: `cargo run --release -p benches --bin guard`. It fails when a ratio exceeds the record.
 //!
 //! Each case times our code and a peer that does the same work, in alternating turns of one run. The guard compares the
-//! ratio of the two, since times differ between days and machines. If the server is built, it also compares the
-//! automatic bypass with the better fixed choice, end to end. `--update` replaces the record. `--smoke`, which CI runs,
+//! ratio of the two, since times differ between days and machines. If the server is built, it also compares new floors with
+//! generating them, and the automatic bypass with the better fixed choice, end to end. `--update` replaces the record. `--smoke`, which CI runs,
 //! does everything once and checks the results, not the times.
 
 mod cases;
+mod misses;
 mod regret;
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
@@ -57,6 +58,8 @@ fn main() -> anyhow::Result<ExitCode> {
             case.turn();
             println!("{}: done and checked", case.name);
         }
+        misses::smoke()?;
+        println!("new floors: done and checked");
         if let Some(cell) = regret::smoke()? {
             println!("auto / the better fixed choice: {cell}: done and checked");
         }
@@ -68,6 +71,7 @@ fn main() -> anyhow::Result<ExitCode> {
         eprintln!("case {} of {count}: {}", at + 1, case.name);
         ratios.insert(case.name.to_owned(), ratio(case));
     }
+    ratios.extend(misses::ratios()?);
     ratios.extend(regret::ratios()?);
     if args.update {
         let origin = Origin::of("guard");
