@@ -101,8 +101,10 @@ impl<T: Transport> Connection<T> {
                 }
                 (state.has_room(), state.has_frames())
             };
+            // What was read is handled also without room.
+            let has_more = has_room || has_frames;
             let may_receive = self.received < TURN_BYTES;
-            if has_room && may_receive {
+            if has_more && may_receive {
                 match if has_frames { self.receive(&[]) } else { self.poll_receive(cx) } {
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => return self.end(cx, None),
@@ -116,7 +118,7 @@ impl<T: Transport> Connection<T> {
                 Ok(Sent { has_room: true, .. }) if !has_room => {}
                 Ok(_) => {
                     self.received = 0;
-                    if has_room && !may_receive {
+                    if has_more && !may_receive {
                         // Unlike waking the task, this lets the runtime look for other sockets that are ready before it
                         // polls this one again. Otherwise it would poll the tasks of busy connections 60 times first.
                         assert!(pin!(yield_now()).poll(cx).is_pending(), "it yields once");

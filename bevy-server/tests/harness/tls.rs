@@ -15,8 +15,8 @@ use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
     rustls::{
-        ClientConfig, RootCertStore, SupportedProtocolVersion,
-        crypto::ring,
+        ClientConfig, KeyLog, RootCertStore, SupportedProtocolVersion,
+        crypto::{CryptoProvider, ring},
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
         version::{TLS12, TLS13},
     },
@@ -127,6 +127,18 @@ impl TlsClient {
                 config.with_client_auth_cert(pair.chain(), key).unwrap()
             }
         };
+        Self(Arc::new(config)).offering(&["h2"])
+    }
+
+    /// A client that tells `log` its secrets, and that has one cipher suite, TLS_AES_128_GCM_SHA256.
+    pub(crate) fn with_logged_secrets(authority: &Authority, log: Arc<dyn KeyLog>) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.issuer.der().clone()).unwrap();
+        let suites = vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256];
+        let provider = CryptoProvider { cipher_suites: suites, ..ring::default_provider() };
+        let config = ClientConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&[&TLS13]).unwrap();
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.key_log = log;
         Self(Arc::new(config)).offering(&["h2"])
     }
 

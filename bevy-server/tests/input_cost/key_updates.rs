@@ -1,76 +1,179 @@
 //! What a client that renews the keys of its TLS connections without a pause does to the latency of another one.
 
 use std::{
+    fmt,
     io::Write as _,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    net::Shutdown,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
 
+use aes_gcm::{
+    Aes128Gcm, KeyInit as _,
+    aead::{Aead as _, Payload},
+};
 use bytes::Bytes;
 use floor_proto::v1::GetFloorRequest;
+use hkdf::Hkdf;
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http2::SendRequest;
-use rustix::{process::setpriority_process, thread::gettid};
+use sha2::Sha256;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
+use tokio::{io::AsyncWriteExt, net::TcpStream, runtime::Runtime};
+use tokio_rustls::rustls::KeyLog;
 
 use crate::{
     harness::{
         Server, Setup, framed,
         http2::{LARGE_WINDOW, RawHttp2},
         spec,
-        tls::{Authority, TlsClient},
+        tls::{Authority, TlsClient, http2},
     },
     in_memory,
-    neighbour::{PACE, percentile, report, turn},
+    neighbour::{PACE, is_measured, lower_priority, percentile, report, turn},
 };
 
 /// Connections over which keys are renewed at once.
 const CONNECTIONS: usize = 4;
-/// Renewals that are sent in one write: 28 bytes each.
-const AT_ONCE: usize = 500;
 
 /// As `another_client_is_answered_beside_every_input`.
 #[test]
 fn another_client_is_answered_beside_renewals_of_tls_keys() {
     let (data, authority) = (TempDir::new().unwrap(), Authority::new());
     let server = in_memory(Setup::new(&data)).with_tls(&authority.certify("server")).start();
-    let client = TlsClient::new(&authority, None);
-    // The other client, and its runtime.
     let runtime = Runtime::new().unwrap();
-    let mut other = runtime.block_on(client.http2(&server));
+    let mut other = runtime.block_on(async {
+        let stream = TcpStream::connect(&server.grpc).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        http2(TlsClient::new(&authority, None).handshake(stream).await.unwrap()).await
+    });
     let mut p99 = || runtime.block_on(p99(&mut other, &server, turn()));
     let alone = p99();
-    let (is_over, renewals) = (AtomicBool::new(false), AtomicU64::new(0));
+    let renewals = if is_measured() { 60_000 } else { 2_000 };
+    let (sent, are_ready) = (AtomicU64::new(0), Barrier::new(CONNECTIONS + 1));
     let (beside, rate) = thread::scope(|scope| {
-        for _ in 0..CONNECTIONS {
-            scope.spawn(|| renew_keys(&client, &server, &is_over, &renewals));
-        }
-        thread::sleep(turn() / 10);
-        let (before, started) = (renewals.load(Relaxed), Instant::now());
+        let flood = || {
+            let mut connection = Renewing::open(&authority, &server);
+            let records: Vec<u8> = (0..renewals / IN_A_ROW).flat_map(|_| connection.keys.renew_in_a_row()).collect();
+            are_ready.wait();
+            connection.send(&records, &sent);
+        };
+        let floods = [(); CONNECTIONS].map(|()| scope.spawn(flood));
+        are_ready.wait();
+        let started = Instant::now();
         let beside = p99();
-        let rate = (renewals.load(Relaxed) - before) as f64 / started.elapsed().as_secs_f64();
-        is_over.store(true, Relaxed);
+        let rate = sent.load(Relaxed) as f64 / started.elapsed().as_secs_f64();
+        floods.into_iter().for_each(|flood| flood.join().unwrap());
         (beside, rate as u64)
     });
-    report(&format!("TLS: KeyUpdate, {CONNECTIONS} connections"), alone, beside, rate);
+    report(&format!("TLS, {CONNECTIONS} connections: KeyUpdate"), alone, beside, rate);
 }
 
-/// Renews keys until `is_over`.
-fn renew_keys(client: &TlsClient, server: &Server, is_over: &AtomicBool, renewals: &AtomicU64) {
-    setpriority_process(Some(gettid()), 19).unwrap();
-    let runtime = Runtime::new().unwrap();
-    let (stream, mut tls) = runtime.block_on(client.connect(server)).unwrap().into_inner();
-    let mut stream = stream.into_std().unwrap();
-    stream.set_nonblocking(false).unwrap();
-    tls.writer().write_all(&RawHttp2::preface(LARGE_WINDOW)).unwrap();
-    while !is_over.load(Relaxed) {
-        (0..AT_ONCE).for_each(|_| tls.refresh_traffic_keys().unwrap());
-        while tls.wants_write() {
-            tls.write_tls(&mut stream).unwrap();
+/// A connection that renews the keys of what the client sends, one record after another.
+struct Renewing {
+    stream: std::net::TcpStream,
+    keys: SendingKeys,
+}
+
+impl Renewing {
+    fn open(authority: &Authority, server: &Server) -> Self {
+        let log = Arc::new(SecretLog::default());
+        let client = TlsClient::with_logged_secrets(authority, log.clone());
+        let runtime = Runtime::new().unwrap();
+        let stream = runtime.block_on(async {
+            let mut stream = client.connect(server).await.unwrap();
+            AsyncWriteExt::write_all(&mut stream, &RawHttp2::preface(LARGE_WINDOW)).await.unwrap();
+            AsyncWriteExt::flush(&mut stream).await.unwrap();
+            stream.into_inner().0.into_std().unwrap()
+        });
+        stream.set_nonblocking(false).unwrap();
+        // The preface was record 0.
+        Self { stream, keys: SendingKeys { secret: log.secret(), record: 1 } }
+    }
+
+    /// Sends `records`, as long as the server takes them.
+    fn send(&mut self, records: &[u8], sent: &AtomicU64) {
+        lower_priority();
+        for part in records.chunks(16 << 10) {
+            self.stream.write_all(part).expect("the server has not closed");
+            sent.fetch_add((part.len() / RECORD_BYTES) as u64, Relaxed);
         }
-        renewals.fetch_add(AT_ONCE as u64, Relaxed);
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}
+
+/// rustls ends a connection after so many without data between them.
+const IN_A_ROW: usize = 32;
+/// A record with a KeyUpdate: its header, the message with the type of its content, and the tag.
+const RECORD_BYTES: usize = 5 + 6 + 16;
+
+/// The keys of what a client sends (RFC 8446, sections 5.2 to 5.3 and 7.1 to 7.3), with TLS_AES_128_GCM_SHA256.
+struct SendingKeys {
+    secret: [u8; 32],
+    /// The number of the next record with this secret.
+    record: u64,
+}
+
+impl SendingKeys {
+    /// As many renewals as rustls allows, and a record without data, after which it allows as many again.
+    fn renew_in_a_row(&mut self) -> Vec<u8> {
+        let mut records = Vec::new();
+        for _ in 0..IN_A_ROW {
+            // key_update(24), three bytes of length, update_not_requested(0), and the content type handshake(22).
+            records.extend(self.seal(&[24, 0, 0, 1, 0, 22]));
+            *self = Self { secret: self.expand("traffic upd"), record: 0 };
+        }
+        // Only the content type application_data(23).
+        records.extend(self.seal(&[23]));
+        self.record += 1;
+        records
+    }
+
+    /// The record of a message.
+    fn seal(&self, message: &[u8]) -> Vec<u8> {
+        let header = [23, 3, 3, 0, (message.len() + 16) as u8];
+        let (key, mut nonce) = (self.expand::<16>("key"), self.expand::<12>("iv"));
+        nonce[4..].iter_mut().zip(self.record.to_be_bytes()).for_each(|(byte, of_record)| *byte ^= of_record);
+        let payload = Payload { msg: message, aad: &header };
+        let sealed = Aes128Gcm::new(&key.into()).encrypt(&nonce.into(), payload).unwrap();
+        [&header[..], &sealed].concat()
+    }
+
+    /// HKDF-Expand-Label without a context.
+    fn expand<const N: usize>(&self, label: &str) -> [u8; N] {
+        let label = format!("tls13 {label}");
+        let info = [&(N as u16).to_be_bytes()[..], &[label.len() as u8], label.as_bytes(), &[0]].concat();
+        let mut expanded = [0; N];
+        Hkdf::<Sha256>::from_prk(&self.secret).unwrap().expand(&info, &mut expanded).unwrap();
+        expanded
+    }
+}
+
+/// Keeps the first secret of what the client sends.
+#[derive(Default)]
+struct SecretLog(Mutex<Option<[u8; 32]>>);
+
+impl SecretLog {
+    fn secret(&self) -> [u8; 32] {
+        self.0.lock().unwrap().expect("the handshake is complete")
+    }
+}
+
+impl KeyLog for SecretLog {
+    fn log(&self, label: &str, _: &[u8], secret: &[u8]) {
+        if label == "CLIENT_TRAFFIC_SECRET_0" {
+            *self.0.lock().unwrap() = Some(secret.try_into().unwrap());
+        }
+    }
+}
+
+impl fmt::Debug for SecretLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretLog")
     }
 }
 
@@ -79,13 +182,12 @@ async fn p99(client: &mut SendRequest<Full<Bytes>>, server: &Server, time: Durat
     let (mut latencies, started) = (Vec::new(), Instant::now());
     while started.elapsed() < time {
         tokio::time::sleep(PACE).await;
-        let request =
-            server.request("GetFloor", &[]).body(framed(&GetFloorRequest { spec: Some(spec(42, 1)) })).unwrap();
+        let message = GetFloorRequest { spec: Some(spec(42, 1)) };
+        let request = server.request("GetFloor", &[]).body(framed(&message)).unwrap();
         let sent = Instant::now();
         let response = client.send_request(request).await.unwrap();
-        let body = response.into_body().collect().await.unwrap();
+        assert!(!response.into_body().collect().await.unwrap().to_bytes().is_empty());
         latencies.push(sent.elapsed());
-        assert!(!body.to_bytes().is_empty());
     }
     percentile(&mut latencies)
 }

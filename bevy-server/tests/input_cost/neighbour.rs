@@ -34,7 +34,7 @@ const MAX_ADDED: Duration = Duration::from_millis(5);
 /// The latencies of another client. It prints them and asserts only that all calls are answered: a machine may be busy.
 #[test]
 fn another_client_is_answered_beside_every_input() {
-    let (turn, turns) = (turn(), if seconds().is_some() { TURNS } else { 1 });
+    let (turn, turns) = (turn(), if is_measured() { TURNS } else { 1 });
     let words = std::env::var("FLOORS_NEIGHBOUR_INPUTS").unwrap_or_default();
     let is_wanted = |input: &&Input| words.split(',').any(|word| input.name.contains(word));
     let data = TempDir::new().unwrap();
@@ -56,6 +56,11 @@ fn seconds() -> Option<f64> {
     std::env::var("FLOORS_NEIGHBOUR_SECONDS").ok().map(|seconds| seconds.parse().expect("a number"))
 }
 
+/// Whether latencies are measured, and not only calls made.
+pub(crate) fn is_measured() -> bool {
+    seconds().is_some()
+}
+
 /// How long the latency is measured.
 pub(crate) fn turn() -> Duration {
     seconds().map_or(Duration::from_millis(20), Duration::from_secs_f64)
@@ -69,6 +74,11 @@ pub(crate) fn report(name: &str, alone: Duration, beside: Duration, rate: u64) {
     println!("| {name} | {alone:.2} | {beside:.2} | {most:.1}: {verdict} | {rate} |");
 }
 
+/// The other client shares the cores with this thread, and must not wait for it.
+pub(crate) fn lower_priority() {
+    setpriority_process(Some(gettid()), 19).unwrap();
+}
+
 /// The p99 of the other client while the input is sent, and how often that is in a second.
 fn while_flooded(input: &Input, server: &Server, turn: Duration, rates: &mut Vec<u64>) -> Duration {
     let (is_over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -76,8 +86,7 @@ fn while_flooded(input: &Input, server: &Server, turn: Duration, rates: &mut Vec
     thread::scope(|scope| {
         for _ in 0..CONNECTIONS {
             scope.spawn(|| {
-                // The other client shares the cores with this one, and must not wait for it.
-                setpriority_process(Some(gettid()), 19).unwrap();
+                lower_priority();
                 while !is_over.load(Relaxed) {
                     flood(input, &bytes, "127.0.0.9", server);
                     sent.fetch_add(1, Relaxed);

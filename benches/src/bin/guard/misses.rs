@@ -89,7 +89,7 @@ fn memory_only() -> Setup {
 
 /// A request for a STANDARD floor of ordinary size.
 fn request(seed: u64, number: u32) -> Bytes {
-    let kind = Kind::Standard.number().cast_signed();
+    let kind = v1::FloorKind::Standard.into();
     framed(&v1::GetFloorRequest { spec: Some(v1::FloorSpec { seed, number, kind, ..v1::FloorSpec::default() }) })
 }
 
