@@ -21,8 +21,7 @@ pub trait Tier: TierAdmin + fmt::Debug + Send + Sync + 'static {
     /// The name in configuration, metrics and responses, as [`TierKind::name`](crate::TierKind::name) has it.
     fn name(&self) -> &'static str;
 
-    /// Whether the tier is in another process, and answers [`Later`](Answer::Later). The chain asks such a tier from a
-    /// spawned task, not on the caller's stack.
+    /// Whether the tier is in another process, and answers [`Later`](Answer::Later).
     fn waits(&self) -> bool {
         false
     }
