@@ -142,6 +142,8 @@ impl View {
 
     fn client_sent_frame(&mut self, kind: u8, flags: u8, id: u32, payload: &[u8]) {
         match kind {
+            // A stream below one that was opened is closed, also if it never was open (RFC 9113, section 5.1.1).
+            HEADERS if id < self.last_opened && !self.streams.contains_key(&id) => self.ends_after_block = None,
             HEADERS => {
                 self.last_opened = self.last_opened.max(id);
                 let stream = self.streams.entry(id).or_default();
