@@ -126,7 +126,12 @@ impl<'a> Shards<'a> {
     #[inline(always)]
     fn lookup<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
-        match shard.entries.get(key) {
+        let shard = &mut *shard;
+        let found = match shard.entries.peek_mru() {
+            Some((last, entry)) if last == key => Some(entry),
+            _ => shard.entries.get(key),
+        };
+        match found {
             Some(entry) if entry.expires.is_none_or(|at| Instant::now() < at) => {
                 let value = take(&entry.value);
                 shard.hits += 1;
