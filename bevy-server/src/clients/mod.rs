@@ -11,7 +11,6 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZero,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::Duration,
@@ -41,7 +40,7 @@ pub(crate) const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 /// How many pieces of JSON may be converted at once: one core remains for other calls, if there are several. A client has
 /// as many places in the line.
 pub(crate) static CONVERSIONS_AT_ONCE: LazyLock<usize> =
-    LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1));
+    LazyLock::new(|| thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)));
 
 /// The clients of the server. Cheap to clone.
 ///

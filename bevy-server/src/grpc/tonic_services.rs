@@ -53,12 +53,12 @@ impl TonicServices {
 
     /// What a call to this path holds until it has ended, beside its head, in bytes.
     pub(super) fn call_bytes(path: &str) -> usize {
-        if path.starts_with(REFLECTION_PATH) { REFLECTION_CALL_BYTES } else { HEALTH_CALL_BYTES }
+        if is_reflection(path) { REFLECTION_CALL_BYTES } else { HEALTH_CALL_BYTES }
     }
 
     /// Whether a call to this path needs a token, if calls to the floor service need one.
     pub(super) fn needs_token(&self, path: &str) -> bool {
-        self.reflection && path.starts_with(REFLECTION_PATH)
+        self.reflection && is_reflection(path)
     }
 
     /// Answers a call.
@@ -66,10 +66,13 @@ impl TonicServices {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        let is_reflection = request.uri().path().starts_with(REFLECTION_PATH);
-        let limit = if is_reflection { TimeLimit::Pauses } else { TimeLimit::Whole };
+        let limit = if is_reflection(request.uri().path()) { TimeLimit::Pauses } else { TimeLimit::Whole };
         let request = request.map(|body| tonic::body::Body::new(RequestBody::new(Box::pin(body), limit)));
         let Ok(response) = self.routes.clone().oneshot(request).await;
         response
     }
+}
+
+fn is_reflection(path: &str) -> bool {
+    path.starts_with(REFLECTION_PATH)
 }

@@ -228,10 +228,10 @@ impl Writer {
                     }
                     Command::Compact(done) => {
                         self.write();
-                        let compacted = self.runtime.block_on(self.tier.flush());
-                        self.log("compact", &compacted);
+                        let flushed = self.runtime.block_on(self.tier.flush());
+                        self.log("compact", &flushed);
                         self.notice_room();
-                        let _ = done.send(compacted);
+                        let _ = done.send(flushed);
                     }
                 }
                 next = self.queue.try_recv().ok();
