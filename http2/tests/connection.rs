@@ -249,7 +249,7 @@ fn a_connection_gives_way_after_64_kib_of_input_and_decoded_fields() {
                 calls += 1;
             }
             // It reads 32 KiB at once, and one head may exceed what is left of a turn.
-            let most = (64 + 32 << 10) / counted_bytes + 1;
+            let most = ((64 + 32) << 10) / counted_bytes + 1;
             let in_turn = calls - calls_before;
             assert!((1..=most).contains(&in_turn), "turn {turn}: {in_turn} calls, {most} at most");
         }

@@ -89,7 +89,7 @@ fn lmdb_hits(entries: &Arc<Entries>) -> Work {
 }
 
 /// The mean time of `work` over `inputs`.
-fn each<I>(inputs: &[I], work: impl FnMut(&I)) -> Duration {
+pub(crate) fn each<I>(inputs: &[I], work: impl FnMut(&I)) -> Duration {
     let started = Instant::now();
     inputs.iter().for_each(work);
     started.elapsed() / inputs.len() as u32
