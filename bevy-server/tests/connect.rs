@@ -1,8 +1,6 @@
 //! The Connect protocol on the gRPC port of the real server: HTTP/1.1 by bytes, HTTP/2 by hyper.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{fs, io::Write, net::TcpStream};
 
 use bytes::Bytes;
@@ -11,13 +9,13 @@ use floor_proto::{
     limits::MAX_FLOOR,
     v1::{BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, ServerInfo, StreamFloorsRequest},
 };
-use harness::{Server, Setup, TIMEOUT, frame, http1, parsed, spec};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use test_support::{Server, Setup, TIMEOUT, frame, http1, parsed, spec};
 
 const SERVICE: &str = "/floors.v1.FloorService";
 

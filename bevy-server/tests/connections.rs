@@ -1,8 +1,6 @@
 //! Limits per connection: slow readers, partial requests, and connections during a drain.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     io::{Read, Write},
     time::Duration,
@@ -14,15 +12,15 @@ use floor_proto::{
     v1::{BatchGetFloorsRequest, FloorKind, FloorSpec, GetFloorRequest, StreamFloorsRequest},
 };
 use futures_util::{StreamExt, future::join_all, stream};
-use harness::{
-    Server, Setup, frame, framed,
-    http2::{LARGE_WINDOW, RawFrame, RawHttp2, SMALL_WINDOW, connect},
-    parsed, spec, wait_until, web,
-};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{
+    Server, Setup, frame, framed,
+    http2::{LARGE_WINDOW, RawFrame, RawHttp2, SMALL_WINDOW, connect},
+    parsed, spec, wait_until, web,
+};
 use tonic::Code;
 
 fn batch() -> BatchGetFloorsRequest {

@@ -2,8 +2,6 @@
 //! and replaced, and the correct floor is served.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     env,
     io::{ErrorKind, Read, Write},
@@ -20,9 +18,9 @@ use floor_cache::{
 };
 use floor_gen::{FloorSpec, GENERATOR_VERSION};
 use floor_proto::v1::{BatchGetFloorsRequest, Floor, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, Setup, spec, wait_until};
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{Server, Setup, spec, wait_until};
 
 const SEED: u64 = 42;
 

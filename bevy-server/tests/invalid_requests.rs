@@ -1,8 +1,6 @@
 //! Invalid requests: each gets a status that names the error, and the server keeps serving.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     io::{Read, Write},
     net::{Ipv4Addr, Shutdown, TcpStream},
@@ -20,12 +18,12 @@ use bevy_server::{
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, TIMEOUT, frame, http1, invalid_fields, parsed, spec, web_of};
 use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prometheus::Registry;
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{Server, TIMEOUT, frame, http1, invalid_fields, parsed, spec, web_of};
 use tonic::Code;
 
 #[tokio::test]

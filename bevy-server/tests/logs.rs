@@ -2,8 +2,6 @@
 //! failing tier logs.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     env, fs,
     net::TcpListener,
@@ -13,9 +11,9 @@ use std::{
 
 use bevy_server::{config::Config, logging};
 use floor_proto::v1::{BatchGetFloorsRequest, GetFloorRequest};
-use harness::{Server, Setup, TIMEOUT, http2::RawHttp2, spec, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
+use test_support::{Server, Setup, TIMEOUT, http2::RawHttp2, spec, wait_until};
 use tonic::Code;
 
 /// Asks for floor 0, which is refused and logged at debug.

@@ -1,8 +1,6 @@
 //! The operator's pages for the chain.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     collections::BTreeSet,
     fs,
@@ -12,9 +10,9 @@ use std::{
 };
 
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest};
-use harness::{Server, Setup, http1, spec, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use test_support::{Server, Setup, http1, spec, wait_until};
 
 fn parse_json((status, body): (u16, String)) -> (u16, Value) {
     let document = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
@@ -157,7 +155,7 @@ fn the_viewer_is_served_with_its_policy() {
     );
     assert!(String::from_utf8(page).unwrap().contains("<title>Floor viewer</title>"));
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
-    // The harness lowers the head. The tag begins with W.
+    // `http1` lowers the head. The tag begins with W.
     let known = format!("if-none-match: {}\r\n", tag.replace("w/", "W/"));
     assert_eq!(get("/", &known).0, 304);
     let (status, head, module) = get("/floors.wasm", "accept-encoding: gzip\r\n");

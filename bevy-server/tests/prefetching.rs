@@ -1,11 +1,9 @@
 //! Prefetching for climbers.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use floor_proto::v1::{FloorKind, FloorSpec, GetFloorRequest};
-use harness::{Server, Setup, spec, wait_until};
 use tempfile::TempDir;
+use test_support::{Server, Setup, spec, wait_until};
 use tonic::Response;
 
 fn get(seed: u64, number: u32) -> GetFloorRequest {

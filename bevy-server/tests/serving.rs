@@ -1,8 +1,6 @@
 //! Calls end to end: a tier or generation serves the floor, and the response names it.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use floor_gen::Kind;
 use floor_proto::{
@@ -12,11 +10,11 @@ use floor_proto::{
         floor_service_client::FloorServiceClient,
     },
 };
-use harness::{Server, Setup, frame, framed, http1, spec, wait_until, web, web_of};
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{Server, Setup, frame, framed, http1, spec, wait_until, web, web_of};
 use tonic::{Code, Request, Response, metadata::MetadataMap, transport::Channel};
 
 fn header<'a>(metadata: &'a MetadataMap, name: &str) -> Option<&'a str> {

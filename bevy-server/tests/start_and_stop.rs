@@ -1,8 +1,6 @@
 //! Start and stop: configuration, errors at the start, signals, health, idle load, store recovery.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     fs,
     net::{SocketAddr, TcpListener, TcpStream},
@@ -11,8 +9,8 @@ use std::{
 
 use bevy_server::{config::Config, grpc::GrpcServer};
 use floor_proto::v1::{FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{Server, Setup, spec, wait_until};
 use tempfile::TempDir;
+use test_support::{Server, Setup, spec, wait_until};
 use tokio::net::TcpSocket;
 use tonic::{Code, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
@@ -341,7 +339,7 @@ fn systemd_is_told_when_the_server_serves_and_when_it_drains() {
         (format!("@{name}"), SocketAddr::from_abstract_name(&name).unwrap()),
     ] {
         let socket = UnixDatagram::bind_addr(&address).unwrap();
-        socket.set_read_timeout(Some(harness::TIMEOUT)).unwrap();
+        socket.set_read_timeout(Some(test_support::TIMEOUT)).unwrap();
         let told = || {
             let mut message = [0; 64];
             let length = socket.recv(&mut message).unwrap();

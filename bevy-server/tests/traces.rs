@@ -1,8 +1,6 @@
 //! Traces: the spans that a collector gets for a call, and that it gets none for calls that are not traced.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-mod harness;
-
 use std::{
     fs,
     net::SocketAddr,
@@ -10,11 +8,6 @@ use std::{
 };
 
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
-use harness::{
-    Setup, spec,
-    tls::{Authority, Pair},
-    wait_until,
-};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::{
         ExportTraceServiceRequest, ExportTraceServiceResponse,
@@ -25,6 +18,11 @@ use opentelemetry_proto::tonic::{
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
+use test_support::{
+    Setup, spec,
+    tls::{Authority, Pair},
+    wait_until,
+};
 use tonic::{
     Request, Response, Status,
     transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},

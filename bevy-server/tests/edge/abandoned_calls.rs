@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 
 use tempfile::TempDir;
+use test_support::{Server, Setup, http2::RawHttp2, wait_until};
 
-use crate::{
-    get, get_large,
-    harness::{Server, Setup, http2::RawHttp2, wait_until},
-};
+use crate::{get, get_large};
 
 /// Calls that are given up.
 const CALLS: u32 = 1000;

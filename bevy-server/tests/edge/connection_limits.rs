@@ -8,15 +8,13 @@ use std::{
 
 use floor_proto::v1::StreamFloorsRequest;
 use tempfile::TempDir;
-
-use crate::{
-    OTHER_ADDRESS, get,
-    harness::{
-        Server, Setup, frame,
-        http2::{RawFrame, RawHttp2},
-        spec, wait_until,
-    },
+use test_support::{
+    Server, Setup, frame,
+    http2::{RawFrame, RawHttp2},
+    spec, wait_until,
 };
+
+use crate::{OTHER_ADDRESS, get};
 
 fn open_connections(server: &Server) -> f64 {
     server.metric("floors_connections")

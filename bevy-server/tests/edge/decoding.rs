@@ -4,10 +4,9 @@ use bytes::Bytes;
 use floor_proto::limits::DEFAULT_MESSAGE_BYTES;
 use futures_util::future::join_all;
 use tempfile::TempDir;
+use test_support::{Server, http1, invalid_fields};
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
-
-use crate::harness::{Server, http1, invalid_fields};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn millions_of_empty_specs_are_refused_without_decoding_them() {

@@ -12,13 +12,11 @@ use std::{
 
 use floor_proto::v1::GetServerInfoRequest;
 use tempfile::TempDir;
+use test_support::{Server, Setup, TIMEOUT, http2::RawHttp2};
 use tokio::time::{sleep, timeout};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-use crate::{
-    get,
-    harness::{Server, Setup, TIMEOUT, http2::RawHttp2},
-};
+use crate::get;
 
 /// How often the balancer asks.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

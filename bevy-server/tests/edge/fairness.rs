@@ -3,11 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use test_support::{Setup, wait_until};
 
-use crate::{
-    OTHER_ADDRESS, get, get_large,
-    harness::{Setup, wait_until},
-};
+use crate::{OTHER_ADDRESS, get, get_large};
 
 /// Limit for the median time of a small floor. A floor takes a few milliseconds, and waits for at most one large floor
 /// for each worker; in a queue without fairness it would wait for hundreds.

@@ -7,6 +7,11 @@ use std::{
 };
 
 use tempfile::TempDir;
+use test_support::{
+    Server, Setup, TIMEOUT, connect_from,
+    http2::{LARGE_WINDOW, RawHttp2},
+    web_of,
+};
 
 use super::{
     get,
@@ -14,11 +19,6 @@ use super::{
         BATCH, CALLS, CHECK, GET_FLOOR, GRPC, INFO, OLD_REFLECTION, REFLECTION, STREAM, WATCH, body, speaks_http1,
     },
     tokens::{GAME, OTHER, entry, write_tokens},
-};
-use crate::harness::{
-    Server, Setup, TIMEOUT, connect_from,
-    http2::{LARGE_WINDOW, RawHttp2},
-    web_of,
 };
 
 /// The most calls that a connection may have open.

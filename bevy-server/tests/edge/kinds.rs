@@ -7,6 +7,7 @@ use floor_proto::v1::{BatchGetFloorsRequest, GetServerInfoRequest, StreamFloorsR
 use prost::Message;
 use prost_types::FileDescriptorProto;
 use tempfile::TempDir;
+use test_support::{Server, http1, spec, web_of};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_reflection::pb::v1::{
     ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
@@ -14,7 +15,6 @@ use tonic_reflection::pb::v1::{
 };
 
 use super::get;
-use crate::harness::{Server, http1, spec, web_of};
 
 pub(crate) const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
 pub(crate) const BATCH: &str = "/floors.v1.FloorService/BatchGetFloors";

@@ -5,9 +5,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod abandoned_calls;
 mod connection_limits;
 mod decoding;
@@ -25,7 +22,7 @@ mod traced_calls;
 mod unread_responses;
 
 use floor_proto::v1::{FloorSpec, GetFloorRequest};
-use harness::spec;
+use test_support::spec;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 

@@ -2,12 +2,10 @@
 
 use floor_proto::v1::BatchGetFloorsRequest;
 use tempfile::TempDir;
+use test_support::{Setup, spec};
 use tonic::{Code, Request};
 
-use crate::{
-    get,
-    harness::{Setup, spec},
-};
+use crate::get;
 
 fn uncached_batch() -> Request<BatchGetFloorsRequest> {
     let mut request = Request::new(BatchGetFloorsRequest { specs: vec![spec(1, 1); 256] });

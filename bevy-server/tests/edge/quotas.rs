@@ -2,12 +2,9 @@
 
 use floor_proto::v1::StreamFloorsRequest;
 use tempfile::TempDir;
+use test_support::{Server, Setup};
 
-use crate::{
-    OTHER_ADDRESS, assert_tells_when_to_retry, get,
-    harness::{Server, Setup},
-    large,
-};
+use crate::{OTHER_ADDRESS, assert_tells_when_to_retry, get, large};
 
 /// The floors of 512x512 that fit the burst.
 const BURST_FLOORS: u32 = 4;

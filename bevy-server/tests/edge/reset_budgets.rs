@@ -1,14 +1,12 @@
 //! Clients that reset calls, over one connection after another or behind a proxy that shares its connection.
 
 use tempfile::TempDir;
-
-use crate::{
-    OTHER_ADDRESS, get,
-    harness::{
-        Server, Setup,
-        http2::{RawFrame, RawHttp2},
-    },
+use test_support::{
+    Server, Setup,
+    http2::{RawFrame, RawHttp2},
 };
+
+use crate::{OTHER_ADDRESS, get};
 
 const PATH: &str = "/floors.v1.FloorService/GetFloor";
 

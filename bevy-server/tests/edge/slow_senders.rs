@@ -7,11 +7,9 @@ use std::{
 };
 
 use tempfile::TempDir;
+use test_support::{Server, TIMEOUT, http2::RawHttp2, web_of};
 
-use crate::{
-    harness::{Server, TIMEOUT, http2::RawHttp2, web_of},
-    kinds::{CALLS, GET_FLOOR, OLD_REFLECTION, REFLECTION, speaks_http1},
-};
+use crate::kinds::{CALLS, GET_FLOOR, OLD_REFLECTION, REFLECTION, speaks_http1};
 
 /// The server's limit for a whole request, and how much later it may end one here.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -13,6 +13,13 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::SendRequest;
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{
+    Server, Setup, TIMEOUT, frame, framed,
+    http2::RawHttp2,
+    parsed, spec,
+    tls::{Authority, Pair, TlsClient, http2},
+    wait_until, web,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     time::timeout,
@@ -22,16 +29,7 @@ use tokio_rustls::rustls::{
     version::{TLS12, TLS13},
 };
 
-use crate::{
-    get, get_large,
-    harness::{
-        Server, Setup, TIMEOUT, frame, framed,
-        http2::RawHttp2,
-        parsed, spec,
-        tls::{Authority, Pair, TlsClient, http2},
-        wait_until, web,
-    },
-};
+use crate::{get, get_large};
 
 /// Limit for handshakes that do not end. The server's own is 10 seconds.
 const LIMIT: Duration = Duration::from_secs(15);

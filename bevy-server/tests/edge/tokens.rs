@@ -8,6 +8,7 @@ use floor_proto::v1::{
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use test_support::{Server, Setup, TIMEOUT, frame, http1, spec, wait_until, web};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
@@ -16,10 +17,7 @@ use tonic_reflection::pb::v1::{
     server_reflection_request::MessageRequest,
 };
 
-use crate::{
-    assert_tells_when_to_retry, get, get_large,
-    harness::{Server, Setup, TIMEOUT, frame, http1, spec, wait_until, web},
-};
+use crate::{assert_tells_when_to_retry, get, get_large};
 
 pub(crate) const GAME: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
 pub(crate) const OTHER: &str = "1c55d9b826e8dfa994370e306ae8dc2e849f3e003381dc848a0b95f782c0c0e3";

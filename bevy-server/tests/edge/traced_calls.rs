@@ -3,9 +3,10 @@
 use std::{net::TcpListener, time::Instant};
 
 use tempfile::TempDir;
+use test_support::Setup;
 use tonic::Request;
 
-use crate::{get, harness::Setup};
+use crate::get;
 
 const CALLS: u32 = 1000;
 /// `trace.max_per_second`.

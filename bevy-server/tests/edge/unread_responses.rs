@@ -10,12 +10,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, client::conn::http2::SendRequest};
 use prost::Message;
 use tempfile::TempDir;
+use test_support::{Server, Setup, framed, http2::connect, spec};
 use tonic::Status;
 
-use crate::{
-    OTHER_ADDRESS, assert_tells_when_to_retry,
-    harness::{Server, Setup, framed, http2::connect, spec},
-};
+use crate::{OTHER_ADDRESS, assert_tells_when_to_retry};
 
 /// Batches that each connection asks for, fewer than it may have calls.
 const BATCHES: usize = 90;

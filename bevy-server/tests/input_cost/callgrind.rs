@@ -3,8 +3,7 @@
 use std::{fs, process::Command};
 
 use tempfile::TempDir;
-
-use crate::harness::{Server, Setup};
+use test_support::{Server, Setup};
 
 pub(crate) struct CountedServer {
     pub(crate) server: Server,

@@ -6,10 +6,9 @@ use std::{
     thread,
 };
 
-use crate::{
-    harness::{Server, TIMEOUT, connect_from, http2::RawHttp2},
-    inputs::{End, Input, Step},
-};
+use test_support::{Server, TIMEOUT, connect_from, http2::RawHttp2};
+
+use crate::inputs::{End, Input, Step};
 
 /// The payload of the pings behind which the server has taken all that was sent.
 const PAYLOAD: [u8; 8] = *b"all read";

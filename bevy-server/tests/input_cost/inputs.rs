@@ -3,8 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
 use prost::Message;
-
-use crate::harness::{
+use test_support::{
     frame as framed,
     http2::{LARGE_WINDOW, RawHttp2},
     spec,

@@ -23,16 +23,16 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http2::SendRequest;
 use sha2::Sha256;
 use tempfile::TempDir;
+use test_support::{
+    Server, Setup, framed,
+    http2::{LARGE_WINDOW, RawHttp2},
+    spec,
+    tls::{Authority, TlsClient, http2},
+};
 use tokio::{io::AsyncWriteExt, net::TcpStream, runtime::Runtime};
 use tokio_rustls::rustls::KeyLog;
 
 use crate::{
-    harness::{
-        Server, Setup, framed,
-        http2::{LARGE_WINDOW, RawHttp2},
-        spec,
-        tls::{Authority, TlsClient, http2},
-    },
     in_memory,
     neighbour::{PACE, is_measured, lower_priority, percentile, report, turn},
 };

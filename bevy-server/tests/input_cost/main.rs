@@ -6,9 +6,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod callgrind;
 mod connection;
 mod inputs;
@@ -17,9 +14,9 @@ mod neighbour;
 
 use callgrind::CountedServer;
 use connection::Connection;
-use harness::{Server, Setup};
 use inputs::Input;
 use tempfile::TempDir;
+use test_support::{Server, Setup};
 
 /// Floors come from memory, and none is generated but the first.
 fn in_memory(setup: Setup) -> Setup {

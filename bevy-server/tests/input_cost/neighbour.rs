@@ -9,14 +9,14 @@ use std::{
 use floor_proto::v1::GetFloorRequest;
 use rustix::{process::setpriority_process, thread::gettid};
 use tempfile::TempDir;
+use test_support::{
+    Server, Setup,
+    http2::{LARGE_WINDOW, RawHttp2},
+    spec,
+};
 
 use crate::{
     connection::{all_bytes, flood},
-    harness::{
-        Server, Setup,
-        http2::{LARGE_WINDOW, RawHttp2},
-        spec,
-    },
     in_memory,
     inputs::{self, Input},
 };

@@ -12,16 +12,14 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
+use test_support::{TIMEOUT, frame, parsed, spec, web, web_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     task::JoinHandle,
     time::timeout,
 };
 
-use crate::{
-    harness::{TIMEOUT, frame, parsed, spec, web, web_of},
-    target::Target,
-};
+use crate::target::Target;
 
 const ADDRESS: &str = "127.0.0.1";
 /// Floors of all calls: more than the memory of the server holds, and few enough that all were requested after a tenth

@@ -3,20 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use floor_proto::v1::{BatchGetFloorsRequest, GetFloorRequest};
+use test_support::{
+    frame,
+    http2::{LARGE_WINDOW, RawHttp2},
+    spec,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     task::JoinHandle,
     time::timeout,
 };
 
-use crate::{
-    harness::{
-        frame,
-        http2::{LARGE_WINDOW, RawHttp2},
-        spec,
-    },
-    target::{Stream, Target},
-};
+use crate::target::{Stream, Target};
 
 /// Addresses from which attacks come.
 const ADDRESSES: u32 = 2048;

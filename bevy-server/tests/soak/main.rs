@@ -6,9 +6,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod honest;
 mod hostile;
 mod target;
@@ -20,12 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use harness::{
+use target::Target;
+use tempfile::TempDir;
+use test_support::{
     Setup,
     tls::{Authority, Pair, TlsClient},
 };
-use target::Target;
-use tempfile::TempDir;
 use usage::Samples;
 
 /// The length of a run that only shows that the test works.
@@ -113,7 +110,7 @@ async fn replace_certificates(authority: Authority, pair: Pair, target: Arc<Targ
         fs::copy(&new.key, &pair.key).unwrap();
         target.server.signal("-HUP");
         let client = target.tls.as_ref().unwrap();
-        let deadline = Instant::now() + harness::TIMEOUT;
+        let deadline = Instant::now() + test_support::TIMEOUT;
         while !client.connect(&target.server).await.is_ok_and(|stream| new.is_of(&stream)) {
             assert!(Instant::now() < deadline, "certificate {number} is not used");
             tokio::time::sleep(Duration::from_millis(50)).await;

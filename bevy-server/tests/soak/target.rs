@@ -9,12 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use test_support::{Server, tls::TlsClient};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpSocket,
 };
-
-use crate::harness::{Server, tls::TlsClient};
 
 /// How many failures are kept with their text.
 const MAX_FAILURES: usize = 20;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::Server;
+use test_support::Server;
 
 /// By how much the memory may grow after the first tenth of a run, in percent.
 const MAX_GROWTH_PERCENT: u64 = 5;

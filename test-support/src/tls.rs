@@ -22,23 +22,27 @@ use tokio_rustls::{
     },
 };
 
-use super::{Server, Setup, http2::SMALL_WINDOW};
+use crate::{Server, Setup, http2::SMALL_WINDOW};
 
 /// A certificate authority. Its files exist as long as it does.
-pub(crate) struct Authority {
+pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     directory: TempDir,
 }
 
 /// The files of a certificate and its key.
 #[derive(Clone)]
-pub(crate) struct Pair {
-    pub(crate) cert: PathBuf,
-    pub(crate) key: PathBuf,
+pub struct Pair {
+    /// The certificate, as PEM.
+    pub cert: PathBuf,
+    /// The key, as PEM.
+    pub key: PathBuf,
 }
 
 impl Authority {
-    pub(crate) fn new() -> Self {
+    /// An authority with a name and a key of its own.
+    #[expect(clippy::new_without_default, reason = "it makes a key and writes files")]
+    pub fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -52,17 +56,17 @@ impl Authority {
     }
 
     /// The file of its own certificate.
-    pub(crate) fn ca(&self) -> PathBuf {
+    pub fn ca(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }
 
     /// A certificate for `localhost` whose subject is `CN=name`.
-    pub(crate) fn certify(&self, name: &str) -> Pair {
+    pub fn certify(&self, name: &str) -> Pair {
         self.certify_until(name, 2100)
     }
 
     /// As [`certify`](Self::certify), valid until the first day of `year`.
-    pub(crate) fn certify_until(&self, name: &str, year: i32) -> Pair {
+    pub fn certify_until(&self, name: &str, year: i32) -> Pair {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         params.distinguished_name = DistinguishedName::new();
@@ -83,35 +87,35 @@ impl Pair {
     }
 
     /// Whether a client was shown this certificate.
-    pub(crate) fn is_of(&self, stream: &TlsStream<TcpStream>) -> bool {
+    pub fn is_of(&self, stream: &TlsStream<TcpStream>) -> bool {
         stream.get_ref().1.peer_certificates().unwrap()[0] == self.chain()[0]
     }
 }
 
 impl Setup {
     /// TLS with this certificate.
-    pub(crate) fn with_tls(self, Pair { cert, key }: &Pair) -> Self {
+    pub fn with_tls(self, Pair { cert, key }: &Pair) -> Self {
         self.with("GRPC__TLS__CERT", &cert.display().to_string()).with("GRPC__TLS__KEY", &key.display().to_string())
     }
 
     /// Clients need certificates of `authority`.
-    pub(crate) fn with_client_ca(self, authority: &Authority) -> Self {
+    pub fn with_client_ca(self, authority: &Authority) -> Self {
         self.with("GRPC__TLS__CLIENT_CA", &authority.ca().display().to_string())
     }
 }
 
 /// How a client speaks TLS. Its connections resume sessions of earlier ones.
 #[derive(Clone)]
-pub(crate) struct TlsClient(Arc<ClientConfig>);
+pub struct TlsClient(Arc<ClientConfig>);
 
 impl TlsClient {
     /// A client that trusts `authority`, offers HTTP/2, and has a certificate if one is given.
-    pub(crate) fn new(authority: &Authority, pair: Option<&Pair>) -> Self {
+    pub fn new(authority: &Authority, pair: Option<&Pair>) -> Self {
         Self::with_versions(authority, pair, &[&TLS12, &TLS13])
     }
 
     /// As [`new`](Self::new), with these versions of TLS.
-    pub(crate) fn with_versions(
+    pub fn with_versions(
         authority: &Authority,
         pair: Option<&Pair>,
         versions: &[&'static SupportedProtocolVersion],
@@ -131,7 +135,7 @@ impl TlsClient {
     }
 
     /// A client that tells `log` its secrets, and that has one cipher suite, TLS_AES_128_GCM_SHA256.
-    pub(crate) fn with_logged_secrets(authority: &Authority, log: Arc<dyn KeyLog>) -> Self {
+    pub fn with_logged_secrets(authority: &Authority, log: Arc<dyn KeyLog>) -> Self {
         let mut roots = RootCertStore::empty();
         roots.add(authority.issuer.der().clone()).unwrap();
         let suites = vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256];
@@ -143,29 +147,30 @@ impl TlsClient {
     }
 
     /// Offers these protocols by ALPN.
-    pub(crate) fn offering(&self, protocols: &[&str]) -> Self {
+    pub fn offering(&self, protocols: &[&str]) -> Self {
         let mut config = ClientConfig::clone(&self.0);
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
         Self(Arc::new(config))
     }
 
-    pub(crate) async fn connect(&self, server: &Server) -> io::Result<TlsStream<TcpStream>> {
+    /// A new connection, after its handshake.
+    pub async fn connect(&self, server: &Server) -> io::Result<TlsStream<TcpStream>> {
         self.handshake(TcpStream::connect(&server.grpc).await?).await
     }
 
     /// TLS on a connection that is open.
-    pub(crate) async fn handshake(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    pub async fn handshake(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsConnector::from(Arc::clone(&self.0)).connect("localhost".try_into().unwrap(), stream).await
     }
 
     /// An HTTP/2 connection with a small window.
-    pub(crate) async fn http2(&self, server: &Server) -> SendRequest<Full<Bytes>> {
+    pub async fn http2(&self, server: &Server) -> SendRequest<Full<Bytes>> {
         http2(self.connect(server).await.unwrap()).await
     }
 }
 
 /// HTTP/2 with a small window.
-pub(crate) async fn http2(stream: TlsStream<TcpStream>) -> SendRequest<Full<Bytes>> {
+pub async fn http2(stream: TlsStream<TcpStream>) -> SendRequest<Full<Bytes>> {
     let mut peer = http2::Builder::new(TokioExecutor::new());
     peer.initial_stream_window_size(SMALL_WINDOW).initial_connection_window_size(SMALL_WINDOW);
     let (sender, connection) = peer.handshake(TokioIo::new(stream)).await.unwrap();

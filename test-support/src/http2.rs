@@ -22,13 +22,13 @@ use tokio::{
 };
 
 #[cfg(target_os = "linux")]
-use super::connect_from;
-use super::{Server, TIMEOUT, frame};
+use crate::connect_from;
+use crate::{Server, TIMEOUT, frame};
 
 /// The initial window size of HTTP/2.
-pub(crate) const SMALL_WINDOW: u32 = 65_535;
+pub const SMALL_WINDOW: u32 = 65_535;
 /// A window that never fills.
-pub(crate) const LARGE_WINDOW: u32 = 1 << 30;
+pub const LARGE_WINDOW: u32 = 1 << 30;
 /// Limit for the headers of a response, which may hold the details of an error.
 const MAX_HEADER_BYTES: u32 = 64 << 10;
 
@@ -38,14 +38,16 @@ struct PausedReader {
     switch: Arc<ReadSwitch>,
 }
 
+/// Allows a connection to read.
 #[derive(Default)]
-pub(crate) struct ReadSwitch {
+pub struct ReadSwitch {
     reads_allowed: AtomicBool,
     waker: AtomicWaker,
 }
 
 impl ReadSwitch {
-    pub(crate) fn allow_reads(&self) {
+    /// The connection reads from now on.
+    pub fn allow_reads(&self) {
         self.reads_allowed.store(true, Ordering::SeqCst);
         self.waker.wake();
     }
@@ -76,7 +78,7 @@ impl AsyncWrite for PausedReader {
 }
 
 /// A connection with this window size, and the switch that allows it to read.
-pub(crate) async fn connect<B>(server: &Server, window: u32) -> (SendRequest<B>, Arc<ReadSwitch>)
+pub async fn connect<B>(server: &Server, window: u32) -> (SendRequest<B>, Arc<ReadSwitch>)
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -93,51 +95,63 @@ where
 }
 
 /// An HTTP/2 client that chooses the order of its frames. It answers pings by itself.
-pub(crate) struct RawHttp2 {
-    pub(crate) stream: std::net::TcpStream,
+pub struct RawHttp2 {
+    /// The socket.
+    pub stream: std::net::TcpStream,
     /// Complete responses.
-    pub(crate) responses: u32,
+    pub responses: u32,
 }
 
 /// A frame of the server.
 #[derive(Debug)]
-pub(crate) struct RawFrame {
-    pub(crate) kind: u8,
-    pub(crate) flags: u8,
-    pub(crate) stream: u32,
-    pub(crate) payload: Vec<u8>,
+pub struct RawFrame {
+    /// Its type, such as [`RawHttp2::DATA`].
+    pub kind: u8,
+    /// Its flags, such as [`RawHttp2::LAST`].
+    pub flags: u8,
+    /// The stream, or 0 for the connection.
+    pub stream: u32,
+    /// What follows the head of the frame.
+    pub payload: Vec<u8>,
 }
 
 impl RawHttp2 {
-    pub(crate) const DATA: u8 = 0;
-    pub(crate) const HEADERS: u8 = 1;
-    pub(crate) const RESET: u8 = 3;
-    pub(crate) const SETTINGS: u8 = 4;
-    pub(crate) const PING: u8 = 6;
-    pub(crate) const GO_AWAY: u8 = 7;
-    pub(crate) const WINDOW_UPDATE: u8 = 8;
+    /// The type of DATA frames.
+    pub const DATA: u8 = 0;
+    /// The type of HEADERS frames.
+    pub const HEADERS: u8 = 1;
+    /// The type of RST_STREAM frames.
+    pub const RESET: u8 = 3;
+    /// The type of SETTINGS frames.
+    pub const SETTINGS: u8 = 4;
+    /// The type of PING frames.
+    pub const PING: u8 = 6;
+    /// The type of GOAWAY frames.
+    pub const GO_AWAY: u8 = 7;
+    /// The type of WINDOW_UPDATE frames.
+    pub const WINDOW_UPDATE: u8 = 8;
     const CONTINUATION: u8 = 9;
     /// END_STREAM, or the ACK of a ping.
-    pub(crate) const LAST: u8 = 1;
+    pub const LAST: u8 = 1;
     const END_HEADERS: u8 = 4;
     /// The setting SETTINGS_MAX_CONCURRENT_STREAMS.
-    pub(crate) const MAX_STREAMS: u16 = 3;
+    pub const MAX_STREAMS: u16 = 3;
     /// The setting SETTINGS_INITIAL_WINDOW_SIZE.
     const STREAM_WINDOW: u16 = 4;
 
     /// A connection with windows that never fill.
-    pub(crate) fn connect(server: &Server) -> Self {
+    pub fn connect(server: &Server) -> Self {
         Self::connect_with_window(server, LARGE_WINDOW)
     }
 
     /// A connection on which each response may have so many bytes at first.
-    pub(crate) fn connect_with_window(server: &Server, stream_window: u32) -> Self {
+    pub fn connect_with_window(server: &Server, stream_window: u32) -> Self {
         Self::over(std::net::TcpStream::connect(&server.grpc).unwrap(), stream_window)
     }
 
     /// As [`connect_with_window`](Self::connect_with_window), from another loopback address.
     #[cfg(target_os = "linux")]
-    pub(crate) fn connect_from(source: &str, server: &Server, stream_window: u32) -> Self {
+    pub fn connect_from(source: &str, server: &Server, stream_window: u32) -> Self {
         Self::over(connect_from(source, &server.grpc), stream_window)
     }
 
@@ -150,38 +164,40 @@ impl RawHttp2 {
     }
 
     /// What a client sends first, if each response may have so many bytes at first.
-    pub(crate) fn preface(stream_window: u32) -> Vec<u8> {
+    pub fn preface(stream_window: u32) -> Vec<u8> {
         let settings = [&Self::STREAM_WINDOW.to_be_bytes()[..], &stream_window.to_be_bytes()].concat();
         let settings = Self::frame(Self::SETTINGS, 0, 0, &settings);
         [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &Self::window_update(0)].concat()
     }
 
-    pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    /// A frame.
+    pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
     }
 
     /// Adds [`LARGE_WINDOW`] to the window of a stream, or of the connection, which is 0.
-    pub(crate) fn window_update(stream: u32) -> Vec<u8> {
+    pub fn window_update(stream: u32) -> Vec<u8> {
         Self::frame(Self::WINDOW_UPDATE, 0, stream, &LARGE_WINDOW.to_be_bytes())
     }
 
-    pub(crate) fn ping() -> Vec<u8> {
+    /// A ping without data.
+    pub fn ping() -> Vec<u8> {
         Self::frame(Self::PING, 0, 0, &[0; 8])
     }
 
     /// Resets a stream with CANCEL.
-    pub(crate) fn reset(stream: u32) -> Vec<u8> {
+    pub fn reset(stream: u32) -> Vec<u8> {
         Self::frame(Self::RESET, 0, stream, &8u32.to_be_bytes())
     }
 
     /// The headers of a call to `path`, with these additional ones, and without END_STREAM.
-    pub(crate) fn headers(path: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
+    pub fn headers(path: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
         Self::headers_of(path, "application/grpc", stream, additional)
     }
 
     /// As [`headers`](Self::headers), with another content type.
-    pub(crate) fn headers_of(path: &str, content_type: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
+    pub fn headers_of(path: &str, content_type: &str, stream: u32, additional: &[(&str, &str)]) -> Vec<u8> {
         let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
         // HPACK: POST and http, then path, authority and content type as literals that are not indexed.
         let fields =
@@ -192,7 +208,7 @@ impl RawHttp2 {
     }
 
     /// A `GET` whose path begins with `path` and has `length` bytes, in as many frames as it needs.
-    pub(crate) fn get(path: &str, length: usize) -> Vec<u8> {
+    pub fn get(path: &str, length: usize) -> Vec<u8> {
         // HPACK: GET and http, then the path as a literal. Its length continues in groups of 7 bits.
         let mut block = vec![0x82, 0x86, 0x04, 0x7f];
         let mut rest = length - 0x7f;
@@ -216,17 +232,18 @@ impl RawHttp2 {
     }
 
     /// A whole call of the floor service.
-    pub(crate) fn call(method: &str, stream: u32, headers: &[(&str, &str)], message: &impl Message) -> Vec<u8> {
+    pub fn call(method: &str, stream: u32, headers: &[(&str, &str)], message: &impl Message) -> Vec<u8> {
         let head = Self::headers(&format!("/floors.v1.FloorService/{method}"), stream, headers);
         [head, Self::frame(Self::DATA, Self::LAST, stream, &frame(message))].concat()
     }
 
-    pub(crate) fn send(&mut self, frames: &[u8]) {
+    /// Sends these frames.
+    pub fn send(&mut self, frames: &[u8]) {
         self.stream.write_all(frames).unwrap();
     }
 
     /// Sends `frames` and a ping, and waits until the server answers the ping. It has then handled the frames.
-    pub(crate) fn send_and_wait(&mut self, frames: Vec<u8>) {
+    pub fn send_and_wait(&mut self, frames: Vec<u8>) {
         self.send(&[frames, Self::ping()].concat());
         loop {
             let frame = self.read_frame();
@@ -237,7 +254,7 @@ impl RawHttp2 {
     }
 
     /// Reads a frame that neither resets a stream nor ends the connection.
-    pub(crate) fn read_frame(&mut self) -> RawFrame {
+    pub fn read_frame(&mut self) -> RawFrame {
         let frame = self.next_frame().expect("the connection is open");
         let refused = [Self::RESET, Self::GO_AWAY].contains(&frame.kind);
         assert!(!refused, "{} responses, then {frame:?} {}", self.responses, String::from_utf8_lossy(&frame.payload));
@@ -245,7 +262,7 @@ impl RawHttp2 {
     }
 
     /// Reads a frame. `None` if the server has closed the connection.
-    pub(crate) fn next_frame(&mut self) -> Option<RawFrame> {
+    pub fn next_frame(&mut self) -> Option<RawFrame> {
         let frame = match self.receive() {
             Ok(frame) => frame,
             Err(error) if [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset].contains(&error.kind()) => {
@@ -261,7 +278,7 @@ impl RawHttp2 {
     }
 
     /// Reads until the server closes the connection.
-    pub(crate) fn read_to_end(&mut self) -> Vec<RawFrame> {
+    pub fn read_to_end(&mut self) -> Vec<RawFrame> {
         std::iter::from_fn(|| self.next_frame()).collect()
     }
 
@@ -277,7 +294,7 @@ impl RawHttp2 {
 
 impl RawFrame {
     /// Whether it is the last frame of a response.
-    pub(crate) fn ends_stream(&self) -> bool {
+    pub fn ends_stream(&self) -> bool {
         [RawHttp2::HEADERS, RawHttp2::DATA].contains(&self.kind) && self.flags & RawHttp2::LAST != 0
     }
 }
