@@ -39,7 +39,7 @@ const FREE_AT_FIRST: u32 = 8;
 const MAX_IDLE_CAPACITY: usize = 4096;
 /// Bytes of fields, as HPACK counts them, that are decoded at once. A byte may stand for a field, so what was received does
 /// not bound them.
-const DECODED_BYTES_AT_ONCE: usize = 64 << 10;
+const DECODED_BYTES_AT_ONCE: usize = 32 << 10;
 /// Streams for which a connection without any keeps memory.
 const MAX_IDLE_STREAMS: usize = 64;
 
