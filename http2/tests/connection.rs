@@ -229,30 +229,53 @@ impl Transport for Endless {
     }
 }
 
-#[test]
-fn a_connection_gives_way_after_64_kib_of_input_and_decoded_fields() {
-    const TURNS: usize = 40;
-    // Heads of 12 bytes that repeat, which are not decoded; and of 112 bytes with 100 fields, which HPACK counts as 3,800.
-    for (fields, head_bytes, most) in [(0, 12, ((64 + 32) << 10) / 12), (100, 112, (64 << 10) / 3800 + 1)] {
-        let read_bytes = Arc::new(AtomicUsize::new(0));
-        let unread = [&PREFACE[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
-        let client = Endless { fields, next_stream: 1, unread, read_bytes: Arc::clone(&read_bytes) };
-        // So that no call is refused.
-        let mut connection = Connection::new(client, Limits { max_streams: 100_000, ..LIMITS });
-        let mut cx = Context::from_waker(Waker::noop());
-        let mut calls = 0;
-        for turn in 1..=TURNS {
-            let calls_before = calls;
-            while let Poll::Ready(accepted) = pin!(connection.accept()).poll(&mut cx) {
-                let (_, mut responder) = accepted.unwrap().unwrap();
-                responder.send_head(&Response::new(()).into_parts().0, None, true).unwrap();
-                calls += 1;
-            }
-            let in_turn = calls - calls_before;
-            assert!((1..=most).contains(&in_turn), "turn {turn}: {in_turn} calls, {most} at most");
-        }
-        // All calls were accepted that it has read, but those of the last read.
-        let read = read_bytes.load(Relaxed).div_ceil(head_bytes);
-        assert!((calls..=calls + (32 << 10) / head_bytes + 1).contains(&read), "{calls} calls of {read}");
+/// A connection to a client that always has sent more calls, whose heads have so many `fields` more than three, and the
+/// bytes that were read.
+fn endless(fields: u8) -> (Connection<Endless>, Arc<AtomicUsize>) {
+    let read_bytes = Arc::new(AtomicUsize::new(0));
+    let unread = [&PREFACE[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
+    let client = Endless { fields, next_stream: 1, unread, read_bytes: Arc::clone(&read_bytes) };
+    // So that no call is refused.
+    (Connection::new(client, Limits { max_streams: 10_000, ..LIMITS }), read_bytes)
+}
+
+/// Answers calls until the connection gives way. Returns their number.
+fn turn(connection: &mut Connection<Endless>) -> usize {
+    let mut calls = 0;
+    while let Poll::Ready(accepted) = pin!(connection.accept()).poll(&mut Context::from_waker(Waker::noop())) {
+        let (_, mut responder) = accepted.unwrap().unwrap();
+        responder.send_head(&Response::new(()).into_parts().0, None, true).unwrap();
+        calls += 1;
     }
+    calls
+}
+
+#[test]
+fn a_connection_gives_way_after_64_kib_of_input() {
+    let (mut connection, read_bytes) = endless(0);
+    for number in 1..=10 {
+        let calls = turn(&mut connection);
+        assert!(calls > 250, "turn {number}");
+        assert_eq!(read_bytes.load(Relaxed), number * (64 << 10));
+    }
+}
+
+#[test]
+fn a_connection_gives_way_after_32_kib_of_decoded_fields() {
+    /// Bytes of a head on the wire, and as HPACK counts its fields at least.
+    const HEAD: usize = 112;
+    const FIELDS: usize = 3800;
+    const READ: usize = 32 << 10;
+    let (mut connection, read_bytes) = endless(100);
+    let mut calls = 0;
+    for number in 1..=40 {
+        let in_turn = turn(&mut connection);
+        // What is left of one read and the beginning of the next may be in one turn.
+        let most = (64 << 10) / FIELDS + 1;
+        assert!((1..=most).contains(&in_turn), "turn {number}: {in_turn} calls, {most} at most");
+        calls += in_turn;
+    }
+    // All calls were accepted that it has read, but those of the last read.
+    let read = read_bytes.load(Relaxed).div_ceil(HEAD);
+    assert!((calls..=calls + READ / HEAD + 1).contains(&read), "{calls} calls of {read}");
 }
