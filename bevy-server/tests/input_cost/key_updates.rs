@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use aes_gcm::{
@@ -34,7 +34,7 @@ use tokio_rustls::rustls::KeyLog;
 
 use crate::{
     in_memory,
-    neighbour::{PACE, is_measured, lower_priority, percentile, report, turn},
+    neighbour::{is_measured, lower_priority, p99, report, turn},
 };
 
 /// Connections over which keys are renewed at once.
@@ -51,7 +51,7 @@ fn another_client_is_answered_beside_renewals_of_tls_keys() {
         stream.set_nodelay(true).unwrap();
         http2(TlsClient::new(&authority, None).handshake(stream).await.unwrap()).await
     });
-    let mut p99 = || runtime.block_on(p99(&mut other, &server, turn()));
+    let mut p99 = || p99(turn(), || runtime.block_on(call(&mut other, &server)));
     let alone = p99();
     let renewals = if is_measured() { 60_000 } else { 2_000 };
     let (sent, are_ready) = (AtomicU64::new(0), Barrier::new(CONNECTIONS + 1));
@@ -177,17 +177,10 @@ impl fmt::Debug for SecretLog {
     }
 }
 
-/// The 99th percentile of the latencies of calls for a floor in memory, over `time`.
-async fn p99(client: &mut SendRequest<Full<Bytes>>, server: &Server, time: Duration) -> Duration {
-    let (mut latencies, started) = (Vec::new(), Instant::now());
-    while started.elapsed() < time {
-        tokio::time::sleep(PACE).await;
-        let message = GetFloorRequest { spec: Some(spec(42, 1)) };
-        let request = server.request("GetFloor", &[]).body(framed(&message)).unwrap();
-        let sent = Instant::now();
-        let response = client.send_request(request).await.unwrap();
-        assert!(!response.into_body().collect().await.unwrap().to_bytes().is_empty());
-        latencies.push(sent.elapsed());
-    }
-    percentile(&mut latencies)
+/// Makes a call for a floor in memory.
+async fn call(client: &mut SendRequest<Full<Bytes>>, server: &Server) {
+    let message = GetFloorRequest { spec: Some(spec(42, 1)) };
+    let request = server.request("GetFloor", &[]).body(framed(&message)).unwrap();
+    let response = client.send_request(request).await.unwrap();
+    assert!(!response.into_body().collect().await.unwrap().to_bytes().is_empty());
 }

@@ -24,7 +24,7 @@ use crate::{
 /// Connections over which the input is sent at once, all from one address.
 const CONNECTIONS: usize = 8;
 /// The pause between two calls of the other client.
-pub(crate) const PACE: Duration = Duration::from_millis(1);
+const PACE: Duration = Duration::from_millis(1);
 /// Turns alone and turns beside the input, alternating.
 const TURNS: usize = 3;
 /// The target: the p99 beside the input is at most so many times that alone, and so much more.
@@ -44,7 +44,7 @@ fn another_client_is_answered_beside_every_input() {
     for input in inputs::all().iter().filter(is_wanted) {
         let (mut alone, mut beside, mut rates) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..turns {
-            alone.push(p99(&server, turn));
+            alone.push(p99_of_hits(&server, turn));
             beside.push(while_flooded(input, &server, turn, &mut rates));
         }
         let [alone, beside] = [&mut alone, &mut beside].map(|times| median(times));
@@ -95,33 +95,35 @@ fn while_flooded(input: &Input, server: &Server, turn: Duration, rates: &mut Vec
         }
         thread::sleep(turn / 10);
         let (before, started) = (sent.load(Relaxed), Instant::now());
-        let p99 = p99(server, turn);
+        let p99 = p99_of_hits(server, turn);
         rates.push(((sent.load(Relaxed) - before) as f64 / started.elapsed().as_secs_f64()) as u64);
         is_over.store(true, Relaxed);
         p99
     })
 }
 
-/// The 99th percentile of the latencies of calls for a floor in memory.
-fn p99(server: &Server, turn: Duration) -> Duration {
+/// The 99th percentile of the latencies of calls for a floor in memory, over plain HTTP/2.
+fn p99_of_hits(server: &Server, turn: Duration) -> Duration {
     let message = GetFloorRequest { spec: Some(spec(42, 1)) };
     let mut client = RawHttp2::connect_from("127.0.0.2", server, LARGE_WINDOW);
     client.stream.set_nodelay(true).unwrap();
-    let mut latencies = Vec::new();
-    let (started, mut stream) = (Instant::now(), 1);
+    let mut stream = 1;
+    p99(turn, || {
+        client.send(&RawHttp2::call("GetFloor", stream, &[], &message));
+        while !client.read_frame().ends_stream() {}
+        stream += 2;
+    })
+}
+
+/// The 99th percentile of the latencies of `call`, which is made again and again for the time of `turn`.
+pub(crate) fn p99(turn: Duration, mut call: impl FnMut()) -> Duration {
+    let (mut latencies, started) = (Vec::new(), Instant::now());
     while started.elapsed() < turn {
         thread::sleep(PACE);
         let sent = Instant::now();
-        client.send(&RawHttp2::call("GetFloor", stream, &[], &message));
-        while !client.read_frame().ends_stream() {}
+        call();
         latencies.push(sent.elapsed());
-        stream += 2;
     }
-    percentile(&mut latencies)
-}
-
-/// The 99th percentile.
-pub(crate) fn percentile(latencies: &mut [Duration]) -> Duration {
     latencies.sort_unstable();
     latencies[latencies.len() * 99 / 100]
 }
