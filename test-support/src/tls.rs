@@ -15,7 +15,8 @@ use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
     rustls::{
-        ClientConfig, KeyLog, RootCertStore, SupportedProtocolVersion,
+        ClientConfig, ConfigBuilder, KeyLog, RootCertStore, SupportedProtocolVersion,
+        client::WantsClientCert,
         crypto::{CryptoProvider, ring},
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
         version::{TLS12, TLS13},
@@ -120,10 +121,7 @@ impl TlsClient {
         pair: Option<&Pair>,
         versions: &[&'static SupportedProtocolVersion],
     ) -> Self {
-        let mut roots = RootCertStore::empty();
-        roots.add(authority.issuer.der().clone()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let config = config.with_protocol_versions(versions).unwrap().with_root_certificates(roots);
+        let config = Self::trusting(authority, ring::default_provider(), versions);
         let config = match pair {
             None => config.with_no_client_auth(),
             Some(pair) => {
@@ -136,14 +134,22 @@ impl TlsClient {
 
     /// A client that tells `log` its secrets, and that has one cipher suite, TLS_AES_128_GCM_SHA256.
     pub fn with_logged_secrets(authority: &Authority, log: Arc<dyn KeyLog>) -> Self {
-        let mut roots = RootCertStore::empty();
-        roots.add(authority.issuer.der().clone()).unwrap();
         let suites = vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256];
         let provider = CryptoProvider { cipher_suites: suites, ..ring::default_provider() };
-        let config = ClientConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&[&TLS13]).unwrap();
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        let mut config = Self::trusting(authority, provider, &[&TLS13]).with_no_client_auth();
         config.key_log = log;
         Self(Arc::new(config)).offering(&["h2"])
+    }
+
+    fn trusting(
+        authority: &Authority,
+        provider: CryptoProvider,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.issuer.der().clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(provider));
+        config.with_protocol_versions(versions).unwrap().with_root_certificates(roots)
     }
 
     /// Offers these protocols by ALPN.
