@@ -1,9 +1,9 @@
 //! The regression guard: `cargo run --release -p benches --bin guard`. It fails when a ratio exceeds the record.
 //!
 //! Each case times our code and a peer that does the same work, in alternating turns of one run. The guard compares the
-//! ratio of the two, since times differ between days and machines. If the server is built, it also compares new floors with
-//! generating them, and the automatic bypass with the better fixed choice, end to end. `--update` replaces the record. `--smoke`, which CI runs,
-//! does everything once and checks the results, not the times.
+//! ratio of the two, since times differ between days and machines. If the server is built, it also compares new floors
+//! with generating them, and the automatic bypass with the better fixed choice, end to end. `--update` replaces the
+//! record. `--smoke`, which CI runs, does everything once and checks the results, not the times.
 
 mod cases;
 mod misses;

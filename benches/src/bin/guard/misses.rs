@@ -19,7 +19,7 @@ use crate::cases::each;
 
 /// The callers: one, and as many as keep the workers busy.
 const SHAPES: [Shape; 3] = [Shape::new(1, 1), Shape::new(4, 10), Shape::new(8, 50)];
-/// Turns of each, interleaved.
+/// Turns of each. In a turn this process generates, then hits are served, then new floors.
 const TURNS: u64 = 5;
 const WINDOW: Window = Window { settle: Duration::from_millis(200), measured: Duration::from_millis(1500) };
 /// Floors of a turn: more than the server generates in it.
@@ -31,9 +31,12 @@ const CALLS: u64 = 40;
 
 /// The ratios of each shape. An empty list if the server is not built.
 pub(crate) fn ratios() -> anyhow::Result<Vec<(String, f64)>> {
-    let cores = thread::available_parallelism()?.get() as f64;
     let mut ratios = Vec::new();
-    for shape in SHAPES.into_iter().filter(|_| Setup::is_available()) {
+    if !Setup::is_available() {
+        return Ok(ratios);
+    }
+    let cores = thread::available_parallelism()?.get() as f64;
+    for shape in SHAPES {
         eprintln!("new floors, {shape}: {TURNS} turns of {:?}, and as long for hits", WINDOW.measured);
         let (mut times, mut cpu) = (Vec::new(), Vec::new());
         for turn in 1..=TURNS {
