@@ -107,7 +107,8 @@ impl<T: Transport> Connection<T> {
             let has_more = has_room || has_frames;
             let may_receive = self.received < TURN_BYTES;
             if has_more && may_receive {
-                match if has_frames { self.receive(&[]) } else { self.poll_receive(cx) } {
+                let received = if has_frames { self.receive(&[]) } else { self.poll_receive(cx) };
+                match received {
                     Poll::Ready(Ok(true)) => continue,
                     Poll::Ready(Ok(false)) => return self.end(cx, None),
                     Poll::Ready(Err(error)) => return self.end(cx, Some(Err(error))),

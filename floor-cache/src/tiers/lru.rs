@@ -127,7 +127,7 @@ impl<'a> Shards<'a> {
     fn lookup<T>(self, key: &Hashed, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.of(key).lock();
         let shard = &mut *shard;
-        // The value that was used last is often used next, and is found without its hash and moved nowhere.
+        // The value that was used last is often used next. It is found without a search, and moved nowhere.
         let found = match shard.entries.peek_mru() {
             Some((last, entry)) if last == key => Some(entry),
             _ => shard.entries.get(key),
