@@ -1,8 +1,9 @@
 //! The load of this process, and the price of CPU time derived from it: by how much one second of CPU delays the other
 //! calls in flight.
 //!
-//! While cores are idle a call that uses more CPU delays no other, and the price is zero. When the cores are saturated,
-//! the calls in flight share them: with `N` calls, `s` seconds of CPU for each and `c` cores the mean response time is
+//! On idle cores a call that uses more CPU delays no other, and the price is zero. The busier the cores, the likelier
+//! others wait for them: [`queueing_price`] is what queueing theory says. When the cores are saturated, the calls in
+//! flight share them: with `N` calls, `s` seconds of CPU for each and `c` cores the mean response time is
 //! `N s / c` (the asymptotic bound of a closed queueing network: Denning and Buzen, "The Operational Analysis of
 //! Queueing Network Models", 1978). One call's second of CPU then costs the `N - 1` others `(N - 1) / c` seconds in
 //! all. That externality is the shadow price of the CPU (Gallager, "A Minimum Delay Routing Algorithm Using Distributed
@@ -80,6 +81,8 @@ pub(crate) struct Load {
     cores: f64,
     level: PriceLevel,
     utilisation: f64,
+    /// Of the last measurements.
+    mean_utilisation: Ewma,
     /// A fixed utilisation instead of the measured one.
     assumed: Option<f64>,
     /// CPU seconds per second of this process while the cores are saturated.
@@ -122,6 +125,7 @@ impl Load {
             cores,
             level: PriceLevel::new(),
             utilisation: assumed.unwrap_or_default(),
+            mean_utilisation: Ewma::new(),
             assumed,
             own_rate: Ewma::new(),
             overhead: Ewma::new(),
@@ -151,6 +155,7 @@ impl Load {
         // A container may reach its limit while the machine has idle cores.
         let measured = machine.max(own / (seconds * self.cores)).clamp(0.0, 1.0);
         self.utilisation = self.assumed.unwrap_or(measured);
+        self.mean_utilisation.add(self.utilisation, RATE_WEIGHT);
         self.level.update(self.utilisation);
         // Calls that wait for a tier are many and leave the cores idle. They must not raise the price.
         if self.is_saturated() {
@@ -167,8 +172,11 @@ impl Load {
     /// The current price of CPU time.
     pub(crate) fn cpu_cost(&self) -> CpuCost {
         let cores = self.own_rate.get().unwrap_or(self.cores).max(MIN_CORES);
+        let in_flight = self.in_flight.get().or(self.found.get()).unwrap_or_default();
+        let full = DOMINANCE * (in_flight - 1.0).max(0.0) / cores;
+        let queueing = queueing_price(self.mean_utilisation.get().unwrap_or_default(), self.cores);
         CpuCost {
-            price: self.level.price(self.in_flight.get().or(self.found.get()).unwrap_or_default(), cores),
+            price: (self.level.get() * full).max(queueing).min(full),
             overhead: self.overhead.get().unwrap_or_default(),
         }
     }
@@ -245,13 +253,30 @@ impl PriceLevel {
         self.log_level = (self.log_level + change).clamp(MIN_LOG_LEVEL, 0.0);
     }
 
-    /// Seconds of response time that one second of CPU costs the other calls. `in_flight` is the number of calls in
-    /// flight and `cores` the CPU seconds per second of this process, both while the cores are saturated.
-    fn price(&self, in_flight: f64, cores: f64) -> f64 {
-        let level = if self.log_level > MIN_LOG_LEVEL { self.log_level.exp() } else { 0.0 };
-        level * DOMINANCE * (in_flight - 1.0).max(0.0) / cores
+    /// The level, 0 to 1.
+    fn get(&self) -> f64 {
+        if self.log_level > MIN_LOG_LEVEL { self.log_level.exp() } else { 0.0 }
     }
 }
+
+/// Seconds of response time that one second of CPU costs the other calls while `utilisation` (0 to 1) of `cores` is
+/// used.
+///
+/// It is the derivative of the length of the queue for the cores by the load, without what the call itself waits. The
+/// length is `B r^k / (1 - r)` with `k = sqrt(2 (c + 1))` (Sakasegawa, "An approximation formula", 1977), and `B` for
+/// bursts (Allen and Cunneen).
+fn queueing_price(utilisation: f64, cores: f64) -> f64 {
+    let idle = (1.0 - utilisation).max(MIN_IDLE);
+    let k = (2.0 * (cores + 1.0)).sqrt();
+    BURSTS * utilisation.powf(k - 1.0) / (cores * idle) * (k - 1.0 + utilisation / idle)
+}
+
+/// How much longer the queue is than with calls that arrive at random one by one: the floors of a batch and the calls of
+/// a connection come together. The mean of the squared coefficients of variation of arrivals and of service.
+const BURSTS: f64 = 2.0;
+
+/// The least share of idle cores, for a finite price.
+const MIN_IDLE: f64 = 0.01;
 
 #[cfg(test)]
 mod tests {
@@ -264,5 +289,15 @@ mod tests {
         assert_eq!(monitor.in_flight.load(Relaxed), 3);
         drop(calls);
         assert_eq!(monitor.in_flight.load(Relaxed), 0);
+    }
+    #[test]
+    fn one_core_has_the_price_of_its_exact_queue() {
+        // The queue of one core is r^2 / (1 - r) long. Its derivative, less the own wait r / (1 - r), is r / (1 - r)^2.
+        for r in [0.0, 0.3, 0.5, 0.9_f64] {
+            let exact = r / (1.0 - r).powi(2);
+            assert!((queueing_price(r, 1.0) - BURSTS * exact).abs() < 1e-9 * (1.0 + exact), "{r}");
+        }
+        assert!(queueing_price(0.7, 16.0) < queueing_price(0.7, 2.0), "more cores, fewer waits");
+        assert!(queueing_price(1.0, 2.0).is_finite());
     }
 }

@@ -135,7 +135,7 @@ const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.
 /// at once, they would change the costs that they were decided by.
 const TIE: f64 = 1.35;
 
-/// One in this many lookups that skip the tier asks it the tier in the background.
+/// One in this many lookups that skip the tier asks it in the background.
 const BACKGROUND: u32 = 16;
 
 /// Memory of the share of lookups that asked, in seconds, and the largest weight of one lookup.

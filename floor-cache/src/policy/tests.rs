@@ -268,8 +268,12 @@ fn loaded(calls: usize, own: f64, machine: f64, seconds: u32) -> Load {
 }
 
 #[test]
-fn idle_cores_cost_nothing() {
-    assert_eq!(loaded(40, 0.3, 0.6, 10).cpu_cost().price, 0.0);
+fn the_price_rises_with_the_utilisation() {
+    let price = |machine| loaded(40, f64::min(machine, 0.3), machine, 10).cpu_cost().price;
+    assert_eq!(price(0.0), 0.0, "idle cores");
+    let prices = [0.3, 0.6, 0.8, 0.95, 1.0].map(price);
+    assert!(prices.is_sorted() && prices[0] < 1.0 && prices[2] > 10.0, "{prices:?}");
+    assert_eq!(loaded(1, 0.3, 0.8, 10).cpu_cost().price, 0.0, "a call that is alone delays no other");
 }
 
 #[test]
