@@ -26,7 +26,7 @@ pub mod key;
 pub mod lifecycle;
 pub mod logging;
 #[cfg(target_os = "linux")]
-mod memory;
+pub mod memory;
 pub mod metrics;
 pub mod observer;
 pub mod ops;

@@ -5,40 +5,66 @@ use std::{fs, path::Path, time::Duration};
 
 use prometheus::Registry;
 
-use crate::{clients::Budget, connections::ConnectionLimiter, metrics::register_gauge};
+use crate::metrics::register_gauge;
 
 /// How often it is checked whether memory was freed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How many bytes must have been freed before the allocator is asked for them.
+/// How many bytes must have been freed, or must the process have grown by, before the allocator is asked for them.
 const WORTHWHILE_BYTES: usize = 4 << 20;
 /// How often the allocator is then asked: what has ended is freed over some time, and by several threads.
 const RETURNS: u32 = 3;
-/// What a connection holds beside its calls, at the most: mainly its buffers.
-const CONNECTION_BYTES: usize = 64 << 10;
+/// The process has grown when it has this part more memory than after the last return.
+const GROWTH: usize = 8;
 
-/// Asks the allocator to return its free memory to the system, after connections or calls have ended that held much of it.
-/// By itself it keeps what is free between blocks in use, such as floors in the cache: 66 of 84 MiB, after calls of a
-/// client that did not read. Does not return.
-pub(crate) async fn return_freed(budgets: [Budget; 2], connections: ConnectionLimiter) {
-    let (mut most, mut returns) = (0, 0);
+/// Bytes that calls and connections hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    /// Now.
+    pub now: usize,
+    /// The most since it was last asked.
+    pub peak: usize,
+}
+
+/// Asks the allocator to return its free memory to the system. Does not return.
+///
+/// By itself it keeps what is free between blocks in use, such as floors in the cache. So it is asked after calls or
+/// connections have ended that `held` much (66 of 84 MiB stayed, after calls of a client that did not read), and when the
+/// process has grown: among floors of mixed sizes that come and go, half as much as they take can be free.
+pub async fn return_freed(held: impl Fn() -> Held + Send) {
+    let (mut most, mut returns, mut growth) = (0, 0, Growth::default());
     let mut checks = tokio::time::interval(CHECK_INTERVAL);
     loop {
         checks.tick().await;
-        let (open, most_open) = connections.take_peak();
-        let (mut held, mut peak) = (open * CONNECTION_BYTES, most_open * CONNECTION_BYTES);
-        for (used, most_used) in budgets.iter().map(Budget::take_peak) {
-            held += used;
-            peak += most_used;
+        let held = held();
+        most = most.max(held.peak);
+        if most.saturating_sub(held.now) >= WORTHWHILE_BYTES {
+            tracing::debug!(freed = most - held.now, "free memory is returned to the system");
+            (most, returns) = (held.now, RETURNS);
         }
-        most = most.max(peak);
-        if most.saturating_sub(held) >= WORTHWHILE_BYTES {
-            tracing::debug!(freed = most - held, "free memory is returned to the system");
-            (most, returns) = (held, RETURNS);
-        }
-        if returns > 0 {
-            returns -= 1;
+        if returns > 0 || growth.is_large(anonymous_bytes()) {
+            returns = returns.saturating_sub(1);
             return_free_memory().await;
+            growth.restart(anonymous_bytes());
         }
+    }
+}
+
+/// By how much the process has grown.
+#[derive(Debug, Default)]
+struct Growth {
+    /// The least memory since free memory was last returned.
+    least: usize,
+}
+
+impl Growth {
+    fn is_large(&mut self, bytes: Option<u64>) -> bool {
+        let bytes = bytes.unwrap_or_default() as usize;
+        self.least = self.least.min(bytes);
+        bytes - self.least >= (self.least / GROWTH).max(WORTHWHILE_BYTES)
+    }
+
+    fn restart(&mut self, bytes: Option<u64>) {
+        self.least = bytes.unwrap_or_default() as usize;
     }
 }
 
@@ -47,7 +73,7 @@ pub(crate) async fn return_freed(budgets: [Budget; 2], connections: ConnectionLi
 #[expect(unsafe_code, reason = "a function of C")]
 async fn return_free_memory() {
     // SAFETY: it takes no pointer, and any thread may call it (malloc_trim(3)).
-    tokio::task::block_in_place(|| unsafe { libc::malloc_trim(0) });
+    let _ = tokio::task::spawn_blocking(|| unsafe { libc::malloc_trim(0) }).await;
 }
 
 /// Returns free memory of the allocator to the system. mimalloc has some for each thread, also what other threads have
@@ -131,6 +157,18 @@ fn bytes_of(name: &str, text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn growth_by_an_eighth_is_large_from_the_least_since_the_last_return() {
+        const MIB: u64 = 1 << 20;
+        let mut growth = Growth::default();
+        assert!(growth.is_large(Some(80 * MIB)), "the first time");
+        growth.restart(Some(80 * MIB));
+        assert!(!growth.is_large(Some(89 * MIB)) && growth.is_large(Some(90 * MIB)));
+        assert!(!growth.is_large(Some(8 * MIB)), "smaller");
+        assert!(!growth.is_large(Some(11 * MIB)) && growth.is_large(Some(12 * MIB)), "at least 4 MiB");
+        assert!(!growth.is_large(None), "unknown");
+    }
 
     #[test]
     fn this_process_has_memory_within_its_limit() {

@@ -1,7 +1,7 @@
 //! Checks that the configurations in deploy/ are valid, that docs/operating.md lists exactly the configuration keys and
 //! the metrics that there are, that docs/runbook.md has a paragraph for each alert, and that documents cite exactly the
 //! records of measurements that there are. `keys` makes the table of configuration keys, `limits` checks the
-//! documents of limits on clients, and `files` that the files exist that documents name.
+//! documents of limits on clients, `memory` the limits of memory, and `files` that the files exist that documents name.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -11,6 +11,8 @@ mod files;
 mod keys;
 #[path = "documents/limits.rs"]
 mod limits;
+#[path = "documents/memory.rs"]
+mod memory;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -82,26 +84,34 @@ fn uncommented(line: &str) -> &str {
     line.strip_prefix("# ").filter(|rest| is_entry(rest)).unwrap_or(line)
 }
 
-/// The files that the deployed configurations name are not there, so their keys are only compared by name.
 #[test]
 fn the_configurations_in_deploy_are_valid() {
-    let (_, embedded) = CONFIG_MAP.split_once("  floors.toml: |\n").unwrap();
-    let embedded: Vec<_> = embedded.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
     let names = |entries: BTreeSet<String>| -> BTreeSet<String> {
         entries.iter().map(|entry| entry.split(" = ").next().unwrap().to_owned()).collect()
     };
     let known = names(entries(DEFAULTS));
-    for text in [SYSTEMD.to_owned(), embedded.join("\n")] {
+    for text in [SYSTEMD.to_owned(), config_map()] {
         let lines: Vec<_> = text.lines().map(uncommented).collect();
         let unknown: Vec<_> = names(entries(&lines.join("\n"))).difference(&known).cloned().collect();
         assert!(unknown.is_empty(), "no configuration has {unknown:?}");
-        let is_file = |line: &&str| {
-            let key = line.split(" = ").next().unwrap();
-            key.ends_with("_file") || key == "cert" || key == "key"
-        };
-        let rest: Vec<_> = lines.into_iter().filter(|line| !is_file(line)).collect();
-        Config::from_toml(&rest.join("\n")).unwrap_or_else(|error| panic!("{error}: {rest:?}"));
+        deployed(&lines);
     }
+}
+
+/// The configuration in the manifest of Kubernetes.
+fn config_map() -> String {
+    let (_, embedded) = CONFIG_MAP.split_once("  floors.toml: |\n").unwrap();
+    embedded.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A configuration of deploy/, without the files that it names: they are not there.
+fn deployed(lines: &[&str]) -> Config {
+    let is_file = |line: &&&str| {
+        let key = line.split(" = ").next().unwrap();
+        key.ends_with("_file") || key == "cert" || key == "key"
+    };
+    let rest: Vec<_> = lines.iter().filter(|line| !is_file(line)).copied().collect();
+    Config::from_toml(&rest.join("\n")).unwrap_or_else(|error| panic!("{error}: {rest:?}"))
 }
 
 /// The metrics of the page, without those of the process, which a library exports. `operations.rs` checks these.

@@ -47,7 +47,7 @@ use crate::{
     connections::ConnectionLimiter,
     descriptors,
     lifecycle::Phase,
-    memory,
+    memory::{self, Held},
     metrics::{MetricsRegistry, Refusals, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
@@ -107,7 +107,7 @@ impl Plugin for GrpcPlugin {
         // One address leaves others half of the places, however few there are.
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
-        runtime.spawn(memory::return_freed([unsent.clone(), service.receiving().clone()], limiter.clone()));
+        runtime.spawn(memory::return_freed(held([unsent.clone(), service.receiving().clone()], limiter.clone())));
         let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
             .expect("the name and the help are constants, and it is registered once");
         if self.tls.is_none() {
@@ -147,4 +147,20 @@ fn warn_of_plaintext(listener: &TcpListener) {
 fn report_serving(server: Res<'_, GrpcServer>, runtime: Res<'_, TokioHandle>) {
     runtime.block_on(server.set_health(ServingStatus::Serving));
     tracing::info!(address = %server.address(), "serving gRPC");
+}
+
+/// What a connection holds beside its calls, at the most: mainly its buffers.
+const CONNECTION_BYTES: usize = 64 << 10;
+
+/// What calls and connections hold, each time it is called.
+fn held(budgets: [Budget; 2], connections: ConnectionLimiter) -> impl Fn() -> Held {
+    move || {
+        let (open, most_open) = connections.take_peak();
+        let (mut now, mut peak) = (open * CONNECTION_BYTES, most_open * CONNECTION_BYTES);
+        for (used, most_used) in budgets.iter().map(Budget::take_peak) {
+            now += used;
+            peak += most_used;
+        }
+        Held { now, peak }
+    }
 }

@@ -7,7 +7,10 @@ use std::{
     time::Instant,
 };
 
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, try_join_all},
+};
 use tokio::runtime::Handle;
 
 use super::{
@@ -267,8 +270,11 @@ impl Chain {
             return None;
         }
         let inner = self.0.clone();
-        let rest = async move { lookup.finish(&inner).await };
-        Some(RestOfLookup { rest: Some(Box::pin(rest)), runtime: self.0.stack.runtime.clone() })
+        Some(self.rest(async move { lookup.finish(&inner).await }.boxed()))
+    }
+
+    fn rest(&self, rest: BoxFuture<'static, ()>) -> RestOfLookup {
+        RestOfLookup { rest: Some(rest), runtime: self.0.stack.runtime.clone() }
     }
 
     /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
@@ -282,9 +288,8 @@ impl Chain {
             }
             Join::Lead(leader, waiter) => {
                 let inner = self.0.clone();
-                self.0.stack.runtime.spawn(async move {
-                    generate(&inner, leader, options, &[], WriteReason::Required).await;
-                });
+                let rest = async move { generate(&inner, leader, options, &[], WriteReason::Required).await };
+                self.rest(rest.boxed()).await;
                 (waiter.outcome().await?, false)
             }
         };

@@ -1,0 +1,42 @@
+//! Checks that the limits of memory in the manifests leave room for what the page says that a server takes.
+
+use bevy_server::config::Config;
+
+use crate::{PAGE, SYSTEMD, config_map, deployed};
+
+const COMPOSE: &str = include_str!("../../../docker-compose.yml");
+const DEPLOYMENT: &str = include_str!("../../../deploy/kubernetes/deployment.yaml");
+const UNIT: &str = include_str!("../../../deploy/systemd/floor-server.service");
+
+const MIB: u64 = 1 << 20;
+/// For requests being received, and for the queued writes of one lower tier.
+const REQUESTS: u64 = 64 * MIB;
+const WRITES: u64 = 64 * MIB;
+const REST: u64 = 40 * MIB;
+
+/// The most that a server takes, by the formula of the page, in MiB.
+fn most_memory(config: &Config) -> u64 {
+    let lower_tiers = config.cache.chain.len() as u64 - 1;
+    let unsent = config.connections.unsent;
+    (config.cache.lru.capacity * 5 / 4 + unsent + REQUESTS + lower_tiers * WRITES + REST) / MIB
+}
+
+#[test]
+fn the_page_has_the_sum_of_the_defaults() {
+    let sum = format!("{} MiB with the defaults", most_memory(&Config::from_toml("").unwrap()));
+    assert!(PAGE.contains(&sum), "{sum}");
+}
+
+#[test]
+fn the_limits_of_the_manifests_have_room_for_a_server() {
+    let (kubernetes, systemd) = (config_map(), SYSTEMD);
+    for (name, manifest, limit, mebibytes, configuration) in [
+        ("docker-compose.yml", COMPOSE, "\n  mem_limit: 1g # docs/operating.md", 1024, ""),
+        ("deployment.yaml", DEPLOYMENT, "\n            limits: { memory: 1Gi }\n", 1024, &kubernetes),
+        ("floor-server.service", UNIT, "\nMemoryHigh=896M\n", 896, systemd),
+    ] {
+        assert!(manifest.contains(limit), "{name} has another limit: change it here too");
+        let most = most_memory(&deployed(&configuration.lines().collect::<Vec<_>>()));
+        assert!(most <= mebibytes, "{name}: {most} of {mebibytes} MiB");
+    }
+}
