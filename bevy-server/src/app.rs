@@ -22,7 +22,7 @@ use crate::{
     grpc::{GrpcListener, GrpcPlugin, RequestMetrics},
     lifecycle::LifecyclePlugin,
     logging::{self, AccessLog},
-    metrics::{MetricsRegistry, Refusals, register_build_info},
+    metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
@@ -57,6 +57,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     register_build_info(&registry)?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
+    let reloads = Reloads::register(&registry)?;
     let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
     #[cfg(unix)]
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
@@ -77,6 +78,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(MetricsRegistry(registry))
         .insert_resource(metrics)
         .insert_resource(refusals)
+        .insert_resource(reloads)
         .insert_resource(Clients::new(config.client_identity.clone()))
         .insert_resource(generation)
         .insert_resource(ChainResource(chain))

@@ -7,8 +7,14 @@ use bevy::prelude::*;
 use toml::{Table, Value};
 
 use crate::{
-    auth::Authenticator, config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent,
-    logging::LogControl, ops::OperatorAccess,
+    auth::Authenticator,
+    config::Config,
+    generation::GenerationQueue,
+    grpc::Certificates,
+    lifecycle::ServerEvent,
+    logging::LogControl,
+    metrics::{Reloaded, Reloads},
+    ops::OperatorAccess,
 };
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
@@ -33,6 +39,7 @@ pub struct ReloadPlugin {
 impl Plugin for ReloadPlugin {
     fn build(&self, app: &mut App) {
         let in_use = values(self.config.resolved());
+        app.world().resource::<Reloads>().record(Reloaded::Configuration, true);
         app.insert_resource(Running { config: self.config.clone(), in_use }).add_systems(Update, reload);
     }
 }
@@ -54,15 +61,17 @@ fn reload(
     mut running: ResMut<'_, Running>,
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
-    certificates: Res<'_, Certificates>,
-    authenticator: Option<Res<'_, Authenticator>>,
+    (certificates, authenticator): (Res<'_, Certificates>, Option<Res<'_, Authenticator>>),
     log: Res<'_, LogControl>,
+    reloads: Res<'_, Reloads>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
         return;
     }
-    let config = match running.config.read_again() {
+    let read = running.config.read_again();
+    reloads.record(Reloaded::Configuration, read.is_ok());
+    let config = match read {
         Ok(config) => config,
         Err(error) => {
             tracing::error!(%error, "the configuration was not reloaded; the old one stays in use");

@@ -23,7 +23,7 @@ use crate::{
     clients::{Client, Clients, WarningLimiter},
     follow::{Follower, SETTLE_TIME},
     generation::GenerationQueue,
-    metrics::{Limit, Refusals},
+    metrics::{Limit, Refusals, Reloaded, Reloads},
 };
 
 /// Limit for an `authorization` header: a longer one is not hashed.
@@ -44,6 +44,7 @@ struct State {
     /// Has the rates of the tokens.
     generation: GenerationQueue,
     refusals: Refusals,
+    reloads: Reloads,
     warnings: Mutex<WarningLimiter>,
 }
 
@@ -80,7 +81,14 @@ pub(crate) enum Denied {
 impl Authenticator {
     /// Knows the tokens of `file`, and sets their rates in `generation`.
     #[must_use]
-    pub fn new(file: &TokensFile, clients: Clients, generation: GenerationQueue, refusals: Refusals) -> Self {
+    pub fn new(
+        file: &TokensFile,
+        clients: Clients,
+        generation: GenerationQueue,
+        refusals: Refusals,
+        reloads: Reloads,
+    ) -> Self {
+        reloads.record(Reloaded::Tokens, true);
         let state = State {
             path: file.path().to_owned(),
             table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
@@ -89,6 +97,7 @@ impl Authenticator {
             clients,
             generation,
             refusals,
+            reloads,
             warnings: Mutex::default(),
         };
         let authenticator = Self(Arc::new(state));
@@ -192,7 +201,9 @@ impl Authenticator {
 
     /// Uses the tokens in `contents` if they are valid. Returns whether they are others than before.
     fn use_contents(&self, contents: &Contents) -> Result<bool, TokensError> {
-        let tokens = Tokens::new(&self.0.path, contents)?;
+        let tokens = Tokens::new(&self.0.path, contents);
+        self.0.reloads.record(Reloaded::Tokens, tokens.is_ok());
+        let tokens = tokens?;
         let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
         if table.tokens == tokens {
             return Ok(false);
@@ -343,9 +354,10 @@ mod tests {
             let quota = Quota { cells_per_second: None, burst_cells: 1 };
             let generation = GenerationQueue::new(16, 1, quota, &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
+            let reloads = Reloads::register(&registry).unwrap();
             let clients = Clients::new(ClientIdentity::default());
             let file = TokensFile::read(&path).unwrap();
-            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals);
+            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals, reloads);
             Self { directory, authenticator, generation, clients }
         }
 

@@ -48,7 +48,7 @@ use crate::{
     descriptors,
     lifecycle::Phase,
     memory,
-    metrics::{MetricsRegistry, Refusals, register_gauge},
+    metrics::{MetricsRegistry, Refusals, Reloads, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
@@ -108,7 +108,8 @@ impl Plugin for GrpcPlugin {
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
         runtime.spawn(memory::return_freed([unsent.clone(), service.receiving().clone()], limiter.clone()));
-        let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
+        let reloads = world.resource::<Reloads>().clone();
+        let certificates = Certificates::new(self.tls.clone(), registry, reloads)
             .expect("the name and the help are constants, and it is registered once");
         if self.tls.is_none() {
             warn_of_plaintext(&listener);

@@ -191,10 +191,13 @@ async fn a_reload_applies_to_connections_that_are_open() {
     });
     assert!(server.log().contains("line 3: sha256 is wrong; write 64 hexadecimal digits"), "{}", server.log());
     call(&mut client, OTHER, get(1, 1)).await.expect("the old tokens stay");
+    let reloaded = "floors_reload_success{what=\"tokens\"}";
+    assert_eq!(server.metric(reloaded), 0.0);
 
     write_tokens(&data, &two_tokens());
     server.signal("-HUP");
     wait_for_code(&mut client, GAME, Code::Ok).await;
+    assert_eq!(server.metric(reloaded), 1.0);
     assert_eq!(call(&mut client, OTHER, get(1, 1)).await.unwrap_err().code(), Code::Unauthenticated);
     wait_until("the reload is logged", || server.log().contains("the configuration was reloaded"));
     let log = server.stop();
