@@ -58,7 +58,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let reloads = Reloads::register(&registry)?;
-    let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
+    let (clients, workers) = (Clients::new(config.client_identity.clone()), config.generation_threads);
+    let generation = GenerationQueue::new(config.generation_queue, workers, config.quota, clients.clone(), &registry)?;
     #[cfg(unix)]
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
@@ -79,7 +80,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(metrics)
         .insert_resource(refusals)
         .insert_resource(reloads)
-        .insert_resource(Clients::new(config.client_identity.clone()))
+        .insert_resource(clients)
         .insert_resource(generation)
         .insert_resource(ChainResource(chain))
         .insert_resource(log);
@@ -87,7 +88,6 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     if let Some(tokens) = tokens {
         app.add_plugins(AuthPlugin { tokens });
     }
-    let workers = config.generation_threads;
     app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
     // Without a tier there is no place to store prefetched floors.
     if config.prefetch_ahead > 0 && !config.cache.chain.is_empty() {

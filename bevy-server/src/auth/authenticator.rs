@@ -352,10 +352,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let registry = Registry::new();
             let quota = Quota { cells_per_second: None, burst_cells: 1 };
-            let generation = GenerationQueue::new(16, 1, quota, &registry).unwrap();
+            let clients = Clients::new(ClientIdentity::default());
+            let generation = GenerationQueue::new(16, 1, quota, clients.clone(), &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
             let reloads = Reloads::register(&registry).unwrap();
-            let clients = Clients::new(ClientIdentity::default());
             let file = TokensFile::read(&path).unwrap();
             let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals, reloads);
             Self { directory, authenticator, generation, clients }

@@ -24,7 +24,7 @@ use super::{
     fair_queue::{Capacity, FairQueue},
 };
 use crate::{
-    clients::{Charge, Quotas},
+    clients::{Charge, Clients, Quotas},
     config::Quota,
     key,
     metrics::register_gauge,
@@ -53,6 +53,7 @@ pub(super) struct Queue {
     jobs: Mutex<Jobs>,
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
+    pub(super) clients: Clients,
     quotas: Arc<Quotas>,
     pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
@@ -120,7 +121,7 @@ impl Jobs {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: Key,
-    client: ClientId,
+    pub(super) client: ClientId,
     pub(super) cells: u64,
     /// Of the client's quota; `None` for a background job.
     pub(super) charge: Option<Charge>,
@@ -131,11 +132,17 @@ pub(super) struct Job {
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each client has `quota`.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `clients` has `quota`.
     ///
     /// # Errors
     /// If `registry` already has the metrics of a queue.
-    pub fn new(capacity: usize, workers: usize, quota: Quota, registry: &Registry) -> prometheus::Result<Self> {
+    pub fn new(
+        capacity: usize,
+        workers: usize,
+        quota: Quota,
+        clients: Clients,
+        registry: &Registry,
+    ) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
@@ -144,6 +151,7 @@ impl GenerationQueue {
         let queue = Self(Arc::new(Queue {
             jobs: Mutex::new(jobs),
             arrived: Condvar::new(),
+            clients,
             quotas: Arc::new(Quotas::new(quota)),
             answers: Arc::default(),
             waiting,
@@ -270,6 +278,7 @@ impl Queue {
         let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
         let charge = Charge::new(&self.quotas, client, cells).map_err(|retry_after| {
             self.refused.quota.inc();
+            self.clients.report_refused(client, "quota");
             SourceError::Limited { retry_after }
         })?;
         job.charge = Some(charge);
@@ -291,16 +300,22 @@ impl Queue {
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_job| {
-            self.refused.queue.inc();
+            self.refuse_queued(client);
             busy()
         })?;
         self.arrived.notify_one();
         for job in displaced {
             self.waiting.dec();
-            self.refused.queue.inc();
+            self.refuse_queued(job.client);
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())
+    }
+
+    /// Counts a floor of `client` for which the queue has no place.
+    fn refuse_queued(&self, client: ClientId) {
+        self.refused.queue.inc();
+        self.clients.report_refused(client, "queue");
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.

@@ -3,6 +3,7 @@
 
 mod browsers;
 mod chain;
+mod clients;
 mod floors;
 mod log_level;
 mod monitoring;
@@ -31,6 +32,7 @@ use viewer::FloorLimit;
 use crate::{
     auth::Authenticator,
     cache::ChainResource,
+    clients::Clients,
     config::Token,
     lifecycle::Phase,
     logging::LogControl,
@@ -60,6 +62,7 @@ impl Plugin for OpsPlugin {
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
+            clients: world.resource::<Clients>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
@@ -92,6 +95,7 @@ impl Readiness {
 struct OpsState {
     registry: Registry,
     chain: Chain,
+    clients: Clients,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,

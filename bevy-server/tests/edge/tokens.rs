@@ -230,6 +230,10 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
         call(&mut client, OPERATOR, get_large(4, number)).await.expect("this token has no limit");
     }
     assert!(server.refusals("generation") >= 3.0);
+    assert!(server.log().contains("a floor was refused client=game"), "{}", server.log());
+    let shown = server.page("/clients").1;
+    assert!(["game", "other", "trusted"].iter().all(|name| shown.contains(&format!("\"name\":\"{name}\""))), "{shown}");
+    assert!(!shown.contains("127.0.0."), "a client with a name has no address: {shown}");
 }
 
 #[tokio::test]
