@@ -21,7 +21,7 @@ use crate::{
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin, RequestMetrics},
     lifecycle::LifecyclePlugin,
-    logging::{self, AccessLog},
+    logging,
     metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
@@ -69,10 +69,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     if let Some(traces) = &traces {
         app.insert_resource(traces.clone());
     }
-    if let Some(observer) = CallObserver::new(traces, AccessLog::new(&config.log)) {
-        app.insert_resource(observer);
-    }
-    app.insert_resource(TokioHandle(runtime.handle().clone()))
+    app.insert_resource(CallObserver::new(traces, &config.log))
+        .insert_resource(TokioHandle(runtime.handle().clone()))
         .insert_resource(TokioRuntime(runtime))
         .insert_resource(grpc_listener)
         .insert_resource(ops_listener)

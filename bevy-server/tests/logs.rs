@@ -98,6 +98,24 @@ async fn sighup_changes_the_filter() {
 }
 
 #[tokio::test]
+async fn sighup_changes_the_access_log() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "").unwrap();
+    let server = Setup::new(&data).with("LOG__FORMAT", "json").arg("--config").arg(&file).start();
+    refused_call(&server).await;
+    for (reloads, text) in [(1, "[log]\naccess = 1000000\nslow = \"1m\"\n"), (2, "")] {
+        fs::write(&file, text).unwrap();
+        server.signal("-HUP");
+        let applied = "\"applied\":\"log.access, log.slow\"";
+        wait_until("the reload is logged", || server.log().matches(applied).count() == reloads);
+        refused_call(&server).await;
+    }
+    let log = server.stop();
+    assert_eq!(access_lines(&log).len(), 1, "{log}");
+}
+
+#[tokio::test]
 async fn the_environment_wins_over_the_configuration() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("LOG__LEVEL", "debug").env("RUST_LOG", "info").start();

@@ -74,7 +74,7 @@ pub struct ServiceDeps {
     pub unsent: Budget,
     /// Who may skip the cache.
     pub no_cache: NoCache,
-    /// Records calls for traces and the access log. `None` if both are off.
+    /// Records calls for traces and the access log. `None`: no call is recorded.
     pub observer: Option<CallObserver>,
 }
 
