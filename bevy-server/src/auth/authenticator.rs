@@ -118,10 +118,10 @@ impl Authenticator {
         self.find_client(headers, address, last).inspect_err(|denied| self.report_refusal(denied, address))
     }
 
-    /// Whether a caller with these headers may do what needs `scope`.
-    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Denied> {
+    /// The name of the token of a caller with these headers, who may do what needs `scope`.
+    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<Box<str>, Denied> {
         let header = headers.get(header::AUTHORIZATION).ok_or(Denied::NoToken)?;
-        self.find(header, scope).map(|_| ())
+        self.find(header, scope).map(|(token, _)| token.name.clone())
     }
 
     fn find_client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
@@ -407,7 +407,7 @@ mod tests {
             assert_eq!(fixture.client(authorization, &last).unwrap_err(), expected, "{authorization:.20}");
         }
         let check = |token: &str| fixture.authenticator.check(&headers(token), Scope::Operate);
-        assert_eq!(check("Bearer quiet"), Ok(()));
+        assert_eq!(check("Bearer quiet"), Ok("ops".into()));
         assert_eq!(check("Bearer hush"), Err(Denied::Scope { name: "game".into(), missing: Scope::Operate }));
         assert_eq!(check("Bearer loud"), Err(Denied::Unknown));
     }

@@ -1,6 +1,8 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
-//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page.
+//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page, and
+//! `audit` logs what operators do.
 
+mod audit;
 mod browsers;
 mod chain;
 mod clients;

@@ -314,6 +314,7 @@ fn operators_use_a_token_with_their_scope_or_their_own_file() {
         assert_eq!(server.refusals("unauthenticated"), if own_file { 2.0 } else { 3.0 });
         let log = server.stop();
         assert!(!log.contains(OPERATOR) && !log.contains("hush"), "{log}");
+        assert!(log.contains("operation operator=\"operator\" address=127.0.0.1 page=\"/compact\""), "{log}");
     }
 }
 
