@@ -58,6 +58,8 @@ async fn json_lines_have_flat_fields() {
     for port in ["grpc", "ops"] {
         assert!(start[port].as_str().unwrap().starts_with("127.0.0.1:"), "{start}");
     }
+    let limits = lines.iter().find(|line| line["message"] == "limits of the gRPC port").unwrap();
+    assert_eq!(limits["per_address"], 256);
     assert!(lines.iter().any(|line| line["message"] == "stopped" && line["complete"] == true), "{log}");
 }
 

@@ -96,7 +96,8 @@ impl Plugin for GrpcPlugin {
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
         let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
-        tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
+        let per_address = self.limits.max_connections_per_ip;
+        tracing::info!(max_connections = total, per_address, "limits of the gRPC port");
         let registry = &world.resource::<MetricsRegistry>().0;
         let help = "The most connections that the gRPC port may have.";
         register_gauge(registry, "floors_connections_limit", help, move || total as f64).expect("registered once");
