@@ -210,15 +210,21 @@ impl Clients {
 
     /// Counts a floor of `cells` that is generated for `client`.
     pub(crate) fn count_generated(&self, client: ClientId, cells: u64) {
-        self.0.recent.generated(client, cells, || self.name_of(client));
+        self.0.recent.generated(client, cells, || self.state(client).map(|state| state.label()));
     }
 
-    /// Counts a floor that is not generated for `client`, and warns of it with the `reason`.
-    pub(crate) fn report_refused(&self, client: ClientId, reason: &'static str) {
-        let name = self.0.recent.refused(client, || self.name_of(client));
+    /// Counts a floor that is not generated for `client`, and warns of it with the `reason`. Returns the name of the
+    /// client's token.
+    pub(crate) fn report_refused(&self, client: ClientId, reason: &'static str) -> Option<Arc<str>> {
+        let state = self.state(client);
+        let name = self.0.recent.refused(client, || state.as_ref().map(|state| state.label()));
         let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
         if let Some(suppressed) = suppressed {
             tracing::warn!(client = %name, reason, suppressed, "a floor was refused");
+        }
+        match &state?.name {
+            Some((Proof::Token, name)) => Some(Arc::clone(name)),
+            _ => None,
         }
     }
 
@@ -227,12 +233,9 @@ impl Clients {
         self.0.recent.most_active()
     }
 
-    /// The name of `client`, or its address or network. `None` if it has no connection and no call.
-    fn name_of(&self, client: ClientId) -> Option<Arc<str>> {
-        // Bound first: dropping the last handle of a client locks the registry.
-        let state = self.0.lock().get(&client).and_then(Weak::upgrade);
-        let state = state?;
-        Some(state.name.as_ref().map_or_else(|| address_name(client).into(), |(_, name)| Arc::clone(name)))
+    /// The state of `client`. `None` if it has no connection and no call.
+    fn state(&self, client: ClientId) -> Option<Arc<ClientState>> {
+        self.0.lock().get(&client).and_then(Weak::upgrade)
     }
 }
 
@@ -309,6 +312,13 @@ impl fmt::Display for Client {
             Some(name) => f.write_str(name),
             None => fmt::Display::fmt(&self.address, f),
         }
+    }
+}
+
+impl ClientState {
+    /// Its name, or else its address or network.
+    fn label(&self) -> Arc<str> {
+        self.name.as_ref().map_or_else(|| address_name(self.id).into(), |(_, name)| Arc::clone(name))
     }
 }
 

@@ -13,7 +13,7 @@ use bevy::prelude::*;
 use floor_cache::{Class, ClientId, Demand, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
+use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
 #[cfg(unix)]
 use {std::io, tokio::runtime::Handle};
@@ -22,6 +22,7 @@ use super::{
     answers::{Answers, Reply},
     costs::Costs,
     fair_queue::{Capacity, FairQueue},
+    refusals::RefusedFloors,
 };
 use crate::{
     clients::{Charge, Clients, Quotas},
@@ -66,25 +67,6 @@ pub(super) struct Queue {
     /// Workers that generate a floor.
     busy: AtomicUsize,
     pub(super) costs: Costs,
-}
-
-/// `floors_generation_refusals_total{reason}`: floors that were not generated for their callers.
-#[derive(Debug)]
-struct RefusedFloors {
-    /// The queue was full, or a job of a client with a smaller share took the place.
-    queue: IntCounter,
-    /// The client had used up its quota.
-    quota: IntCounter,
-}
-
-impl RefusedFloors {
-    fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
-        let refused = IntCounterVec::new(Opts::new("floors_generation_refusals_total", help), &["reason"])?;
-        registry.register(Box::new(refused.clone()))?;
-        let count = |reason| refused.with_label_values(&[reason]);
-        Ok(Self { queue: count("queue"), quota: count("quota") })
-    }
 }
 
 #[derive(Debug)]
@@ -151,11 +133,11 @@ impl GenerationQueue {
         let queue = Self(Arc::new(Queue {
             jobs: Mutex::new(jobs),
             arrived: Condvar::new(),
-            clients,
             quotas: Arc::new(Quotas::new(quota)),
             answers: Arc::default(),
             waiting,
-            refused: RefusedFloors::register(registry)?,
+            refused: RefusedFloors::register(clients.clone(), registry)?,
+            clients,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
@@ -277,8 +259,7 @@ impl Queue {
     fn push_foreground(&self, mut job: Job) -> Result<(), SourceError> {
         let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
         let charge = Charge::new(&self.quotas, client, cells).map_err(|retry_after| {
-            self.refused.quota.inc();
-            self.clients.report_refused(client, "quota");
+            self.refused.by_quota(client);
             SourceError::Limited { retry_after }
         })?;
         job.charge = Some(charge);
@@ -300,22 +281,16 @@ impl Queue {
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_job| {
-            self.refuse_queued(client);
+            self.refused.by_queue(client);
             busy()
         })?;
         self.arrived.notify_one();
         for job in displaced {
             self.waiting.dec();
-            self.refuse_queued(job.client);
+            self.refused.by_queue(job.client);
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())
-    }
-
-    /// Counts a floor of `client` for which the queue has no place.
-    fn refuse_queued(&self, client: ClientId) {
-        self.refused.queue.inc();
-        self.clients.report_refused(client, "queue");
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.
