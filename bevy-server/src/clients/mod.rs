@@ -220,7 +220,7 @@ impl Clients {
         let name = self.0.recent.refused(client, || state.as_ref().map(|state| state.label()));
         let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
         if let Some(suppressed) = suppressed {
-            tracing::warn!(client = %name, reason, suppressed, "a floor was refused");
+            tracing::warn!(client = &*name, reason, suppressed, "a floor was refused");
         }
         match &state?.name {
             Some((Proof::Token, name)) => Some(Arc::clone(name)),

@@ -45,7 +45,7 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
     assert_eq!(server.metric("floors_generation_refusals_total{reason=\"queue\"}"), 0.0);
     let mut other = server.client_from(OTHER_ADDRESS).await;
     other.get_floor(get(2, 1)).await.expect("another client has its own quota");
-    let warning = "a floor was refused client=127.0.0.1 reason=\"quota\"";
+    let warning = "a floor was refused client=\"127.0.0.1\" reason=\"quota\"";
     assert!(server.log().contains(warning), "{}", server.log());
     let (status, body) = server.page("/clients");
     let shown: Value = serde_json::from_str(&body).unwrap();

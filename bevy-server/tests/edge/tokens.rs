@@ -230,7 +230,7 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
         call(&mut client, OPERATOR, get_large(4, number)).await.expect("this token has no limit");
     }
     assert!(server.refusals("generation") >= 3.0);
-    assert!(server.log().contains("a floor was refused client=game"), "{}", server.log());
+    assert!(server.log().contains("a floor was refused client=\"game\""), "{}", server.log());
     assert!(server.metric("floors_client_refusals_total{client=\"game\"}") >= 2.0);
     let shown = server.page("/clients").1;
     assert!(["game", "other", "trusted"].iter().all(|name| shown.contains(&format!("\"name\":\"{name}\""))), "{shown}");
