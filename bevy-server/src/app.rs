@@ -21,8 +21,8 @@ use crate::{
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin, RequestMetrics},
     lifecycle::LifecyclePlugin,
-    logging::{self, AccessLog},
-    metrics::{MetricsRegistry, Refusals, register_build_info},
+    logging,
+    metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
     prefetch::PrefetchPlugin,
@@ -57,7 +57,9 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     register_build_info(&registry)?;
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
-    let generation = GenerationQueue::new(config.generation_queue, config.generation_threads, config.quota, &registry)?;
+    let reloads = Reloads::register(&registry)?;
+    let (clients, workers) = (Clients::new(config.client_identity.clone()), config.generation_threads);
+    let generation = GenerationQueue::new(config.generation_queue, workers, config.quota, clients.clone(), &registry)?;
     #[cfg(unix)]
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
@@ -67,17 +69,16 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     if let Some(traces) = &traces {
         app.insert_resource(traces.clone());
     }
-    if let Some(observer) = CallObserver::new(traces, AccessLog::new(&config.log)) {
-        app.insert_resource(observer);
-    }
-    app.insert_resource(TokioHandle(runtime.handle().clone()))
+    app.insert_resource(CallObserver::new(traces, &config.log))
+        .insert_resource(TokioHandle(runtime.handle().clone()))
         .insert_resource(TokioRuntime(runtime))
         .insert_resource(grpc_listener)
         .insert_resource(ops_listener)
         .insert_resource(MetricsRegistry(registry))
         .insert_resource(metrics)
         .insert_resource(refusals)
-        .insert_resource(Clients::new(config.client_identity.clone()))
+        .insert_resource(reloads)
+        .insert_resource(clients)
         .insert_resource(generation)
         .insert_resource(ChainResource(chain))
         .insert_resource(log);
@@ -85,7 +86,6 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     if let Some(tokens) = tokens {
         app.add_plugins(AuthPlugin { tokens });
     }
-    let workers = config.generation_threads;
     app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
     // Without a tier there is no place to store prefetched floors.
     if config.prefetch_ahead > 0 && !config.cache.chain.is_empty() {

@@ -1,9 +1,11 @@
-//! The registry of all metrics, what runs (`floors_build_info`), and what refuses clients
-//! (`floors_clients_refused_total{reason}`).
+//! The registry of all metrics, what runs (`floors_build_info`), what refuses clients
+//! (`floors_clients_refused_total{reason}`), and whether reloads succeed (`floors_reload_success{what}`).
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bevy::prelude::*;
 use floor_gen::GENERATOR_VERSION;
-use prometheus::{IntCounterVec, IntGauge, Opts, PullingGauge, Registry};
+use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, PullingGauge, Registry};
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]
@@ -98,5 +100,91 @@ impl Refusals {
 
     pub(crate) fn count(&self, limit: Limit) {
         self.0.with_label_values(&[limit.name()]).inc();
+    }
+}
+
+/// What the server reads again while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reloaded {
+    Configuration,
+    Tokens,
+    Tls,
+}
+
+impl Reloaded {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Tokens => "tokens",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+/// `floors_reload_success{what}` and `floors_reload_last_success_timestamp_seconds{what}`. The start counts as a reload;
+/// what the server does not have is missing. Cheap to clone.
+#[derive(Resource, Debug, Clone)]
+pub struct Reloads {
+    success: IntGaugeVec,
+    last_success: IntGaugeVec,
+}
+
+impl Reloads {
+    /// Registers the metrics.
+    ///
+    /// # Errors
+    /// If `registry` already has metrics with these names.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let gauge = |name: &str, help: &str| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &["what"])?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let help = "Whether the last reload succeeded: 1 if it did, else 0.";
+        let success = gauge("floors_reload_success", help)?;
+        let help = "When the last successful reload was, in Unix time.";
+        let last_success = gauge("floors_reload_last_success_timestamp_seconds", help)?;
+        Ok(Self { success, last_success })
+    }
+
+    /// A reload of `what` has succeeded or failed.
+    pub(crate) fn record(&self, what: Reloaded, succeeded: bool) {
+        self.success.with_label_values(&[what.name()]).set(succeeded.into());
+        if succeeded {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            self.last_success.with_label_values(&[what.name()]).set(i64::try_from(now).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// The server has no `what` any more.
+    pub(crate) fn forget(&self, what: Reloaded) {
+        for gauge in [&self.success, &self.last_success] {
+            // Fails if there was none.
+            let _ = gauge.remove_label_values(&[what.name()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_reload_keeps_the_time_of_the_last_success() {
+        let registry = Registry::new();
+        let reloads = Reloads::register(&registry).unwrap();
+        let value = |name: &str| {
+            let family = registry.gather().into_iter().find(|family| family.name() == name)?;
+            Some(family.get_metric()[0].get_gauge().get_value())
+        };
+        let (success, last) = ("floors_reload_success", "floors_reload_last_success_timestamp_seconds");
+        assert_eq!((value(success), value(last)), (None, None));
+        reloads.record(Reloaded::Tls, true);
+        let time = value(last).unwrap();
+        assert!(value(success) == Some(1.0) && time > 1.7e9, "{time}");
+        reloads.record(Reloaded::Tls, false);
+        assert_eq!((value(success), value(last)), (Some(0.0), Some(time)));
+        reloads.forget(Reloaded::Tls);
+        assert_eq!((value(success), value(last)), (None, None));
     }
 }

@@ -2,7 +2,10 @@
 //! neither wants the call, nothing is remembered.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,6 +17,7 @@ use tonic::{Code, Status};
 
 use crate::{
     clients::Client,
+    config::LogSettings,
     headers::FLOOR_SERVED_BY,
     logging::{AccessEntry, AccessLog},
     traces::{Lookup, Origin, TracedCall, Traces},
@@ -31,7 +35,9 @@ pub struct CallObserver(Arc<Observers>);
 #[derive(Debug)]
 struct Observers {
     traces: Option<Traces>,
-    access: Option<AccessLog>,
+    access: AccessLog,
+    /// Here, so that a call that is not recorded asks nothing else.
+    has_access_log: AtomicBool,
 }
 
 /// The record of one call.
@@ -55,17 +61,27 @@ struct Measured {
 }
 
 impl CallObserver {
-    /// An observer for traces and an access log. `None` if both are off.
+    /// An observer for traces, if there are any, and for the access log of `settings`.
     #[must_use]
-    pub fn new(traces: Option<Traces>, access: Option<AccessLog>) -> Option<Self> {
-        (traces.is_some() || access.is_some()).then(|| Self(Arc::new(Observers { traces, access })))
+    pub fn new(traces: Option<Traces>, settings: &LogSettings) -> Self {
+        let (access, has_access_log) = (AccessLog::new(settings), AtomicBool::new(false));
+        let observer = Self(Arc::new(Observers { traces, access, has_access_log }));
+        observer.configure(settings);
+        observer
+    }
+
+    /// Takes over the settings of the access log. They apply to the calls that end from now on; if it was off, to those
+    /// that begin.
+    pub fn configure(&self, settings: &LogSettings) {
+        self.0.access.configure(settings);
+        self.0.has_access_log.store(settings.access > 0, Relaxed);
     }
 
     /// The record of a call with these headers. `None` if the call is not recorded.
     pub(crate) fn begin(&self, headers: &HeaderMap, client: &Client) -> Option<Arc<CallRecord>> {
         let origin = self.0.traces.as_ref().and_then(|traces| traces.sample(headers));
         // A call that fails is logged, sampled or not, so the access log records every call.
-        let is_recorded = origin.is_some() || self.0.access.is_some();
+        let is_recorded = origin.is_some() || self.0.has_access_log.load(Relaxed);
         is_recorded.then(|| {
             let (observer, client, measured) = (self.clone(), client.clone(), Mutex::default());
             Arc::new(CallRecord { observer, client, origin, measured })
@@ -100,8 +116,8 @@ impl CallRecord {
         let Measured { served_by, floors, bytes, message, lookups } = std::mem::take(&mut *self.measured());
         let served_by = served_by.as_ref().and_then(|by| by.to_str().ok()).unwrap_or_default();
         let (client, name) = (self.client.address(), self.client.name());
-        let Observers { traces, access } = &*self.observer.0;
-        if let Some(access) = access {
+        let Observers { traces, access, has_access_log } = &*self.observer.0;
+        if has_access_log.load(Relaxed) {
             let trace_id = self.origin.as_ref().map(|origin| origin.trace_id.to_string());
             access.log(&AccessEntry { rpc, code, client, name, took, served_by, floors, bytes, trace_id });
         }

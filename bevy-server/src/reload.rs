@@ -7,16 +7,23 @@ use bevy::prelude::*;
 use toml::{Table, Value};
 
 use crate::{
-    auth::Authenticator, config::Config, generation::GenerationQueue, grpc::Certificates, lifecycle::ServerEvent,
-    logging::LogControl, ops::OperatorAccess,
+    auth::Authenticator,
+    config::Config,
+    generation::GenerationQueue,
+    grpc::Certificates,
+    lifecycle::ServerEvent,
+    logging::LogControl,
+    metrics::{Reloaded, Reloads},
+    observer::CallObserver,
+    ops::OperatorAccess,
 };
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
 const TOKEN_FILE: &str = "ops.token_file";
 /// The key of the callers' tokens. Its file's content can change too. Another path needs a restart.
 const TOKENS_FILE: &str = "auth.tokens_file";
-/// The key of the log filter.
-const LOG_LEVEL: &str = "log.level";
+/// The keys of what is logged.
+const LOG: [&str; 3] = ["log.access", "log.level", "log.slow"];
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 /// The table of TLS. The contents of its files can change while their paths stay.
@@ -33,6 +40,7 @@ pub struct ReloadPlugin {
 impl Plugin for ReloadPlugin {
     fn build(&self, app: &mut App) {
         let in_use = values(self.config.resolved());
+        app.world().resource::<Reloads>().record(Reloaded::Configuration, true);
         app.insert_resource(Running { config: self.config.clone(), in_use }).add_systems(Update, reload);
     }
 }
@@ -54,15 +62,17 @@ fn reload(
     mut running: ResMut<'_, Running>,
     generation: Res<'_, GenerationQueue>,
     operators: Res<'_, OperatorAccess>,
-    certificates: Res<'_, Certificates>,
-    authenticator: Option<Res<'_, Authenticator>>,
-    log: Res<'_, LogControl>,
+    (certificates, authenticator): (Res<'_, Certificates>, Option<Res<'_, Authenticator>>),
+    (log, observer): (Res<'_, LogControl>, Res<'_, CallObserver>),
+    reloads: Res<'_, Reloads>,
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
         return;
     }
-    let config = match running.config.read_again() {
+    let read = running.config.read_again();
+    reloads.record(Reloaded::Configuration, read.is_ok());
+    let config = match read {
         Ok(config) => config,
         Err(error) => {
             tracing::error!(%error, "the configuration was not reloaded; the old one stays in use");
@@ -75,6 +85,7 @@ fn reload(
     if let Err(error) = log.configure(&config.log.filter) {
         tracing::warn!(%error, "the log filter cannot be changed");
     }
+    observer.configure(&config.log);
     if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
         applied.push(TOKEN_FILE.to_owned());
     }
@@ -105,7 +116,7 @@ fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
 }
 
 fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || key == LOG_LEVEL || key.starts_with(LIMITS) || key.starts_with(TLS)
+    key == TOKEN_FILE || LOG.contains(&key) || key.starts_with(LIMITS) || key.starts_with(TLS)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.
@@ -136,8 +147,8 @@ mod tests {
         cache.redis.url cache.sled.capacity cache.sled.path generation.queue generation.threads grpc.cors_origins \
         grpc.drain grpc.drain_delay grpc.idle_timeout grpc.listen grpc.max_connection_age grpc.max_connections \
         grpc.max_connections_per_ip grpc.max_streams grpc.no_cache grpc.reflection grpc.stall_timeout \
-        grpc.trusted_proxies grpc.unsent log.access log.format log.slow ops.listen prefetch.ahead trace.ca \
-        trace.endpoint trace.max_per_second trace.sample";
+        grpc.trusted_proxies grpc.unsent log.format ops.listen prefetch.ahead trace.ca trace.endpoint \
+        trace.max_per_second trace.sample";
 
     #[test]
     fn every_key_applies_at_once_or_needs_a_restart() {

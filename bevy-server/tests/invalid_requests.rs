@@ -153,13 +153,14 @@ impl http_body::Body for PanickingBody {
 async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-    let source = Arc::new(GenerationQueue::new(config.generation_queue, 1, config.quota, &registry).unwrap());
+    let clients = Clients::new(config.client_identity.clone());
+    let queue = GenerationQueue::new(config.generation_queue, 1, config.quota, clients.clone(), &registry).unwrap();
+    let source = Arc::new(queue);
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
     let metrics = RequestMetrics::register(&registry).unwrap();
     let in_flight = InFlight::default();
     let refusals = Refusals::register(&registry).unwrap();
-    let clients = Clients::new(config.client_identity.clone());
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let (access_recorder, unsent, no_cache) = (None, Budget::unsent(1 << 20), config.no_cache);
     let service = FloorService::new(ServiceDeps {

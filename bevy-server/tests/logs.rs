@@ -58,6 +58,8 @@ async fn json_lines_have_flat_fields() {
     for port in ["grpc", "ops"] {
         assert!(start[port].as_str().unwrap().starts_with("127.0.0.1:"), "{start}");
     }
+    let limits = lines.iter().find(|line| line["message"] == "limits of the gRPC port").unwrap();
+    assert_eq!(limits["per_address"], 256);
     assert!(lines.iter().any(|line| line["message"] == "stopped" && line["complete"] == true), "{log}");
 }
 
@@ -95,6 +97,24 @@ async fn sighup_changes_the_filter() {
     wait_until("the reload is logged", || server.log().contains("applied=log.level"));
     refused_call(&server).await;
     wait_until("the refusal is logged", || refusals(&server) == 1);
+}
+
+#[tokio::test]
+async fn sighup_changes_the_access_log() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "").unwrap();
+    let server = Setup::new(&data).with("LOG__FORMAT", "json").arg("--config").arg(&file).start();
+    refused_call(&server).await;
+    for (reloads, text) in [(1, "[log]\naccess = 1000000\nslow = \"1m\"\n"), (2, "")] {
+        fs::write(&file, text).unwrap();
+        server.signal("-HUP");
+        let applied = "\"applied\":\"log.access, log.slow\"";
+        wait_until("the reload is logged", || server.log().matches(applied).count() == reloads);
+        refused_call(&server).await;
+    }
+    let log = server.stop();
+    assert_eq!(access_lines(&log).len(), 1, "{log}");
 }
 
 #[tokio::test]

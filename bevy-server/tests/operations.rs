@@ -52,7 +52,44 @@ async fn a_purge_removes_floors_from_every_tier_and_the_next_call_generates_them
     let generated = server.generations();
     server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 3)) }).await.unwrap();
     assert_eq!(server.generations() - generated, 1.0);
-    assert!(server.log().contains("purged floors"), "{}", server.log());
+}
+
+#[test]
+fn operations_are_in_the_audit_trail_whatever_the_filter() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("token");
+    fs::write(&file, "hush\n").unwrap();
+    let setup = Setup::new(&data).with("LOG__FORMAT", "json");
+    let server = setup.with("OPS__TOKEN_FILE", &file.display().to_string()).start();
+    let token = "authorization: Bearer hush\r\n";
+    for (path, token, status) in [
+        ("/log-level?filter=off,floors::audit=off", token, 200),
+        ("/purge?seed=42&first=1", token, 200),
+        ("/purge?seed=42", token, 400),
+        ("/compact", "", 401),
+        ("/compact", "", 401),
+        ("/compact", token, 200),
+        ("/stats", token, 405),
+    ] {
+        assert_eq!(server.post(path, token).0, status, "{path}");
+    }
+    let log = server.stop();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines: Vec<_> = lines.filter(|line| line["target"] == "floors::audit").collect();
+    assert!(lines.iter().all(|line| line["address"] == "127.0.0.1"), "{log}");
+    let shown = |line: &Value| ["page", "query", "operator", "status"].map(|field| line[field].clone());
+    let own = "ops.token_file";
+    assert_eq!(
+        lines.iter().map(shown).collect::<Vec<_>>(),
+        [
+            [json!("/log-level"), json!("filter=off,floors::audit=off"), json!(own), json!(200)],
+            [json!("/purge"), json!("seed=42&first=1"), json!(own), json!(200)],
+            [json!("/purge"), json!("seed=42"), json!(own), json!(400)],
+            [json!("/compact"), json!(""), Value::Null, json!(401)],
+            [json!("/compact"), json!(""), json!(own), json!(200)],
+        ]
+    );
+    assert!(!log.contains("hush"), "{log}");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Calls end to end: a tier or generation serves the floor, and the response names it.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
+use std::time::Instant;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use floor_gen::Kind;
 use floor_proto::{
@@ -405,6 +407,7 @@ async fn a_full_generation_queue_returns_a_retry_delay() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
+    let started = Instant::now();
     // A connection has at most 128 concurrent calls.
     let mut clients = Vec::new();
     for _ in 0..4 {
@@ -426,5 +429,7 @@ async fn a_full_generation_queue_returns_a_retry_delay() {
         }
     }
     assert!(refused > 0, "1000 floors did not fill a queue of 256");
+    let warnings = server.log().matches("a floor was refused client=\"127.0.0.1\" reason=\"queue\"").count() as u64;
+    assert!((1..=started.elapsed().as_secs() + 1).contains(&warnings), "at most one a second: {}", server.log());
     assert_eq!(served_by(&clients[0].get_floor(get(3, 1)).await.unwrap()), "generated", "the server keeps serving");
 }

@@ -438,6 +438,14 @@ async fn sighup_with_a_wrong_file_keeps_the_old_configuration() {
     };
     assert_eq!(get(1, 512).await, Ok(()));
     assert_eq!(get(2, 100).await, Err(Code::ResourceExhausted), "the old limit holds");
+    let reloaded = "floors_reload_success{what=\"configuration\"}";
+    assert_eq!(server.metric(reloaded), 0.0);
+    fs::write(&file, "").unwrap();
+    server.signal("-HUP");
+    wait_until("the right file is read", || server.metric(reloaded) == 1.0);
+    assert!(server.metric("floors_reload_last_success_timestamp_seconds{what=\"configuration\"}") > 1.7e9);
+    let metrics = server.page("/metrics").1;
+    assert!(!metrics.contains("what=\"tls\"") && !metrics.contains("what=\"tokens\""), "the server has neither");
     server.stop();
 }
 

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::{
         trace_service_server::{TraceService, TraceServiceServer},
     },
     common::v1::{KeyValue, any_value::Value},
-    trace::v1::{ResourceSpans, Span, span::SpanKind},
+    trace::v1::{ResourceSpans, Span, span::SpanKind, status::StatusCode},
 };
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -218,6 +218,29 @@ async fn sampled_calls_of_every_kind_have_traces_of_their_own() {
     assert_eq!(attribute(&stream.attributes, "rpc.method"), "StreamFloors");
     assert_eq!(attribute(&stream.attributes, "floors.count"), "20");
     assert_eq!(names(&collector.children(stream)), ["lookup", "lookup"], "one for each window");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_that_redis_fails_is_a_clients_span_with_the_error() {
+    let data = TempDir::new().unwrap();
+    let (collector, endpoint) = Collector::start().await;
+    // Closed when the listener is dropped, so that connections are refused.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = setup(&data, &endpoint, "1")
+        .with("CACHE__CHAIN", "[\"lru\", \"redis\"]")
+        .with("CACHE__REDIS__URL", &format!("redis://{closed}"))
+        .start();
+    server.client().await.get_floor(GetFloorRequest { spec: Some(spec(7, 1)) }).await.unwrap();
+    wait_until("the call is exported", || collector.calls().len() == 1);
+    server.stop();
+    let spans = collector.spans();
+    let [lru, redis] = ["lru", "redis"].map(|name| spans.iter().find(|span| span.name == name).unwrap());
+    assert_eq!(redis.kind, SpanKind::Client as i32);
+    assert_eq!(attribute(&redis.attributes, "db.system"), "redis");
+    assert!(["error", "timeout"].contains(&&*attribute(&redis.attributes, "error.type")), "{redis:?}");
+    assert_eq!(redis.status.as_ref().unwrap().code, StatusCode::Error as i32);
+    assert_eq!(lru.kind, SpanKind::Internal as i32);
+    assert!(lru.attributes.iter().all(|attribute| !["db.system", "error.type"].contains(&&*attribute.key)), "{lru:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -23,7 +23,7 @@ use crate::{
     clients::{Client, Clients, WarningLimiter},
     follow::{Follower, SETTLE_TIME},
     generation::GenerationQueue,
-    metrics::{Limit, Refusals},
+    metrics::{Limit, Refusals, Reloaded, Reloads},
 };
 
 /// Limit for an `authorization` header: a longer one is not hashed.
@@ -44,6 +44,7 @@ struct State {
     /// Has the rates of the tokens.
     generation: GenerationQueue,
     refusals: Refusals,
+    reloads: Reloads,
     warnings: Mutex<WarningLimiter>,
 }
 
@@ -80,7 +81,14 @@ pub(crate) enum Denied {
 impl Authenticator {
     /// Knows the tokens of `file`, and sets their rates in `generation`.
     #[must_use]
-    pub fn new(file: &TokensFile, clients: Clients, generation: GenerationQueue, refusals: Refusals) -> Self {
+    pub fn new(
+        file: &TokensFile,
+        clients: Clients,
+        generation: GenerationQueue,
+        refusals: Refusals,
+        reloads: Reloads,
+    ) -> Self {
+        reloads.record(Reloaded::Tokens, true);
         let state = State {
             path: file.path().to_owned(),
             table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
@@ -89,6 +97,7 @@ impl Authenticator {
             clients,
             generation,
             refusals,
+            reloads,
             warnings: Mutex::default(),
         };
         let authenticator = Self(Arc::new(state));
@@ -109,10 +118,10 @@ impl Authenticator {
         self.find_client(headers, address, last).inspect_err(|denied| self.report_refusal(denied, address))
     }
 
-    /// Whether a caller with these headers may do what needs `scope`.
-    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<(), Denied> {
+    /// The name of the token of a caller with these headers, who may do what needs `scope`.
+    pub(crate) fn check(&self, headers: &HeaderMap, scope: Scope) -> Result<Box<str>, Denied> {
         let header = headers.get(header::AUTHORIZATION).ok_or(Denied::NoToken)?;
-        self.find(header, scope).map(|_| ())
+        self.find(header, scope).map(|(token, _)| token.name.clone())
     }
 
     fn find_client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
@@ -192,7 +201,9 @@ impl Authenticator {
 
     /// Uses the tokens in `contents` if they are valid. Returns whether they are others than before.
     fn use_contents(&self, contents: &Contents) -> Result<bool, TokensError> {
-        let tokens = Tokens::new(&self.0.path, contents)?;
+        let tokens = Tokens::new(&self.0.path, contents);
+        self.0.reloads.record(Reloaded::Tokens, tokens.is_ok());
+        let tokens = tokens?;
         let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
         if table.tokens == tokens {
             return Ok(false);
@@ -341,11 +352,12 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let registry = Registry::new();
             let quota = Quota { cells_per_second: None, burst_cells: 1 };
-            let generation = GenerationQueue::new(16, 1, quota, &registry).unwrap();
-            let refusals = Refusals::register(&registry).unwrap();
             let clients = Clients::new(ClientIdentity::default());
+            let generation = GenerationQueue::new(16, 1, quota, clients.clone(), &registry).unwrap();
+            let refusals = Refusals::register(&registry).unwrap();
+            let reloads = Reloads::register(&registry).unwrap();
             let file = TokensFile::read(&path).unwrap();
-            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals);
+            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals, reloads);
             Self { directory, authenticator, generation, clients }
         }
 
@@ -395,7 +407,7 @@ mod tests {
             assert_eq!(fixture.client(authorization, &last).unwrap_err(), expected, "{authorization:.20}");
         }
         let check = |token: &str| fixture.authenticator.check(&headers(token), Scope::Operate);
-        assert_eq!(check("Bearer quiet"), Ok(()));
+        assert_eq!(check("Bearer quiet"), Ok("ops".into()));
         assert_eq!(check("Bearer hush"), Err(Denied::Scope { name: "game".into(), missing: Scope::Operate }));
         assert_eq!(check("Bearer loud"), Err(Denied::Unknown));
     }

@@ -15,7 +15,12 @@ pub(crate) use bearer::bearer;
 pub(crate) use tokens_file::Scope;
 pub use tokens_file::{TokensError, TokensFile};
 
-use crate::{clients::Clients, generation::GenerationQueue, metrics::Refusals, runtime::TokioHandle};
+use crate::{
+    clients::Clients,
+    generation::GenerationQueue,
+    metrics::{Refusals, Reloads},
+    runtime::TokioHandle,
+};
 
 /// Adds the [`Authenticator`], which follows its file. Add it before the plugins that serve the ports, which look for that
 /// resource.
@@ -31,7 +36,8 @@ impl Plugin for AuthPlugin {
         let clients = world.resource::<Clients>().clone();
         let generation = world.resource::<GenerationQueue>().clone();
         let refusals = world.resource::<Refusals>().clone();
-        let authenticator = Authenticator::new(&self.tokens, clients, generation, refusals);
+        let reloads = world.resource::<Reloads>().clone();
+        let authenticator = Authenticator::new(&self.tokens, clients, generation, refusals, reloads);
         world.resource::<TokioHandle>().spawn(authenticator.clone().follow_file());
         app.insert_resource(authenticator);
     }

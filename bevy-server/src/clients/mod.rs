@@ -4,13 +4,14 @@
 mod budget;
 mod frames;
 mod quota;
+mod recent;
 mod warnings;
 
 use std::{
     collections::HashMap,
     fmt,
     hash::{BuildHasher, RandomState},
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::Duration,
@@ -20,11 +21,13 @@ use bevy::prelude::*;
 use floor_cache::ClientId;
 use frames::FrameBudgets;
 use http::HeaderMap;
+use recent::RecentUse;
 use tokio::sync::Semaphore;
 
 pub(crate) use budget::ClientUse;
 pub use budget::{Budget, Reserved};
 pub(crate) use quota::{Charge, Quotas};
+pub(crate) use recent::ClientActivity;
 pub(crate) use warnings::WarningLimiter;
 
 use crate::{
@@ -58,6 +61,9 @@ struct Registry {
     /// identifier of another client.
     name_hasher: RandomState,
     frames: FrameBudgets,
+    recent: RecentUse,
+    /// Of floors that are refused.
+    warnings: Mutex<WarningLimiter>,
 }
 
 /// How a client has proved who it is. The variant is a part of the hash of a name, so that a token and a certificate of
@@ -81,7 +87,7 @@ pub struct Client {
 struct ClientState {
     id: ClientId,
     /// What it has proved, and its name. `None` for an address.
-    name: Option<(Proof, Box<str>)>,
+    name: Option<(Proof, Arc<str>)>,
     registry: Weak<Registry>,
     /// Bytes of responses that wait to be sent.
     unsent: ClientUse,
@@ -95,8 +101,14 @@ impl Clients {
     /// No clients yet.
     #[must_use]
     pub fn new(identity: ClientIdentity) -> Self {
-        let (clients, name_hasher, frames) = (Mutex::default(), RandomState::new(), FrameBudgets::new());
-        Self(Arc::new(Registry { clients, identity, name_hasher, frames }))
+        Self(Arc::new(Registry {
+            clients: Mutex::default(),
+            identity,
+            name_hasher: RandomState::new(),
+            frames: FrameBudgets::new(),
+            recent: RecentUse::new(),
+            warnings: Mutex::default(),
+        }))
     }
 
     /// The client at `address`.
@@ -140,7 +152,7 @@ impl Clients {
         if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
             return Client { state, address };
         }
-        let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect()));
+        let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
         let (registry, conversions) = (Arc::downgrade(&self.0), Arc::new(Semaphore::new(*CONVERSIONS_AT_ONCE)));
         let state = Arc::new(ClientState { id, name, registry, unsent, receiving, conversions });
@@ -194,6 +206,36 @@ impl Clients {
             return None;
         }
         self.0.frames.beyond(self.forwarded_id(headers))
+    }
+
+    /// Counts a floor of `cells` that is generated for `client`.
+    pub(crate) fn count_generated(&self, client: ClientId, cells: u64) {
+        self.0.recent.generated(client, cells, || self.state(client).map(|state| state.label()));
+    }
+
+    /// Counts a floor that is not generated for `client`, and warns of it with the `reason`. Returns the name of the
+    /// client's token.
+    pub(crate) fn report_refused(&self, client: ClientId, reason: &'static str) -> Option<Arc<str>> {
+        let state = self.state(client);
+        let name = self.0.recent.refused(client, || state.as_ref().map(|state| state.label()));
+        let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
+        if let Some(suppressed) = suppressed {
+            tracing::warn!(client = &*name, reason, suppressed, "a floor was refused");
+        }
+        match &state?.name {
+            Some((Proof::Token, name)) => Some(Arc::clone(name)),
+            _ => None,
+        }
+    }
+
+    /// The clients that had the most generated and were refused the most in the last one to two minutes.
+    pub(crate) fn most_active(&self) -> Vec<ClientActivity> {
+        self.0.recent.most_active()
+    }
+
+    /// The state of `client`. `None` if it has no connection and no call.
+    fn state(&self, client: ClientId) -> Option<Arc<ClientState>> {
+        self.0.lock().get(&client).and_then(Weak::upgrade)
     }
 }
 
@@ -273,6 +315,13 @@ impl fmt::Display for Client {
     }
 }
 
+impl ClientState {
+    /// Its name, or else its address or network.
+    fn label(&self) -> Arc<str> {
+        self.name.as_ref().map_or_else(|| address_name(self.id).into(), |(_, name)| Arc::clone(name))
+    }
+}
+
 impl Drop for ClientState {
     fn drop(&mut self) {
         let Some(registry) = self.registry.upgrade() else { return };
@@ -302,6 +351,15 @@ pub(crate) fn client_id(address: IpAddr) -> ClientId {
     }
 }
 
+/// The address or the network whose identifier is `client`, which is the inverse of [`client_id`].
+fn address_name(client: ClientId) -> String {
+    match (client.0, u32::try_from(client.0)) {
+        (1, _) => "::1 or unknown".to_owned(),
+        (_, Ok(address)) => Ipv4Addr::from(address).to_string(),
+        (network, Err(_)) => format!("{}/64", Ipv6Addr::from(u128::from(network) << 64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,6 +379,26 @@ mod tests {
         assert!(!same("10.0.0.1", "10.0.0.2"));
         assert!(same("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"));
         assert!(!same("2001:db8:1:2::1", "2001:db8:1:3::1"));
+    }
+
+    #[test]
+    fn an_operator_sees_clients_by_their_names_or_addresses() {
+        let clients = Clients::new(ClientIdentity::default());
+        let here = address("10.0.0.1");
+        let known =
+            [clients.at(here), clients.at(address("2001:db8:1:2::9")), clients.named("game", here), clients.unknown()];
+        for (cells, client) in (1..).zip(&known) {
+            clients.count_generated(client.id(), cells);
+        }
+        clients.count_generated(ClientId(77), 1);
+        clients.report_refused(known[2].id(), "queue");
+        let shown = clients.most_active();
+        let mut rows: Vec<_> = shown.iter().map(|row| (&*row.name, row.floors, row.cells, row.refusals)).collect();
+        // Of equal rows the order is random.
+        rows[3..].sort_unstable();
+        let expected = [("::1 or unknown", 1, 4, 0), ("game", 1, 3, 1), ("2001:db8:1:2::/64", 1, 2, 0)];
+        assert_eq!(rows[..3], expected);
+        assert_eq!(rows[3..], [("10.0.0.1", 1, 1, 0), ("others", 1, 1, 0)]);
     }
 
     #[test]

@@ -11,6 +11,9 @@ const VARIABLE: &str = "RUST_LOG";
 /// that its peer may send as often as it likes.
 const BASE: &str = "info,sled=warn,h2=error";
 
+/// What every filter ends with, so that none hides the audit trail.
+const ALWAYS: &str = "floors::audit=info";
+
 /// The longest filter, in bytes.
 const MAX_BYTES: usize = 1024;
 
@@ -61,10 +64,10 @@ impl LogFilter {
         std::env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty()).map(|text| Self::new(&text))
     }
 
-    /// The filter of the library, with what every filter starts with.
+    /// The filter of the library, with what every filter starts and ends with.
     pub(crate) fn build(&self) -> EnvFilter {
         // Only what `new` has accepted, so nothing is lost.
-        EnvFilter::builder().parse_lossy(format!("{BASE},{}", self.0))
+        EnvFilter::builder().parse_lossy(format!("{BASE},{},{ALWAYS}", self.0))
     }
 }
 
@@ -102,5 +105,7 @@ mod tests {
         assert!(built("h2=trace").split(',').any(|directive| directive == "h2=trace"));
         assert!(!built("h2=trace").contains("h2=error"));
         assert!(!built("warn").split(',').any(|directive| directive == "info"));
+        let audits = built("off,floors::audit=off");
+        assert!(audits.split(',').any(|directive| directive == ALWAYS) && !audits.contains("audit=off"), "{audits}");
     }
 }

@@ -8,6 +8,7 @@ mod answers;
 mod costs;
 mod fair_queue;
 mod queue;
+mod refusals;
 mod worker;
 
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};

@@ -13,7 +13,7 @@ use bevy::prelude::*;
 use floor_cache::{Class, ClientId, Demand, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
+use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
 #[cfg(unix)]
 use {std::io, tokio::runtime::Handle};
@@ -22,9 +22,10 @@ use super::{
     answers::{Answers, Reply},
     costs::Costs,
     fair_queue::{Capacity, FairQueue},
+    refusals::RefusedFloors,
 };
 use crate::{
-    clients::{Charge, Quotas},
+    clients::{Charge, Clients, Quotas},
     config::Quota,
     key,
     metrics::register_gauge,
@@ -53,6 +54,7 @@ pub(super) struct Queue {
     jobs: Mutex<Jobs>,
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
+    pub(super) clients: Clients,
     quotas: Arc<Quotas>,
     pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
@@ -65,25 +67,6 @@ pub(super) struct Queue {
     /// Workers that generate a floor.
     busy: AtomicUsize,
     pub(super) costs: Costs,
-}
-
-/// `floors_generation_refusals_total{reason}`: floors that were not generated for their callers.
-#[derive(Debug)]
-struct RefusedFloors {
-    /// The queue was full, or a job of a client with a smaller share took the place.
-    queue: IntCounter,
-    /// The client had used up its quota.
-    quota: IntCounter,
-}
-
-impl RefusedFloors {
-    fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
-        let refused = IntCounterVec::new(Opts::new("floors_generation_refusals_total", help), &["reason"])?;
-        registry.register(Box::new(refused.clone()))?;
-        let count = |reason| refused.with_label_values(&[reason]);
-        Ok(Self { queue: count("queue"), quota: count("quota") })
-    }
 }
 
 #[derive(Debug)]
@@ -120,7 +103,7 @@ impl Jobs {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: Key,
-    client: ClientId,
+    pub(super) client: ClientId,
     pub(super) cells: u64,
     /// Of the client's quota; `None` for a background job.
     pub(super) charge: Option<Charge>,
@@ -131,11 +114,17 @@ pub(super) struct Job {
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each client has `quota`.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `clients` has `quota`.
     ///
     /// # Errors
     /// If `registry` already has the metrics of a queue.
-    pub fn new(capacity: usize, workers: usize, quota: Quota, registry: &Registry) -> prometheus::Result<Self> {
+    pub fn new(
+        capacity: usize,
+        workers: usize,
+        quota: Quota,
+        clients: Clients,
+        registry: &Registry,
+    ) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
         registry.register(Box::new(waiting.clone()))?;
         let time = u64::try_from(MAX_QUEUED_TIME.as_nanos()).unwrap_or(u64::MAX).saturating_mul(workers as u64);
@@ -147,7 +136,8 @@ impl GenerationQueue {
             quotas: Arc::new(Quotas::new(quota)),
             answers: Arc::default(),
             waiting,
-            refused: RefusedFloors::register(registry)?,
+            refused: RefusedFloors::register(clients.clone(), registry)?,
+            clients,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
@@ -269,7 +259,7 @@ impl Queue {
     fn push_foreground(&self, mut job: Job) -> Result<(), SourceError> {
         let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
         let charge = Charge::new(&self.quotas, client, cells).map_err(|retry_after| {
-            self.refused.quota.inc();
+            self.refused.by_quota(client);
             SourceError::Limited { retry_after }
         })?;
         job.charge = Some(charge);
@@ -291,13 +281,13 @@ impl Queue {
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
         let displaced = pushed.map_err(|_job| {
-            self.refused.queue.inc();
+            self.refused.by_queue(client);
             busy()
         })?;
         self.arrived.notify_one();
         for job in displaced {
             self.waiting.dec();
-            self.refused.queue.inc();
+            self.refused.by_queue(job.client);
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())

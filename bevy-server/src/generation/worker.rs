@@ -25,6 +25,7 @@ pub(super) fn run(queue: &Queue) {
         }
         if let Some(charge) = job.charge.take() {
             charge.spend();
+            queue.clients.count_generated(job.client, job.cells);
         }
         let result = generate_floor(&mut generator, job.key);
         queue.end();

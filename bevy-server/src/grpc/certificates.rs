@@ -13,6 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use crate::{
     config::{ServerTls, TlsContents},
     follow::Follower,
+    metrics::{Reloaded, Reloads},
 };
 
 /// How often the files are read.
@@ -26,24 +27,29 @@ pub struct Certificates {
     in_use: watch::Sender<Option<Arc<ServerTls>>>,
     /// Without a value if there is no certificate.
     expiry: IntGaugeVec,
+    reloads: Reloads,
 }
 
 impl Certificates {
-    /// Uses `tls`, and registers the metric of its expiry.
+    /// Uses `tls`, registers the metric of its expiry, and tells `reloads` whether changed files can be used.
     ///
     /// # Errors
     /// If `registry` already has a metric with this name.
-    pub fn new(tls: Option<ServerTls>, registry: &Registry) -> prometheus::Result<Self> {
+    pub fn new(tls: Option<ServerTls>, registry: &Registry, reloads: Reloads) -> prometheus::Result<Self> {
         let help = "When the certificate of the gRPC port expires, in Unix time. Missing without TLS.";
         let expiry = IntGaugeVec::new(Opts::new("floors_tls_certificate_expiry_seconds", help), &[])?;
         registry.register(Box::new(expiry.clone()))?;
-        let certificates = Self { in_use: watch::Sender::new(None), expiry };
+        let certificates = Self { in_use: watch::Sender::new(None), expiry, reloads };
         certificates.set(tls);
         Ok(certificates)
     }
 
     /// Uses `tls` for new connections. Returns whether it is other than before.
     pub(crate) fn set(&self, tls: Option<ServerTls>) -> bool {
+        match &tls {
+            Some(_) => self.reloads.record(Reloaded::Tls, true),
+            None => self.reloads.forget(Reloaded::Tls),
+        }
         let tls = tls.map(Arc::new);
         let changed = self.in_use.send_if_modified(|in_use| {
             let changed = *in_use != tls;
@@ -84,15 +90,24 @@ impl Certificates {
             let Some(Some(changed)) = follower.look(Some(found)) else { continue };
             // Files that could not be used may have been replaced by those in use.
             if changed == in_use.contents() {
+                self.reloads.record(Reloaded::Tls, true);
                 continue;
             }
             match ServerTls::parse(in_use.files().clone(), changed.clone()) {
                 Ok(tls) => self.replace(&in_use, tls),
                 Err(error) => {
+                    // A reload may have replaced them meanwhile.
+                    if self.is_in_use(&in_use) {
+                        self.reloads.record(Reloaded::Tls, false);
+                    }
                     tracing::error!(%error, "the changed TLS files cannot be used; the old certificate stays in use");
                 }
             }
         }
+    }
+
+    fn is_in_use(&self, tls: &Arc<ServerTls>) -> bool {
+        self.in_use.borrow().as_ref().is_some_and(|in_use| Arc::ptr_eq(in_use, tls))
     }
 
     /// Uses `tls`, unless a reload has replaced `expected` meanwhile.
@@ -106,6 +121,7 @@ impl Certificates {
             is_expected
         });
         if replaced {
+            self.reloads.record(Reloaded::Tls, true);
             tracing::info!("the TLS files have changed; new connections use them");
             self.report_expiry(Some(&tls));
         }

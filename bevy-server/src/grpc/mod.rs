@@ -48,7 +48,7 @@ use crate::{
     descriptors,
     lifecycle::Phase,
     memory::{self, Held},
-    metrics::{MetricsRegistry, Refusals, register_gauge},
+    metrics::{MetricsRegistry, Refusals, Reloads, register_gauge},
     observer::CallObserver,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
@@ -96,7 +96,8 @@ impl Plugin for GrpcPlugin {
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
         let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
-        tracing::info!(max_connections = total, per_address = ?self.limits.max_connections_per_ip, "limits of the gRPC port");
+        let per_address = self.limits.max_connections_per_ip;
+        tracing::info!(max_connections = total, per_address, "limits of the gRPC port");
         let registry = &world.resource::<MetricsRegistry>().0;
         let help = "The most connections that the gRPC port may have.";
         register_gauge(registry, "floors_connections_limit", help, move || total as f64).expect("registered once");
@@ -108,7 +109,8 @@ impl Plugin for GrpcPlugin {
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
         runtime.spawn(memory::return_freed(held([unsent.clone(), service.receiving().clone()], limiter.clone())));
-        let certificates = Certificates::new(self.tls.clone(), world.resource::<MetricsRegistry>())
+        let reloads = world.resource::<Reloads>().clone();
+        let certificates = Certificates::new(self.tls.clone(), registry, reloads)
             .expect("the name and the help are constants, and it is registered once");
         if self.tls.is_none() {
             warn_of_plaintext(&listener);

@@ -1,6 +1,10 @@
 //! The access log: a line for a sample of the calls, and for those that failed or were slow.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
 use floor_cache::{Draw, Sampler};
 use floor_proto::{rpc::Rpc, status::code_name};
@@ -11,15 +15,16 @@ use crate::{config::LogSettings, rate_limit::RateLimit};
 /// Lines a second for sampled calls, and as many for calls that failed or were slow. So neither a busy server nor a
 /// hostile client can fill a disk, and failures do not displace the sample.
 const LINES_PER_SECOND: u32 = 100;
+/// The time of a slow call if no call is slow.
+const NEVER: u64 = u64::MAX;
 
-/// The access log. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct AccessLog(Arc<State>);
-
+/// The access log.
 #[derive(Debug)]
-struct State {
-    sampler: Sampler,
-    slow: Option<Duration>,
+pub(crate) struct AccessLog {
+    /// One call in this many is sampled; 0: the log is off.
+    one_in: AtomicU32,
+    /// The microseconds that a slow call takes; [`NEVER`] if none is slow.
+    slow_us: AtomicU64,
     sampled: RateLimit,
     notable: RateLimit,
 }
@@ -62,25 +67,31 @@ impl Reason {
 }
 
 impl AccessLog {
-    /// The access log of these settings; `None` if it is off.
-    #[must_use]
-    pub fn new(settings: &LogSettings) -> Option<Self> {
+    /// The access log of these settings.
+    pub(crate) fn new(settings: &LogSettings) -> Self {
         let limit = || RateLimit::new(LINES_PER_SECOND, Duration::from_secs(1));
-        let sampler = Sampler::one_in(settings.access);
-        (settings.access > 0)
-            .then(|| Self(Arc::new(State { sampler, slow: settings.slow, sampled: limit(), notable: limit() })))
+        let (one_in, slow_us) = (AtomicU32::new(0), AtomicU64::new(NEVER));
+        let log = Self { one_in, slow_us, sampled: limit(), notable: limit() };
+        log.configure(settings);
+        log
+    }
+
+    /// Takes over these settings, for the calls that end from now on.
+    pub(crate) fn configure(&self, settings: &LogSettings) {
+        self.one_in.store(settings.access, Relaxed);
+        self.slow_us.store(settings.slow.map_or(NEVER, microseconds), Relaxed);
     }
 
     /// Logs a call, if it is to be logged.
     pub(crate) fn log(&self, call: &AccessEntry<'_>) {
-        let Some((reason, suppressed)) = self.0.admit(call, Draw::next()) else { return };
+        let Some((reason, suppressed)) = self.admit(call, Draw::next()) else { return };
         tracing::info!(
             target: "floors::access",
             rpc = call.rpc.name(),
             code = code_name(call.code),
             client = %call.client,
             name = call.name,
-            duration_us = u64::try_from(call.took.as_micros()).unwrap_or(u64::MAX),
+            duration_us = microseconds(call.took),
             served_by = call.served_by,
             floors = call.floors,
             bytes = call.bytes,
@@ -90,24 +101,30 @@ impl AccessLog {
             "call"
         );
     }
-}
 
-impl State {
     /// Why `call` is logged, and how many calls were suppressed before it. `None`: it is not logged.
     fn admit(&self, call: &AccessEntry<'_>, draw: Draw) -> Option<(Reason, u64)> {
+        let one_in = self.one_in.load(Relaxed);
+        if one_in == 0 {
+            return None;
+        }
         // The length of a stream depends on its reader.
-        let is_slow = !call.rpc.is_stream() && self.slow.is_some_and(|slow| call.took >= slow);
+        let is_slow = !call.rpc.is_stream() && microseconds(call.took) >= self.slow_us.load(Relaxed);
         let (reason, limit) = if call.code != Code::Ok {
             (Reason::Failed, &self.notable)
         } else if is_slow {
             (Reason::Slow, &self.notable)
-        } else if self.sampler.picks(draw) {
+        } else if Sampler::one_in(one_in).picks(draw) {
             (Reason::Sampled, &self.sampled)
         } else {
             return None;
         };
         Some((reason, limit.admit()?))
     }
+}
+
+fn microseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -117,7 +134,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn access_log(text: &str) -> Option<AccessLog> {
+    fn access_log(text: &str) -> AccessLog {
         AccessLog::new(&Config::from_toml(text).unwrap().log)
     }
 
@@ -128,9 +145,11 @@ mod tests {
 
     #[test]
     fn one_call_in_so_many_is_logged_and_every_failed_or_slow_one() {
-        assert!(access_log("").is_none(), "off by default");
-        let log = access_log("[log]\naccess = 100\nslow = \"1s\"\n").unwrap();
-        let reason = |rpc, code, took| log.0.admit(&call(rpc, code, took), Draw::next()).map(|(reason, _)| reason);
+        let log = access_log("");
+        let failed = call(Rpc::GetFloor, Code::NotFound, Duration::ZERO);
+        assert!(log.admit(&failed, Draw::next()).is_none(), "off by default");
+        log.configure(&Config::from_toml("[log]\naccess = 100\nslow = \"1s\"\n").unwrap().log);
+        let reason = |rpc, code, took| log.admit(&call(rpc, code, took), Draw::next()).map(|(reason, _)| reason);
         let fast = (0..5000).filter(|_| reason(Rpc::GetFloor, Code::Ok, Duration::ZERO).is_some()).count();
         assert!((48..=52).contains(&fast), "{fast}");
         let slow = Duration::from_secs(1);
@@ -142,10 +161,10 @@ mod tests {
 
     #[test]
     fn failures_and_samples_have_limits_of_their_own() {
-        let log = access_log("[log]\naccess = 1\n").unwrap();
+        let log = access_log("[log]\naccess = 1\n");
         let count = |code| {
             (0..10_000)
-                .filter(|_| log.0.admit(&call(Rpc::GetFloor, code, Duration::ZERO), Draw::next()).is_some())
+                .filter(|_| log.admit(&call(Rpc::GetFloor, code, Duration::ZERO), Draw::next()).is_some())
                 .count()
         };
         // A loop that takes longer than a second has a second window.

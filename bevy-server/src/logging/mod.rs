@@ -20,8 +20,7 @@ use tracing_subscriber::{
     EnvFilter, Layer, Registry, fmt, layer::SubscriberExt, registry::LookupSpan, reload, util::SubscriberInitExt,
 };
 
-pub(crate) use access::AccessEntry;
-pub use access::AccessLog;
+pub(crate) use access::{AccessEntry, AccessLog};
 use library_limit::LibraryLimit;
 
 use crate::config::{LogFilter, LogFormat, LogSettings};

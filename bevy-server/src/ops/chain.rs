@@ -65,9 +65,6 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
     let below = removals.into_iter().map(|Removal { tier, result }| tier_result(tier, result));
     let tiers: Vec<TierResult> = memory.chain(below).collect();
     let complete = tiers.iter().all(|tier| tier.done);
-    if let [first, .., last] | [first @ last] = &specs[..] {
-        tracing::info!(seed = first.seed(), first = first.number(), last = last.number(), complete, "purged floors");
-    }
     json(status(complete), &Purged { floors: specs.len() as u64, tiers })
 }
 
@@ -101,7 +98,6 @@ pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
         return task_failed("compaction");
     };
     let complete = done.iter().all(|tier| tier.result.is_ok());
-    tracing::info!(complete, "compacted the tiers");
     let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
         done: tier_result(tier, result),
         before: size(before),

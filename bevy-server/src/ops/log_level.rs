@@ -31,7 +31,6 @@ pub(super) async fn set(State(state): State<Arc<OpsState>>, RawQuery(query): Raw
     };
     match changed {
         Ok(filter) => {
-            tracing::info!(%filter, "an operator changed the log filter");
             let document = serde_json::json!({ "filter": filter.to_string() });
             ([(header::CONTENT_TYPE, "application/json")], format!("{document}\n")).into_response()
         }

@@ -1,8 +1,11 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
-//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page.
+//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page, and
+//! `audit` logs what operators do.
 
+mod audit;
 mod browsers;
 mod chain;
+mod clients;
 mod floors;
 mod log_level;
 mod monitoring;
@@ -31,6 +34,7 @@ use viewer::FloorLimit;
 use crate::{
     auth::Authenticator,
     cache::ChainResource,
+    clients::Clients,
     config::Token,
     lifecycle::Phase,
     logging::LogControl,
@@ -60,6 +64,7 @@ impl Plugin for OpsPlugin {
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
+            clients: world.resource::<Clients>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
@@ -92,6 +97,7 @@ impl Readiness {
 struct OpsState {
     registry: Registry,
     chain: Chain,
+    clients: Clients,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,

@@ -11,7 +11,7 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 
-use super::{OperatorAccess, OpsState, browsers, chain, log_level, monitoring, server, token, viewer};
+use super::{OperatorAccess, OpsState, browsers, chain, clients, log_level, monitoring, server, token, viewer};
 
 /// The pages for probes and Prometheus, which name the server by any host.
 fn open_pages() -> Vec<Page> {
@@ -29,6 +29,7 @@ fn operator_pages() -> Vec<Page> {
         Page::get("/floor", "the bytes of a floor", viewer::floor),
         Page::get("/stats", "contents of the tiers", chain::stats),
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
+        Page::get("/clients", "clients with the most floors and refusals", clients::most_active),
         Page::post("/purge", "remove floors from every tier", chain::purge),
         Page::post("/compact", "compact the stores", chain::compact),
         Page::post("/log-level", "change what is logged", log_level::set),

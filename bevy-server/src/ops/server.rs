@@ -2,7 +2,7 @@
 //!
 //! So that no caller can keep operators, probes and Prometheus out, or take memory from the players' port.
 
-use std::{convert::Infallible, error::Error, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, error::Error, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -21,6 +21,7 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
+use super::audit::CallerAddress;
 use crate::{
     connections::{Acceptor, ConnectionLimiter},
     metrics::Refusals,
@@ -51,7 +52,7 @@ pub(super) async fn serve(listener: TcpListener, pages: Router, refusals: Refusa
         let (stream, peer, admitted) = acceptor.accept(|_| false).await;
         let pages = pages.clone();
         tokio::spawn(async move {
-            if let Err(error) = serve_connection(stream, pages).await {
+            if let Err(error) = serve_connection(stream, peer.ip().to_canonical(), pages).await {
                 let error = &*error as &(dyn Error + 'static);
                 tracing::debug!(error, address = %peer.ip(), "a connection to the operations port ended with an error");
             }
@@ -60,11 +61,16 @@ pub(super) async fn serve(listener: TcpListener, pages: Router, refusals: Refusa
     }
 }
 
-/// Serves one request.
-async fn serve_connection(stream: TcpStream, pages: Router) -> Result<(), Box<dyn Error + Send + Sync>> {
+/// Serves one request from `address`.
+async fn serve_connection(
+    stream: TcpStream,
+    address: IpAddr,
+    pages: Router,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let answered = Arc::new(Notify::new());
     let answers = Arc::clone(&answered);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(CallerAddress(address));
         let (pages, answers) = (pages.clone(), Arc::clone(&answers));
         async move {
             let response: Result<Response, Infallible> = pages.oneshot(request).await;

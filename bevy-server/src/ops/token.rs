@@ -3,7 +3,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use axum::{
@@ -14,8 +14,10 @@ use axum::{
 };
 use bevy::prelude::Resource;
 
+use super::audit::{Operation, RequestLine};
 use crate::{
     auth::{self, Authenticator, Scope, bearer},
+    clients::WarningLimiter,
     config::Token,
     metrics::{Limit, Refusals},
 };
@@ -32,7 +34,11 @@ struct Access {
     /// Knows the tokens of callers, if they have any.
     authenticator: Option<Authenticator>,
     refusals: Refusals,
+    warnings: Mutex<WarningLimiter>,
 }
+
+/// The name of the token in `ops.token_file`.
+const OPERATORS_TOKEN: &str = "ops.token_file";
 
 impl OperatorAccess {
     /// Access through a listener on `address`, with `token` if there is one, and with the tokens that `authenticator`
@@ -45,7 +51,8 @@ impl OperatorAccess {
         refusals: Refusals,
     ) -> Self {
         let is_loopback = address.ip().to_canonical().is_loopback();
-        Self(Arc::new(Access { is_loopback, token: RwLock::new(token), authenticator, refusals }))
+        let (token, warnings) = (RwLock::new(token), Mutex::default());
+        Self(Arc::new(Access { is_loopback, token, authenticator, refusals, warnings }))
     }
 
     /// Replaces the token. Returns whether it changed.
@@ -56,20 +63,22 @@ impl OperatorAccess {
         changed
     }
 
-    /// Whether a caller with these headers may change the stores.
-    fn check(&self, headers: &HeaderMap) -> Result<(), Denied> {
+    /// The name of the token of a caller with these headers, who may change the stores. `None` if no token is needed.
+    fn check(&self, headers: &HeaderMap) -> Result<Option<Box<str>>, Denied> {
         let token = self.0.token.read().unwrap_or_else(PoisonError::into_inner);
         let given = headers.get(header::AUTHORIZATION).and_then(bearer);
         if token.as_ref().zip(given).is_some_and(|(token, given)| token.matches(given)) {
-            return Ok(());
+            return Ok(Some(OPERATORS_TOKEN.into()));
         }
         match &self.0.authenticator {
-            Some(authenticator) => authenticator.check(headers, Scope::Operate).map_err(|denied| match denied {
-                auth::Denied::Scope { .. } => Denied::Scope,
-                _ => Denied::WrongToken,
-            }),
+            Some(authenticator) => {
+                authenticator.check(headers, Scope::Operate).map(Some).map_err(|denied| match denied {
+                    auth::Denied::Scope { .. } => Denied::Scope,
+                    _ => Denied::WrongToken,
+                })
+            }
             None if token.is_some() => Err(Denied::WrongToken),
-            None if self.0.is_loopback => Ok(()),
+            None if self.0.is_loopback => Ok(None),
             None => Err(Denied::NoTokenConfigured),
         }
     }
@@ -117,15 +126,29 @@ impl IntoResponse for Denied {
     }
 }
 
-/// Middleware that answers 401 or 403 to requests that would change something and may not.
+/// Middleware that answers 401 or 403 to requests that would change something and may not, and logs all that would.
 pub(super) async fn check(State(access): State<OperatorAccess>, request: Request, next: Next) -> Response {
-    if !request.method().is_safe()
-        && let Err(denied) = access.check(request.headers())
-    {
-        access.0.refusals.count(denied.limit());
-        return denied.into_response();
+    if request.method().is_safe() {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let line = RequestLine::of(&request);
+    match access.check(request.headers()) {
+        Ok(operator) => {
+            let operation = Operation::begin(line, operator);
+            let response = next.run(request).await;
+            operation.end(response.status());
+            response
+        }
+        Err(denied) => {
+            access.0.refusals.count(denied.limit());
+            let response = denied.into_response();
+            let suppressed = access.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
+            if let Some(suppressed) = suppressed {
+                line.log_refused(response.status(), suppressed);
+            }
+            response
+        }
+    }
 }
 
 #[cfg(test)]
@@ -145,7 +168,7 @@ mod tests {
     #[test]
     fn without_a_token_only_a_loopback_listener_allows_changes() {
         for address in ["127.0.0.1:1", "127.0.0.7:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(access(address, None).check(&HeaderMap::new()), Ok(()), "{address}");
+            assert_eq!(access(address, None).check(&HeaderMap::new()), Ok(None), "{address}");
         }
         for address in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1"] {
             let denied = access(address, None).check(&headers("Bearer hush"));
@@ -158,7 +181,7 @@ mod tests {
         for address in ["127.0.0.1:1", "0.0.0.0:1"] {
             let access = access(address, Some("hush"));
             for right in ["Bearer hush", "bearer hush", "Bearer  hush "] {
-                assert_eq!(access.check(&headers(right)), Ok(()), "{right:?}");
+                assert_eq!(access.check(&headers(right)), Ok(Some(OPERATORS_TOKEN.into())), "{right:?}");
             }
             assert_eq!(access.check(&HeaderMap::new()), Err(Denied::WrongToken));
             for wrong in ["Bearer", "Bearer ", "Bearer hus", "Bearer hushh", "Basic hush", "hush"] {
@@ -174,6 +197,6 @@ mod tests {
         assert!(!access.set_token(token("old")));
         assert!(access.set_token(token("new")));
         assert_eq!(access.check(&headers("Bearer old")), Err(Denied::WrongToken));
-        assert_eq!(access.check(&headers("Bearer new")), Ok(()));
+        assert!(access.check(&headers("Bearer new")).is_ok());
     }
 }

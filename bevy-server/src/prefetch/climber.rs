@@ -148,6 +148,7 @@ mod tests {
     use super::*;
     use crate::{
         cache::ChainResource,
+        clients::Clients,
         config::{Config, Quota},
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
@@ -165,7 +166,8 @@ mod tests {
     fn prefetching_app(budget: usize, runtime: &Handle) -> App {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-        let generation = GenerationQueue::new(1, 1, Quota::default(), &registry).unwrap();
+        let clients = Clients::new(config.client_identity.clone());
+        let generation = GenerationQueue::new(1, 1, Quota::default(), clients, &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
         let mut app = App::new();

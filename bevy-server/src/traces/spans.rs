@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use floor_cache::{Outcome, Step};
+use floor_cache::{Outcome, Step, TierKind};
 use floor_proto::v1::floor_service_server::SERVICE_NAME;
 use opentelemetry::{
     InstrumentationScope, KeyValue,
@@ -118,7 +118,17 @@ impl Trace<'_> {
         if part.is_coalesced {
             attributes.push(KeyValue::new("floors.is_coalesced", true));
         }
-        self.add(NewSpan::internal(lookup, part.tier, part.started, part.ended, attributes));
+        let error = error_of(part);
+        attributes.extend(error.map(|error| KeyValue::new("error.type", error)));
+        let mut span = NewSpan::internal(lookup, part.tier, part.started, part.ended, attributes);
+        if is_remote(part) {
+            span.kind = SpanKind::Client;
+            span.attributes.push(KeyValue::new("db.system", TierKind::Redis.name()));
+        }
+        self.add(span);
+        if let Some((span, error)) = self.spans.last_mut().zip(error) {
+            span.status = Status::error(error);
+        }
     }
 
     fn add_generation(&mut self, lookup: SpanId, step: &Step) {
@@ -187,6 +197,18 @@ fn status(call: &TracedCall) -> Status {
         | Code::DataLoss => Status::error(call.message.clone().unwrap_or_default()),
         _ => Status::Unset,
     }
+}
+
+/// Why a tier failed, if it did.
+fn error_of(part: &TierPart) -> Option<&'static str> {
+    let errors = [Outcome::Error, Outcome::Timeout];
+    errors.into_iter().find(|error| part.outcomes.iter().any(|(outcome, _)| outcome == error)).map(Outcome::as_str)
+}
+
+/// Whether another server was asked.
+fn is_remote(part: &TierPart) -> bool {
+    let is_asked = |outcome: Outcome| !matches!(outcome, Outcome::Bypass | Outcome::Open);
+    part.tier == TierKind::Redis.name() && part.outcomes.iter().any(|(outcome, _)| is_asked(*outcome))
 }
 
 /// The attribute with the number of floors of an outcome.

@@ -1,6 +1,7 @@
 //! Small requests for much work.
 
 use floor_proto::v1::StreamFloorsRequest;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::{Server, Setup};
 
@@ -44,5 +45,15 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
     assert_eq!(server.metric("floors_generation_refusals_total{reason=\"queue\"}"), 0.0);
     let mut other = server.client_from(OTHER_ADDRESS).await;
     other.get_floor(get(2, 1)).await.expect("another client has its own quota");
+    let warning = "a floor was refused client=\"127.0.0.1\" reason=\"quota\"";
+    assert!(server.log().contains(warning), "{}", server.log());
+    let (status, body) = server.page("/clients");
+    let shown: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(status, 200);
+    let [first, second] = &shown["clients"].as_array().unwrap()[..] else { panic!("{shown}") };
+    assert_eq!((&first["name"], &first["floors"]), (&json!("127.0.0.1"), &json!(BURST_FLOORS)), "{shown}");
+    assert_eq!(first["cells"], BURST_FLOORS * 512 * 512, "{shown}");
+    assert!(first["refusals"].as_u64().unwrap() >= 2, "{shown}");
+    assert_eq!(*second, json!({"name": OTHER_ADDRESS, "floors": 1, "cells": 10_000, "refusals": 0}));
     assert_eq!(server.page("/readyz").0, 200);
 }

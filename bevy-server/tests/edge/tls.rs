@@ -238,9 +238,11 @@ async fn changed_files_are_followed_and_bad_ones_are_not_used() {
     wait_until("the key that does not fit is refused", || server.log().contains("the old certificate stays in use"));
     assert!(server.log().contains("which is not the key of the first certificate"), "{}", server.log());
     assert!(first.is_of(&client.connect(&server).await.unwrap()));
+    assert_eq!(server.metric("floors_reload_success{what=\"tls\"}"), 0.0);
 
     point(&link, &new);
     wait_until("the new files are used", || server.log().contains("the TLS files have changed"));
+    assert_eq!(server.metric("floors_reload_success{what=\"tls\"}"), 1.0);
     assert!(second.is_of(&client.connect(&server).await.unwrap()));
     assert_eq!(server.log().matches("the old certificate stays in use").count(), 1, "{}", server.log());
 }

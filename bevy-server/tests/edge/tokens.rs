@@ -191,10 +191,13 @@ async fn a_reload_applies_to_connections_that_are_open() {
     });
     assert!(server.log().contains("line 3: sha256 is wrong; write 64 hexadecimal digits"), "{}", server.log());
     call(&mut client, OTHER, get(1, 1)).await.expect("the old tokens stay");
+    let reloaded = "floors_reload_success{what=\"tokens\"}";
+    assert_eq!(server.metric(reloaded), 0.0);
 
     write_tokens(&data, &two_tokens());
     server.signal("-HUP");
     wait_for_code(&mut client, GAME, Code::Ok).await;
+    assert_eq!(server.metric(reloaded), 1.0);
     assert_eq!(call(&mut client, OTHER, get(1, 1)).await.unwrap_err().code(), Code::Unauthenticated);
     wait_until("the reload is logged", || server.log().contains("the configuration was reloaded"));
     let log = server.stop();
@@ -227,6 +230,11 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
         call(&mut client, OPERATOR, get_large(4, number)).await.expect("this token has no limit");
     }
     assert!(server.refusals("generation") >= 3.0);
+    assert!(server.log().contains("a floor was refused client=\"game\""), "{}", server.log());
+    assert!(server.metric("floors_client_refusals_total{client=\"game\"}") >= 2.0);
+    let shown = server.page("/clients").1;
+    assert!(["game", "other", "trusted"].iter().all(|name| shown.contains(&format!("\"name\":\"{name}\""))), "{shown}");
+    assert!(!shown.contains("127.0.0."), "a client with a name has no address: {shown}");
 }
 
 #[tokio::test]
@@ -307,6 +315,7 @@ fn operators_use_a_token_with_their_scope_or_their_own_file() {
         assert_eq!(server.refusals("unauthenticated"), if own_file { 2.0 } else { 3.0 });
         let log = server.stop();
         assert!(!log.contains(OPERATOR) && !log.contains("hush"), "{log}");
+        assert!(log.contains("operation operator=\"operator\" address=127.0.0.1 page=\"/compact\""), "{log}");
     }
 }
 

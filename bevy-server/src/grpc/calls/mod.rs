@@ -20,6 +20,7 @@ use std::{
 
 use bytes::Bytes;
 use floor_cache::Chain;
+use floor_proto::status::code_name;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderMap, Request, Response, Uri};
 use http_body::Body;
@@ -74,7 +75,7 @@ pub struct ServiceDeps {
     pub unsent: Budget,
     /// Who may skip the cache.
     pub no_cache: NoCache,
-    /// Records calls for traces and the access log. `None` if both are off.
+    /// Records calls for traces and the access log. `None`: no call is recorded.
     pub observer: Option<CallObserver>,
 }
 
@@ -132,7 +133,12 @@ impl FloorService {
                 if let Some(record) = &metrics_guard.record {
                     record.failed(&status);
                 }
-                tracing::debug!(rpc = rpc.name(), code = ?status.code(), message = status.message(), "refused");
+                tracing::debug!(
+                    rpc = rpc.name(),
+                    code = code_name(status.code()),
+                    message = status.message(),
+                    "refused"
+                );
                 match framing {
                     Framing::Grpc => status.into_http(),
                     Framing::GrpcWeb(Web { answer, .. }) => web::failed(answer, status),
