@@ -166,8 +166,10 @@ pub enum TierErrorKind {
     Timeout,
     /// Cannot be reached.
     Unreachable,
-    /// Reached, but it refused: read-only, out of memory, full.
+    /// Reached, but it refused: read-only, out of memory.
     Refused,
+    /// Its disk has no space. What it has can still be read.
+    Full,
     /// Its breaker is open.
     Open,
     /// Anything else.

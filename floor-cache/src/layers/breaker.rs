@@ -336,7 +336,10 @@ impl<T: Tier> Layer for Breaker<T> {
         catch_panic(operation, || call(&self.inner)).inspect(move |result| {
             let is_neutral = match result {
                 Ok(_) => is_change || !waits,
-                Err(error) => is_change && matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+                Err(error) => {
+                    use TierErrorKind::{Full, Refused, Timeout};
+                    is_change && matches!(error.kind(), Full | Refused | Timeout)
+                }
             };
             if !is_neutral {
                 permit.report(result);

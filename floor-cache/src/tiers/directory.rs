@@ -14,6 +14,9 @@ pub(super) fn create(tier: &'static str, path: &Path) -> Result<(), OpenError> {
     builder.create(path).map_err(|error| OpenError::directory(tier, path, &error))
 }
 
+/// Less free space than this is a full disk. Errors ask operators to free as much.
+const FULL: u64 = 1 << 20;
+
 /// The space of a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Space {
@@ -21,6 +24,11 @@ pub(crate) struct Space {
     pub(crate) free: u64,
     /// Its size.
     pub(crate) total: u64,
+}
+
+/// Whether the file system that has `directory` is full; `false` if the system does not tell.
+pub(crate) fn is_full(directory: &Path) -> bool {
+    space(directory).is_ok_and(|space| space.free < FULL)
 }
 
 /// The space of the file system that has `directory`.

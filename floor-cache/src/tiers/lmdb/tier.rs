@@ -3,7 +3,6 @@
 use std::{
     fmt,
     fs::File,
-    io,
     ops::Bound::{Excluded, Included, Unbounded},
     path::Path,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -403,10 +402,20 @@ impl LmdbTier {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
                 }
-                heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
                 _ => TierErrorKind::Internal,
             };
             TierError::new(kind, action, error)
+        }
+    }
+
+    /// As [`failed`](Self::failed), for a change. An error of the disk then says nothing about reads, which need no write.
+    fn failed_change(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
+        move |error| match error {
+            heed::Error::Io(error) if file::is_disk_full(self.env.path(), &error) => {
+                TierError::new(TierErrorKind::Full, action, "no space left on the disk")
+            }
+            heed::Error::Io(error) => TierError::new(TierErrorKind::Refused, action, error),
+            error => self.failed(action)(error),
         }
     }
 }
@@ -464,7 +473,7 @@ impl Tier for LmdbTier {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
+        Answer::Now(self.write(entries).map_err(self.failed_change("write to lmdb")))
     }
 
     /// Half of the limit, because a value takes more of the map than its bytes. A batch of small values may still take
@@ -474,7 +483,7 @@ impl Tier for LmdbTier {
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
+        Answer::Now(self.remove(keys).map_err(self.failed_change("remove from lmdb")))
     }
 
     fn flush(&self) -> Answer<'_, ()> {
