@@ -31,6 +31,7 @@ fn operator_pages() -> Vec<Page> {
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
         Page::post("/purge", "remove floors from every tier", chain::purge),
         Page::post("/compact", "compact the stores", chain::compact),
+        Page::post("/backup", "copy a store", chain::back_up),
         Page::post("/log-level", "change what is logged", log_level::set),
     ]
 }

@@ -1,5 +1,6 @@
 //! The LMDB tier: a memory-mapped store on disk.
 
+mod backup;
 mod early_end;
 mod file;
 mod open_guard;

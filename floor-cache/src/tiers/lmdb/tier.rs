@@ -16,13 +16,13 @@ use heed::{
 use parking_lot::Mutex;
 use tracing::{debug, warn};
 
-use super::{Age, NAME, early_end::EarlyEnd, file, open_guard::OpenGuard};
+use super::{Age, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
     key::Key,
     open_error::OpenError,
-    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Backup, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -531,6 +531,11 @@ impl TierAdmin for LmdbTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(self.env.path())
+    }
+
+    fn back_up(&self) -> Result<Backup, TierError> {
+        let used = self.read_txn().and_then(|txn| self.used(&txn)).map_err(self.failed("back up lmdb"))?;
+        backup::back_up(&self.env, used).map_err(|error| TierError::new(TierErrorKind::Refused, "back up lmdb", error))
     }
 }
 
