@@ -16,7 +16,7 @@ use heed::{
 use parking_lot::Mutex;
 use tracing::{debug, warn};
 
-use super::{Age, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
+use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
@@ -82,6 +82,9 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
+    /// The files that a start opens in the directory, if they are there.
+    pub(crate) const FILES: [&str; 2] = [DATA, LOCK];
+
     /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
     /// a new one created.
     ///
