@@ -134,17 +134,20 @@ fn bind(
     key: &'static str,
     runtime: &Runtime,
 ) -> Result<TcpListener, StartError> {
-    let listen = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // As `TcpListener::bind` does on Unix, so that a restarted server gets its port at once.
-        #[cfg(unix)]
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        socket.listen(BACKLOG)
-    };
     // Listening registers with the runtime.
     let _entered = runtime.enter();
-    listen().map_err(|cause| StartError::Bind { address, what, key, cause })
+    let listener = bound_socket(address).and_then(|socket| socket.listen(BACKLOG));
+    listener.map_err(|cause| StartError::Bind { address, what, key, cause })
+}
+
+/// A socket with that address, which does not listen yet.
+pub(crate) fn bound_socket(address: SocketAddr) -> std::io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As `TcpListener::bind` does on Unix, so that a restarted server gets its port at once.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 /// The tokio runtime. Its threads end with the app.

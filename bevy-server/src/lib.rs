@@ -14,6 +14,7 @@ pub mod cache;
 pub mod cli;
 pub mod clients;
 pub mod config;
+pub mod config_check;
 mod connections;
 pub mod descriptors;
 pub mod drain;

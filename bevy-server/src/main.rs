@@ -4,10 +4,9 @@ use std::{path::Path, process::ExitCode};
 
 use bevy::app::AppExit;
 use bevy_server::{
-    auth::TokensFile,
     cli::{Cli, Command},
     config::{Config, DEFAULTS},
-    healthcheck,
+    config_check, healthcheck,
 };
 use clap::Parser;
 
@@ -37,17 +36,14 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     {
         return Ok(ExitCode::SUCCESS);
     }
-    let config = Config::resolve(cli.config.as_deref().map(Path::new))?;
+    let file = cli.config.as_deref().map(Path::new);
     if cli.check_config {
-        config.check()?;
-        if let Some(path) = config.tokens_file.as_deref()
-            && TokensFile::read(path)?.is_empty()
-        {
-            eprintln!("warning: auth.tokens_file has no token, so every call is refused");
-        }
-        print!("{}", config.resolved());
+        let checked = config_check::check(file)?;
+        checked.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        print!("{}", checked.config.resolved());
         return Ok(ExitCode::SUCCESS);
     }
+    let config = Config::resolve(file)?;
     if let Some(Command::Healthcheck) = cli.command {
         println!("{}", healthcheck::check(&config)?);
         return Ok(ExitCode::SUCCESS);

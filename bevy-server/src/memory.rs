@@ -120,7 +120,7 @@ fn anonymous_bytes() -> Option<u64> {
 }
 
 /// The smallest limit of the control groups of this process, and of the machine's memory.
-fn limit_bytes() -> Option<u64> {
+pub(crate) fn limit_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|info| bytes_of("MemTotal:", &info));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     group_limit(Path::new("/sys/fs/cgroup"), &groups).into_iter().chain(machine).min()

@@ -116,7 +116,7 @@ async fn an_invalid_query_is_rejected_by_name_and_changes_nothing() {
             assert!(body.contains(expected), "{query}: {body}");
         }
     }
-    for path in ["/purge?seed=42&first=1", "/compact"] {
+    for path in ["/purge?seed=42&first=1", "/compact", "/backup?tier=lmdb"] {
         let (status, body) = server.page(path);
         assert_eq!((status, body.contains("use POST")), (405, true), "a GET changes nothing: {body}");
     }
@@ -144,7 +144,7 @@ async fn requests_from_browser_pages_are_rejected() {
             assert_eq!(server.get(path, page).0, 200, "{path} is open to any host name");
         }
     }
-    for path in ["/purge?seed=42&first=1", "/compact"] {
+    for path in ["/purge?seed=42&first=1", "/compact", "/backup?tier=lmdb"] {
         let (status, body) = server.post(path, "origin: http://elsewhere.example\r\n");
         assert_eq!((status, body.contains("floorctl")), (403, true), "{path}: {body}");
     }
@@ -174,6 +174,49 @@ async fn stats_and_compact_report_the_contents_of_the_tiers() {
         document["tiers"].as_array().unwrap().iter().map(|tier| (&tier["tier"], &tier["done"])).collect();
     assert_eq!(done, [(&json!("lmdb"), &json!(true)), (&json!("sled"), &json!(true))]);
     assert_eq!(tier_counts(&server), [3; 10]);
+}
+
+#[tokio::test]
+async fn a_backup_that_was_made_while_serving_is_a_store() {
+    let data = TempDir::new().unwrap();
+    let server = filled_server(&data).await;
+    let (status, document) = parse_json(server.post("/backup?tier=lmdb", ""));
+    assert_eq!((status, &document["tier"], &document["done"]), (200, &json!("lmdb"), &json!(true)), "{document}");
+    let path = document["path"].as_str().unwrap();
+    let beside = data.path().canonicalize().unwrap().join("lmdb.backup-");
+    assert!(path.starts_with(beside.to_str().unwrap()), "{path}");
+    let length = fs::metadata(format!("{path}/data.mdb")).unwrap().len();
+    assert_eq!(document["bytes"], length);
+    assert!(server.log().contains("backed up a tier"), "{}", server.log());
+    assert_eq!(tier_counts(&server), [3; 10], "the server goes on");
+
+    let restored = Setup::new(&data).with("CACHE__LMDB__PATH", path).start();
+    let answer = restored.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 7)) }).await.unwrap();
+    assert_eq!(answer.metadata().get("floor-served-by").unwrap(), "lmdb");
+    assert_eq!(restored.metric("floors_tier_entries{tier=\"lmdb\"}"), 10.0);
+}
+
+#[tokio::test]
+async fn a_backup_takes_the_name_of_a_tier_and_no_path() {
+    let data = TempDir::new().unwrap();
+    let server = filled_server(&data).await;
+    let names = || fs::read_dir(data.path()).unwrap().count();
+    let before = names();
+    for query in ["", "?tier=", "?tier=lmdb&path=/tmp/copy", "?path=/tmp/copy", "?tier=lmdb&tier=sled"] {
+        let (status, body) = server.post(&format!("/backup{query}"), "");
+        assert_eq!((status, body.contains("write ?tier=")), (400, true), "{query}: {body}");
+    }
+    for (tier, reason) in [
+        ("sled", "it has no store that can be copied while it is in use"),
+        ("lru", "cache.chain has no such tier on disk"),
+        ("redis", "cache.chain has no such tier on disk"),
+        ("..%2Fcopy", "cache.chain has no such tier on disk"),
+    ] {
+        let (status, document) = parse_json(server.post(&format!("/backup?tier={tier}"), ""));
+        assert_eq!((status, &document["done"]), (503, &json!(false)), "{document}");
+        assert!(document["error"].as_str().unwrap().contains(reason), "{document}");
+    }
+    assert_eq!(names(), before, "nothing was created");
 }
 
 #[test]
@@ -228,7 +271,7 @@ async fn the_page_floor_has_the_bytes_of_the_service() {
 fn beyond_loopback_changes_need_a_token() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("OPS__LISTEN", "0.0.0.0:0").start();
-    for path in ["/compact", "/purge?seed=42&first=1"] {
+    for path in ["/compact", "/backup?tier=lmdb", "/purge?seed=42&first=1"] {
         let (status, body) = server.post(path, "authorization: Bearer hush\r\n");
         assert_eq!((status, body.contains("set ops.token_file")), (403, true), "{path}: {body}");
     }
@@ -245,7 +288,7 @@ fn a_configured_token_is_needed_on_every_address_and_never_shown() {
     for listen in ["0.0.0.0:0", "127.0.0.1:0"] {
         let server =
             Setup::new(&data).with("OPS__LISTEN", listen).with("OPS__TOKEN_FILE", &file.display().to_string()).start();
-        for path in ["/compact", "/purge?seed=42&first=1"] {
+        for path in ["/compact", "/backup?tier=lmdb", "/purge?seed=42&first=1"] {
             for wrong in ["", "authorization: Bearer hushh\r\n", "authorization: Basic hush\r\n"] {
                 let (status, body) = server.post(path, wrong);
                 assert_eq!((status, body.contains("ops.token_file")), (401, true), "{listen} {path} {wrong}: {body}");

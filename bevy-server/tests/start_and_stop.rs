@@ -185,7 +185,18 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
     let file = data.path().join("a-file");
     fs::write(&file, "no directory").unwrap();
     let inside = file.join("store").display().to_string();
+    let other = data.path().join("other");
+    fs::create_dir_all(other.join("data.mdb")).unwrap();
+    let other = other.display().to_string();
+    let (_socket, free) = reserved_port();
+    let (free, every) = (free.to_string(), format!("[::]:{}", free.port()));
     for (settings, expected) in [
+        (vec![("GRPC__LISTEN", free.as_str()), ("OPS__LISTEN", &free)], "which is the same port; choose another port"),
+        (vec![("GRPC__LISTEN", &free), ("OPS__LISTEN", &every)], "which is the same port; choose another port"),
+        (vec![("OPS__LISTEN", "192.0.2.1:0")], "ops.listen is 192.0.2.1:0, on which this user cannot listen: "),
+        (vec![("CACHE__LRU__CAPACITY", "900000GiB")], "of memory that this process may have; write a smaller size"),
+        (vec![("CACHE__LMDB__PATH", &other)], "its file data.mdb: is a directory"),
+        (vec![("CACHE__CHAIN", "[]"), ("AUTH__TOKENS_FILE", "nowhere")], "auth.tokens_file: nowhere cannot be used: "),
         (vec![("CACHE__REDIS__URL", "redis://bad:port")], "cache.redis.url \"redis://bad:port\" cannot be used"),
         (
             vec![("CACHE__REDIS__URL", "rediss+cluster://a:1,bad:port")],
@@ -202,6 +213,41 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
         assert!(errors.contains(expected), "{expected} is not in\n{errors}");
     }
     assert!(!data.path().join("lmdb").exists(), "a check creates nothing");
+}
+
+#[test]
+fn a_check_reports_everything_at_once() {
+    let data = TempDir::new().unwrap();
+    let broken = data.path().join("tokens.toml");
+    fs::write(&broken, "[[token]]\nname = \"a game\"\n").unwrap();
+    let setup = || Setup::new(&data).with("AUTH__TOKENS_FILE", &broken.display().to_string()).arg("--check-config");
+    let setup_with_file = setup()
+        .with("OPS__LISTEN", "192.0.2.1:0")
+        .with("CACHE__LRU__CAPACITY", "900000GiB")
+        .with("CACHE__LMDB__PATH", "/dev/null/lmdb");
+    let errors = start_error(setup_with_file);
+    for expected in
+        ["wrong in 4 places", "ops.listen is 192.0.2.1:0", "tokens.toml", "cache.lru.capacity is ", "/dev/null/lmdb"]
+    {
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+    let errors = start_error(setup().with("OPS__LISTEN", "here").with("CACHE__CHIAN", "[]"));
+    for expected in ["wrong in 3 places", "ops.listen is \"here\"", "tokens.toml", "cache.chian is no key"] {
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+}
+
+#[test]
+fn a_check_beside_a_running_server_only_warns_of_its_ports() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let setup = Setup::new(&data).with("GRPC__LISTEN", &server.grpc).with("OPS__LISTEN", &server.ops);
+    let (code, _, errors) = setup.arg("--check-config").run();
+    assert_eq!(code, Some(0), "{errors}");
+    for key in ["grpc.listen", "ops.listen"] {
+        assert!(errors.contains(&format!("warning: {key} is 127.0.0.1:")), "{errors}");
+    }
+    assert_eq!(server.page("/readyz").0, 200);
 }
 
 #[test]

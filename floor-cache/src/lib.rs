@@ -45,4 +45,4 @@ pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, Demand, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::Removal;
-pub use tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats};
+pub use tier::{Answer, Backup, Tier, TierAdmin, TierError, TierErrorKind, TierStats};

@@ -110,7 +110,9 @@ impl Outcome {
         match kind {
             TierErrorKind::Timeout => Self::Timeout,
             TierErrorKind::Open => Self::Open,
-            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Internal => Self::Error,
+            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Full | TierErrorKind::Internal => {
+                Self::Error
+            }
         }
     }
 }

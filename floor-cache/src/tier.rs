@@ -3,7 +3,7 @@
 use std::{
     fmt,
     future::Future,
-    path::Path,
+    path::{Path, PathBuf},
     pin::Pin,
     task::{Context, Poll},
 };
@@ -69,6 +69,24 @@ pub trait TierAdmin {
     fn directory(&self) -> Option<&Path> {
         None
     }
+
+    /// Copies its store into a new directory beside its own, while it is in use. Blocks until the copy is complete.
+    ///
+    /// # Errors
+    /// [`TierErrorKind::Refused`] if the tier has no store that it can copy, or the disk has no space.
+    fn back_up(&self) -> Result<Backup, TierError> {
+        let reason = "it has no store that can be copied while it is in use";
+        Err(TierError::new(TierErrorKind::Refused, "back up the tier", reason))
+    }
+}
+
+/// A copy of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The directory, which the tier can open as its own.
+    pub path: PathBuf,
+    /// The length of its files.
+    pub bytes: u64,
 }
 
 /// The answer of a tier: ready, or a future.
@@ -166,8 +184,10 @@ pub enum TierErrorKind {
     Timeout,
     /// Cannot be reached.
     Unreachable,
-    /// Reached, but it refused: read-only, out of memory, full.
+    /// Reached, but it refused: read-only, out of memory.
     Refused,
+    /// Its disk has no space. What it has can still be read.
+    Full,
     /// Its breaker is open.
     Open,
     /// Anything else.

@@ -15,12 +15,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use fixture::{key, wait_until};
+use fixture::{build_chain, key, wait_until};
 use floor_cache::{
-    Answer, Key, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
+    Admit, Answer, Bypass, ChainConfig, Key, Options, Tier, TierAdmin, TierError, TierErrorKind, TierStats, Tuning,
     layers::{Breaker, Circuit, CircuitState},
 };
-use tokio::sync::Semaphore;
+use tokio::{runtime::Handle, sync::Semaphore};
 
 /// An empty tier that counts its queries.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ struct FlakyState {
     slow: AtomicBool,
     gate: Semaphore,
     asked: AtomicU64,
+    /// Queries of the chain's own.
+    probed: AtomicU64,
 }
 
 impl Deref for FlakyTier {
@@ -91,7 +93,8 @@ impl Tier for FlakyTier {
 
 impl TierAdmin for FlakyTier {
     fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
-        Answer::Now(self.answer(false))
+        self.probed.fetch_add(1, SeqCst);
+        Answer::later(async { self.answer(false) })
     }
 
     fn stats(&self) -> TierStats {
@@ -102,15 +105,19 @@ impl TierAdmin for FlakyTier {
 /// Consecutive failures that open the breaker.
 const FAILURES: u64 = 5;
 
-/// A breaker, its circuit, and the tier behind it.
-fn breaker() -> (Arc<Breaker<FlakyTier>>, Arc<Circuit>, FlakyTier) {
-    let state = FlakyState {
+fn flaky_tier() -> FlakyTier {
+    FlakyTier(Arc::new(FlakyState {
         fails: AtomicBool::new(false),
         slow: AtomicBool::new(false),
         gate: Semaphore::new(0),
         asked: AtomicU64::new(0),
-    };
-    let (circuit, tier) = (Arc::new(Circuit::new("flaky")), FlakyTier(Arc::new(state)));
+        probed: AtomicU64::new(0),
+    }))
+}
+
+/// A breaker, its circuit, and the tier behind it.
+fn breaker() -> (Arc<Breaker<FlakyTier>>, Arc<Circuit>, FlakyTier) {
+    let (circuit, tier) = (Arc::new(Circuit::new("flaky")), flaky_tier());
     (Arc::new(Breaker::new(tier.clone(), circuit.clone())), circuit, tier)
 }
 
@@ -204,4 +211,30 @@ async fn refused_changes_do_not_open_the_breaker() {
     }
     assert_eq!(circuit.state(), CircuitState::Closed);
     assert!(breaker.get(&key(1, 1)).await.is_ok());
+}
+
+/// One thread, so that every task that lives is one that waits.
+#[tokio::test]
+async fn an_idle_chain_notices_that_a_tier_is_back() {
+    let tier = flaky_tier();
+    let config = ChainConfig { bypass: Bypass::Off, ..ChainConfig::default() };
+    let chain = build_chain(&config, &Tuning::default(), |chain| chain.tier(tier.clone(), Admit::All));
+    let verdict = || chain.report()[0].verdict;
+    tier.fails.store(true, SeqCst);
+    for number in 0..FAILURES {
+        chain.get(key(number, 1), Options::default()).await.unwrap();
+    }
+    assert_eq!((verdict(), tier.probed.load(SeqCst)), ("open", 0));
+    wait_until("the tier was probed in vain", || tier.probed.load(SeqCst) >= 2 && verdict() == "open").await;
+    let (asked, counted) = (tier.asked.load(SeqCst), chain.report()[0].errors);
+    tier.fails.store(false, SeqCst);
+    wait_until("the breaker is closed", || verdict() == "probed").await;
+    let report = &chain.report()[0];
+    assert_eq!((tier.asked.load(SeqCst), report.errors, report.misses), (asked, counted, 0), "no lookup was made");
+    let probed = tier.probed.load(SeqCst);
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(tier.probed.load(SeqCst), probed, "a closed breaker is not probed");
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), 1);
+    drop(chain);
+    wait_until("the task ends with the chain", || Handle::current().metrics().num_alive_tasks() == 0).await;
 }

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use fixture::{
     LONG_TIMEOUT,
     fake_source::{FakeSource, value_of},
-    keys, names_in, output_of, series,
+    key, keys, names_in, output_of, series,
     small_disk::SmallDisk,
     stores::{STORES, Store},
     test_process, when_free,
 };
-use floor_cache::{Bypass, ChainConfig, Key, OpenError, Options, Tier, TierKind, assemble};
+use floor_cache::{Bypass, ChainConfig, Key, LmdbConfig, OpenError, Options, Tier, TierKind, assemble};
 use prometheus::Registry;
 use tokio::runtime::Handle;
 
@@ -171,5 +171,37 @@ async fn a_full_disk_fails_no_call() {
         drop(chain);
         let reopened = when_free(|| open(*store, &path));
         assert!(reopened.stats().entries > 0, "the store is undamaged and has what fitted");
+    }
+}
+
+/// A disk with some space takes a write in part, which LMDB reports as an input/output error.
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_values_are_served_while_every_write_fails() {
+    for free in FREE {
+        let Some(disk) = SmallDisk::mount(DISK) else { return };
+        let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
+        let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
+        let registry = Registry::new();
+        let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
+        let put = async |keys: &[Key]| {
+            keys.iter().for_each(|key| chain.put(*key, &value(key)));
+            chain.close(LONG_TIMEOUT).await
+        };
+        assert!(put(&keys(0..FLOORS)).await);
+        disk.fill(free);
+        let mut failed = 0;
+        for batch in keys(FLOORS..3000).chunks(100) {
+            failed += u32::from(!put(batch).await);
+        }
+        assert!(failed > 20, "the disk is full: {failed} batches failed");
+        for key in keys(0..FLOORS) {
+            let served = chain.get(key, Options::default()).await.unwrap();
+            assert_eq!((served.by, served.value), ("lmdb", value(&key)), "{free} bytes free");
+        }
+        let report = &chain.report()[0];
+        assert_eq!((report.errors, report.verdict), (0, "probed"), "{free} bytes free");
+        disk.free().unwrap();
+        assert!(put(&keys(5000..5100)).await, "writes succeed again");
+        assert_eq!(chain.get(key(5099, 1), Options::default()).await.unwrap().by, "lmdb");
     }
 }

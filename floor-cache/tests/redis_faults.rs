@@ -83,6 +83,19 @@ async fn killed_and_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn killed_and_back_without_calls() {
+    let Some(mut server) = RedisServer::start() else { return };
+    let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
+    wait_until_redis_is_back(&fixture).await;
+    server.kill();
+    assert_all_served(&fixture, 0..50).await;
+    assert_eq!(fixture.tier("redis").verdict, "open");
+    server.restart();
+    wait_until("the server has noticed", || fixture.tier("redis").verdict == "probed").await;
+    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn paused_and_back() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));

@@ -86,6 +86,7 @@ commands! {
     contains::Contains calls Operations,
     stats::Stats calls Operations,
     compact::Compact calls Operations,
+    backup::Backup calls Operations,
     export::Export calls Grpc,
     validate::Validate calls Grpc,
     diff::Diff calls Grpc,

@@ -59,7 +59,8 @@ impl Operations<'_> {
         self.call(Method::POST, path).await
     }
 
-    /// Makes a call with the retries and the deadline of `limits`. Retries are safe, since all requests are idempotent.
+    /// Makes a call with the retries and the deadline of `limits`. Retries are safe: a
+    /// request that the server gets twice changes nothing more, or makes a second copy.
     async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
         let CallLimits { deadline, retries } = self.limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();

@@ -114,6 +114,7 @@ fn usage_errors_exit_with_2() {
         (&["info", "--ca", CA], "write https://host:port"),
         (&["info", "--server", "http://10.0.0.5:50051", "--token-file", TOKEN], "--allow-plaintext-token"),
         (&["compact", "--ops", "http://10.0.0.5:50052", "--ops-token-file", TOKEN], "--allow-plaintext-token"),
+        (&["backup", "--tier", "../lmdb"], "write the name of a tier"),
         (&["stats", "--ops", "10.0.0.5:50052", "--token-file", TOKEN], "--allow-plaintext-token"),
         (&["--ops", "http://127.0.0.1:1", "get", "42/7"], "`get` does not ask"),
         (&["search", "--where", "loops > 1", "--ops", "http://127.0.0.1:1"], "`search` does not ask"),

@@ -99,6 +99,20 @@ pub struct CompactedTier {
     pub after: Size,
 }
 
+/// The answer to `POST /backup`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackedUp {
+    /// Whether it succeeded.
+    #[serde(flatten)]
+    pub done: TierResult,
+    /// The directory of the copy, on the server's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The length of its files in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
 /// The size of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -13,7 +13,7 @@ pub struct Problem {
 
 impl Problem {
     /// A problem whose message names its place itself.
-    pub(super) fn without_key(message: String) -> Self {
+    pub(crate) fn without_key(message: String) -> Self {
         Self { key: String::new(), message }
     }
 }
@@ -30,8 +30,14 @@ pub struct ConfigError(Vec<Problem>);
 
 impl ConfigError {
     /// `problems` as an error, unless there is none.
-    pub(super) fn from_problems(problems: Vec<Problem>) -> Result<(), Self> {
+    pub(crate) fn from_problems(problems: Vec<Problem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self(problems)) }
+    }
+
+    /// This error with more problems.
+    pub(crate) fn with(mut self, more: Vec<Problem>) -> Self {
+        self.0.extend(more);
+        self
     }
 
     /// The errors in the order of the keys, unknown keys last. Never empty.

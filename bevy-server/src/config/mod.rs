@@ -27,7 +27,7 @@ use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
 pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
-use formats::{Address, FilePath, Flag, Span, whole};
+use formats::{Address, FilePath, Flag, Format as _, Span, whole};
 use layers::Layers;
 pub use log_filter::{FilterError, LogFilter};
 use reader::Reader;
@@ -190,14 +190,9 @@ impl Config {
         })
     }
 
-    /// Checks what would stop the tiers from opening, without opening them: directories that cannot be written, the
-    /// Redis URL, TLS files that do not go together.
-    ///
-    /// # Errors
-    /// All problems at once.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let problems = floor_cache::check(&self.cache);
-        ConfigError::from_problems(problems.iter().map(|problem| Problem::without_key(problem.to_string())).collect())
+    /// The tokens file that `file` and the environment name, also if they are wrong otherwise.
+    pub(crate) fn tokens_file_of(file: Option<&Path>) -> Option<PathBuf> {
+        TOKENS_FILE.parse(&Layers::load(file).ok()?.value("auth.tokens_file")?)?
     }
 
     /// The resolved configuration as TOML, each key with its source, secrets redacted.

@@ -1,4 +1,5 @@
-//! The operator's pages for the chain: `/purge`, `/contains`, `/stats`, `/compact`. They take a query and return JSON.
+//! The operator's pages for the chain: `/purge`, `/contains`, `/stats`, `/compact`, `/backup`. They take a query and
+//! return JSON.
 //!
 //! They are on the operations port, not on the gRPC port, because players must not purge floors.
 
@@ -12,10 +13,10 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use floor_cache::{Compaction, Holdings, Removal, TierStats};
+use floor_cache::{Backup, Compaction, Holdings, Removal, TierError, TierErrorKind, TierStats};
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
-    Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
+    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
 };
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -113,6 +114,37 @@ impl Drop for CompactionGuard {
     fn drop(&mut self) {
         self.0.compacting.store(false, Ordering::Release);
     }
+}
+
+pub(super) async fn back_up(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
+    let Some(tier) = tier_to_back_up(&query.unwrap_or_default()) else {
+        return (StatusCode::BAD_REQUEST, "write ?tier= and the name of a tier, as in ?tier=lmdb\n").into_response();
+    };
+    let Ok(running) = Arc::clone(&state.backup).try_lock_owned() else {
+        return (StatusCode::CONFLICT, "a backup is already running; wait until it ends\n").into_response();
+    };
+    // In its own task, so that no other backup begins before it ends, even if the operator disconnects.
+    let copy = async move {
+        let copied = state.chain.back_up(&tier).await;
+        drop(running);
+        (tier, copied)
+    };
+    let Ok((tier, copied)) = tokio::spawn(copy).await else { return task_failed("backup") };
+    let absent = || TierError::new(TierErrorKind::Refused, "back up the tier", "cache.chain has no such tier on disk");
+    let copied = copied.unwrap_or_else(|| Err(absent()));
+    match &copied {
+        Ok(Backup { path, bytes }) => tracing::info!(tier, path = %path.display(), bytes, "backed up a tier"),
+        Err(error) => tracing::warn!(tier, %error, "a tier could not be backed up"),
+    }
+    let (path, bytes) = copied.as_ref().map(|copy| (copy.path.display().to_string(), copy.bytes)).ok().unzip();
+    json(status(copied.is_ok()), &BackedUp { done: tier_result(&tier, copied.map(|_| ())), path, bytes })
+}
+
+/// The value of `tier`, the only parameter of `query`.
+fn tier_to_back_up(query: &str) -> Option<String> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    let (Some((name, tier)), None) = (pairs.next(), pairs.next()) else { return None };
+    (name == "tier" && !tier.is_empty()).then(|| tier.into_owned())
 }
 
 /// 503 if any tier failed, so that a script can check just the status.

@@ -25,7 +25,7 @@ use std::{
 use bevy::prelude::*;
 use floor_cache::Chain;
 use prometheus::Registry;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Mutex};
 
 use chain::PurgeLimit;
 pub use token::OperatorAccess;
@@ -68,6 +68,7 @@ impl Plugin for OpsPlugin {
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compacting: AtomicBool::new(false),
+            backup: Arc::default(),
             purges: PurgeLimit::default(),
             floors: FloorLimit::default(),
             since: Instant::now(),
@@ -103,6 +104,8 @@ struct OpsState {
     serving: AtomicBool,
     /// Whether a compaction runs.
     compacting: AtomicBool,
+    /// Locked while a backup runs.
+    backup: Arc<Mutex<()>>,
     purges: PurgeLimit,
     floors: FloorLimit,
     since: Instant,

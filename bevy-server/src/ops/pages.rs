@@ -32,6 +32,7 @@ fn operator_pages() -> Vec<Page> {
         Page::get("/clients", "clients with the most floors and refusals", clients::most_active),
         Page::post("/purge", "remove floors from every tier", chain::purge),
         Page::post("/compact", "compact the stores", chain::compact),
+        Page::post("/backup", "copy a store", chain::back_up),
         Page::post("/log-level", "change what is logged", log_level::set),
     ]
 }

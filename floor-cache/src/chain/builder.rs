@@ -21,7 +21,7 @@ use crate::{
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
+    stack::{BreakerProbe, LowerTier, Purges, TierStack, WriteBehind, WriteMetrics},
     tier::Tier,
     tiers::LruTier,
 };
@@ -110,7 +110,8 @@ impl<'a> ChainBuilder<'a> {
         let writes = WriteBehind::start(tier.clone(), self.runtime, WriteMetrics::new(name, &self.writes))
             .map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
-        self.lower.push(LowerTier { tier, meter, circuit, writes, admit, policy });
+        let probe = tier.waits().then(|| BreakerProbe::start(&tier, circuit.clone(), self.runtime));
+        self.lower.push(LowerTier { tier, meter, circuit, probe, writes, admit, policy });
         Ok(self)
     }
 

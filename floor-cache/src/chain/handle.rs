@@ -3,12 +3,14 @@
 use std::{
     fmt,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use prometheus::IntCounter;
+use tokio::sync::oneshot;
 
 use crate::{
     hash::Hashed,
@@ -18,6 +20,7 @@ use crate::{
     report::{Compaction, Holdings, TierReport},
     single_flight::Flights,
     stack::{LowerTier, Removal, TierStack, WriteReason},
+    tier::{Backup, TierError, TierErrorKind},
 };
 
 /// A chain of tiers in front of a [`Source`](crate::Source). Clones are cheap and share the chain.
@@ -96,6 +99,20 @@ impl Chain {
             done.push(Compaction { tier: lower.name(), before, after: lower.tier.stats(), result });
         }
         done
+    }
+
+    /// Copies the store of the lower tier `tier` into a new directory beside its own, while the chain is in use. Values in
+    /// the write-behind queue are not in the copy. `None` if the chain has no such tier.
+    pub async fn back_up(&self, tier: &str) -> Option<Result<Backup, TierError>> {
+        let lower = self.0.stack.lower.iter().find(|lower| lower.name() == tier)?;
+        let (tier, (done, finished)) = (lower.tier.clone(), oneshot::channel());
+        // In a thread of its own: the end of a runtime waits for the threads in which it blocks.
+        let copy = move || _ = done.send(tier.back_up());
+        let failed = |reason: String| TierError::new(TierErrorKind::Internal, "back up the tier", reason);
+        if let Err(error) = thread::Builder::new().name("backup".to_owned()).spawn(copy) {
+            return Some(Err(failed(error.to_string())));
+        }
+        Some(finished.await.unwrap_or_else(|_| Err(failed("it panicked".to_owned()))))
     }
 
     /// Whether a memory tier has `key`. Counts neither as a lookup nor as a use.

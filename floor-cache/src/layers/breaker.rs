@@ -6,18 +6,18 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
-use failsafe::FailurePolicy as _;
 use failsafe::{
-    Instrument, StateMachine,
+    FailurePolicy, Instrument, StateMachine,
     failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
 };
 use futures_util::FutureExt;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use super::{Layer, Operation, Reply};
@@ -46,11 +46,16 @@ pub struct Circuit {
     inner: Mutex<Inner>,
     /// A copy of the state for readers without the lock. It changes only under the lock.
     state: Arc<AtomicU8>,
+    /// Notified when the circuit opens and when a probe ends, for [`probe_due`](Self::probe_due).
+    changed: Notify,
 }
 
 /// The state under the lock.
 struct Inner {
     machine: StateMachine<Policy, StateMirror>,
+    pause: Arc<AtomicU64>,
+    /// When the pause of an open circuit ends.
+    paused_until: Instant,
     /// When the circuit last opened or closed. Half-open counts as open.
     since: Instant,
     /// The call that probes a half-open circuit. One at a time: otherwise each of many callers would wait for the
@@ -63,7 +68,26 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe(u64);
 
-type Policy = OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>;
+/// When the circuit opens. Remembers the last pause, which the state machine does not tell.
+struct Policy {
+    failures: OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>,
+    /// In nanoseconds.
+    pause: Arc<AtomicU64>,
+}
+
+impl FailurePolicy for Policy {
+    fn record_success(&mut self) {
+        self.failures.record_success();
+    }
+
+    fn mark_dead_on_failure(&mut self) -> Option<Duration> {
+        self.failures.mark_dead_on_failure().inspect(|pause| self.pause.store(pause.as_nanos() as u64, Relaxed))
+    }
+
+    fn revived(&mut self) {
+        self.failures.revived();
+    }
+}
 
 /// The state of a [`Circuit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,14 +143,15 @@ impl Circuit {
     /// A closed circuit for the tier `name`.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let pause = || Backoff(FIRST_PAUSE);
-        let policy = failure_policy::consecutive_failures(FAILURES, pause()).or_else(
-            failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, pause()),
+        let backoff = || Backoff(FIRST_PAUSE);
+        let failures = failure_policy::consecutive_failures(FAILURES, backoff()).or_else(
+            failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, backoff()),
         );
+        let (pause, now) = (Arc::<AtomicU64>::default(), Instant::now());
         let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let machine = StateMachine::new(policy, StateMirror(state.clone()));
-        let inner = Inner { machine, since: Instant::now(), probe: None, probes: 0 };
-        Self { name, inner: Mutex::new(inner), state }
+        let machine = StateMachine::new(Policy { failures, pause: pause.clone() }, StateMirror(state.clone()));
+        let inner = Inner { machine, pause, paused_until: now, since: now, probe: None, probes: 0 };
+        Self { name, inner: Mutex::new(inner), state, changed: Notify::new() }
     }
 
     /// The current state.
@@ -143,6 +168,24 @@ impl Circuit {
     #[must_use]
     pub fn since(&self) -> Instant {
         self.inner.lock().since
+    }
+
+    /// Completes when the pause of the open circuit has ended and no call probes the tier. For one task.
+    pub(crate) async fn probe_due(&self) {
+        loop {
+            match self.next_probe() {
+                Some(due) if due <= Instant::now() => return,
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    /// When a call may probe the tier. `None` while the circuit is closed or a call probes the tier.
+    fn next_probe(&self) -> Option<Instant> {
+        let inner = self.inner.lock();
+        let may_probe = self.state() != CircuitState::Closed && inner.probe.is_none();
+        may_probe.then_some(inner.paused_until)
     }
 
     /// Records a query to a tier in this process that was answered after `took`. Such a query blocks its thread, so it is
@@ -187,6 +230,10 @@ impl Circuit {
         if after != CircuitState::HalfOpen {
             inner.probe = None;
         }
+        if after == CircuitState::Open && before != after {
+            inner.paused_until = Instant::now() + Duration::from_nanos(inner.pause.load(Relaxed));
+            self.changed.notify_one();
+        }
         if (before == CircuitState::Closed) != (after == CircuitState::Closed) {
             inner.since = Instant::now();
         }
@@ -225,6 +272,7 @@ impl Drop for Permit<'_> {
                     inner.probe = None;
                 }
             });
+            self.circuit.changed.notify_one();
         }
     }
 }
@@ -288,7 +336,10 @@ impl<T: Tier> Layer for Breaker<T> {
         catch_panic(operation, || call(&self.inner)).inspect(move |result| {
             let is_neutral = match result {
                 Ok(_) => is_change || !waits,
-                Err(error) => is_change && matches!(error.kind(), TierErrorKind::Refused | TierErrorKind::Timeout),
+                Err(error) => {
+                    use TierErrorKind::{Full, Refused, Timeout};
+                    is_change && matches!(error.kind(), Full | Refused | Timeout)
+                }
             };
             if !is_neutral {
                 permit.report(result);

@@ -107,7 +107,9 @@ impl Meter {
         let count = match kind {
             TierErrorKind::Timeout => &self.timeouts,
             TierErrorKind::Open => &self.bypasses,
-            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Internal => &self.errors,
+            TierErrorKind::Unreachable | TierErrorKind::Refused | TierErrorKind::Full | TierErrorKind::Internal => {
+                &self.errors
+            }
         };
         count.fetch_add(keys as u64, Relaxed);
     }

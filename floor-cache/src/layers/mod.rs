@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::{
     key::Key,
-    tier::{Answer, Tier, TierAdmin, TierStats},
+    tier::{Answer, Backup, Tier, TierAdmin, TierError, TierStats},
 };
 
 mod breaker;
@@ -166,5 +166,10 @@ impl<L: Layer> TierAdmin for L {
 
     fn directory(&self) -> Option<&Path> {
         self.inner().directory()
+    }
+
+    /// Neither limited nor counted, as [`refresh_stats`](TierAdmin::refresh_stats).
+    fn back_up(&self) -> Result<Backup, TierError> {
+        self.inner().back_up()
     }
 }

@@ -2,6 +2,7 @@
 //! the values; the chain's lookups sit above both.
 
 mod admission;
+mod breaker_probe;
 mod fill_permit;
 mod purge;
 mod tier_stack;
@@ -9,6 +10,7 @@ mod write_behind;
 mod write_failures;
 
 pub(crate) use admission::WriteReason;
+pub(crate) use breaker_probe::BreakerProbe;
 pub(crate) use fill_permit::{PurgeEpoch, Purges};
 pub use purge::Removal;
 pub(crate) use tier_stack::{Answered, LowerTier, TierStack};

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{admission::WriteReason, fill_permit::Purges, write_behind::WriteBehind};
+use super::{admission::WriteReason, breaker_probe::BreakerProbe, fill_permit::Purges, write_behind::WriteBehind};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -114,6 +114,9 @@ pub(crate) struct LowerTier {
     pub(crate) tier: Arc<dyn Tier>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) circuit: Arc<Circuit>,
+    /// `None` for a tier in this process: only a lookup shows what a query costs there.
+    #[expect(dead_code, reason = "the task is only held")]
+    pub(crate) probe: Option<BreakerProbe>,
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,

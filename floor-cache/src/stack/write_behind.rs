@@ -289,7 +289,8 @@ impl Writer {
             let count = if written.is_ok() { &self.writes.stored } else { &self.writes.failed };
             count.inc_by(self.batch.len() as u64);
             self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
-            self.failures.log(self.tier.name(), self.batch.len(), &written);
+            let (name, directory) = (self.tier.name(), self.tier.directory());
+            self.failures.log(name, directory, self.batch.len(), &written, Instant::now());
             self.batch.clear();
             self.batch_bytes = 0;
             self.log("write", &written);

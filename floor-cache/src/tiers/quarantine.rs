@@ -1,5 +1,5 @@
 //! Quarantine of stores that are damaged or that crash the process: the directory is renamed for later inspection, and a
-//! new store is created.
+//! new store is created. Its names with a date are those of backups too.
 
 use std::{
     fs, io,
@@ -33,10 +33,15 @@ pub(super) fn open_or_quarantine<T>(path: &Path, open: impl Fn() -> Result<T, Op
 /// Renames the directory `path` to `NAME.damaged-DATE` in the same parent.
 fn quarantine(path: &Path) -> io::Result<PathBuf> {
     let path = fs::canonicalize(path)?;
+    let aside = dated(&path, "damaged")?;
+    fs::rename(&path, &aside)?;
+    Ok(aside)
+}
+
+/// The path `NAME.WHAT-DATE` beside `path`, which is canonical.
+pub(super) fn dated(path: &Path, what: &str) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     // Some file systems do not allow colons.
     let date = humantime::format_rfc3339_micros(SystemTime::now()).to_string().replace(':', "-");
-    let aside = path.with_file_name(format!("{name}.damaged-{date}"));
-    fs::rename(&path, &aside)?;
-    Ok(aside)
+    Ok(path.with_file_name(format!("{name}.{what}-{date}")))
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each, with a struct of the flags and a method `run`. The list is in [`cli`](crate::cli).
 
+pub(crate) mod backup;
 pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod compact;

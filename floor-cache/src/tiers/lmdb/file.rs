@@ -10,7 +10,7 @@ use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithoutTls};
 use tracing::{debug, error, warn};
 
 use super::{DATA, NAME};
-use crate::open_error::OpenError;
+use crate::{open_error::OpenError, tiers::directory};
 
 /// Maps are multiples of this: the largest page size of any system.
 pub(super) const MAP_GRANULARITY: u64 = 64 << 10;
@@ -96,6 +96,12 @@ pub(super) fn disk(data: &File) -> u64 {
     #[cfg(not(unix))]
     let bytes = |file: fs::Metadata| file.len();
     data.metadata().map_or(0, bytes)
+}
+
+/// Whether a write to a store in `path` failed by `error` because its disk is full. LMDB reports a write that the disk
+/// took in part as an input/output error; that part then fills the disk.
+pub(super) fn is_disk_full(path: &Path, error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) || directory::is_full(path)
 }
 
 fn length(data: &File) -> u64 {

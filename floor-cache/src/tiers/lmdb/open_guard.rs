@@ -10,14 +10,11 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    DATA, NAME,
+    DATA, LOCK, NAME,
     early_end::{self, EarlyEnd},
     file::DAMAGED,
 };
 use crate::open_error::OpenError;
-
-/// LMDB's reader table, which LMDB writes through a map.
-const LOCK: &str = "lock.mdb";
 
 /// A guard that allows to open the store in a directory. Hold it until the store is open.
 pub(super) struct OpenGuard {

@@ -3,7 +3,6 @@
 use std::{
     fmt,
     fs::File,
-    io,
     ops::Bound::{Excluded, Included, Unbounded},
     path::Path,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -17,13 +16,13 @@ use heed::{
 use parking_lot::Mutex;
 use tracing::{debug, warn};
 
-use super::{Age, NAME, early_end::EarlyEnd, file, open_guard::OpenGuard};
+use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
     key::Key,
     open_error::OpenError,
-    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Backup, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -83,6 +82,9 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
+    /// The files that a start opens in the directory, if they are there.
+    pub(crate) const FILES: [&str; 2] = [DATA, LOCK];
+
     /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
     /// a new one created.
     ///
@@ -403,10 +405,20 @@ impl LmdbTier {
                 heed::Error::Mdb(MdbError::MapFull | MdbError::ReadersFull | MdbError::TxnFull) => {
                     TierErrorKind::Refused
                 }
-                heed::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull => TierErrorKind::Refused,
                 _ => TierErrorKind::Internal,
             };
             TierError::new(kind, action, error)
+        }
+    }
+
+    /// As [`failed`](Self::failed), for a change. An error of the disk then says nothing about reads, which need no write.
+    fn failed_change(&self, action: &'static str) -> impl FnOnce(heed::Error) -> TierError {
+        move |error| match error {
+            heed::Error::Io(error) if file::is_disk_full(self.env.path(), &error) => {
+                TierError::new(TierErrorKind::Full, action, "no space left on the disk")
+            }
+            heed::Error::Io(error) => TierError::new(TierErrorKind::Refused, action, error),
+            error => self.failed(action)(error),
         }
     }
 }
@@ -464,7 +476,7 @@ impl Tier for LmdbTier {
     }
 
     fn put_many<'a>(&'a self, entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
-        Answer::Now(self.write(entries).map_err(self.failed("write to lmdb")))
+        Answer::Now(self.write(entries).map_err(self.failed_change("write to lmdb")))
     }
 
     /// Half of the limit, because a value takes more of the map than its bytes. A batch of small values may still take
@@ -474,7 +486,7 @@ impl Tier for LmdbTier {
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        Answer::Now(self.remove(keys).map_err(self.failed("remove from lmdb")))
+        Answer::Now(self.remove(keys).map_err(self.failed_change("remove from lmdb")))
     }
 
     fn flush(&self) -> Answer<'_, ()> {
@@ -522,6 +534,11 @@ impl TierAdmin for LmdbTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(self.env.path())
+    }
+
+    fn back_up(&self) -> Result<Backup, TierError> {
+        let used = self.read_txn().and_then(|txn| self.used(&txn)).map_err(self.failed("back up lmdb"))?;
+        backup::back_up(&self.env, used).map_err(|error| TierError::new(TierErrorKind::Refused, "back up lmdb", error))
     }
 }
 

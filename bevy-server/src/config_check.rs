@@ -1,0 +1,150 @@
+//! `--check-config`: finds what would stop a start with a configuration. It creates nothing, opens no store and listens on
+//! no port. `main` calls it.
+
+use std::{io, net::SocketAddr, path::Path};
+
+use floor_cache::TierKind;
+
+use crate::{
+    app,
+    auth::TokensFile,
+    config::{Config, ConfigError, Problem},
+};
+
+/// A configuration with which the server would start.
+#[derive(Debug)]
+pub struct Checked {
+    /// The configuration.
+    pub config: Config,
+    /// What may not be as it was meant.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the configuration of `file` and the environment as a start does, and checks what it names.
+///
+/// # Errors
+/// All problems at once, each with what would be right.
+pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
+    let mut found = Findings::default();
+    let config = match Config::resolve(file) {
+        Ok(config) => config,
+        Err(error) => {
+            found.check_tokens(Config::tokens_file_of(file).as_deref());
+            return Err(error.with(found.problems));
+        }
+    };
+    found.check_addresses([("grpc.listen", config.grpc_listen), ("ops.listen", config.ops_listen)]);
+    found.check_tokens(config.tokens_file.as_deref());
+    if config.cache.chain.contains(&TierKind::Lru) {
+        found.check_memory(config.cache.lru.capacity, memory_limit());
+    }
+    let stores = floor_cache::check(&config.cache);
+    found.problems.extend(stores.iter().map(|problem| Problem::without_key(problem.to_string())));
+    ConfigError::from_problems(found.problems)?;
+    Ok(Checked { config, warnings: found.warnings })
+}
+
+/// What a check has found.
+#[derive(Debug, Default)]
+struct Findings {
+    problems: Vec<Problem>,
+    warnings: Vec<String>,
+}
+
+impl Findings {
+    fn add(&mut self, key: &str, message: String) {
+        self.problems.push(Problem { key: key.to_owned(), message });
+    }
+
+    /// Checks that the server may listen on both addresses. A port in use may be that of the running server.
+    fn check_addresses(&mut self, listeners: [(&str, SocketAddr); 2]) {
+        let [(grpc_key, grpc), (ops_key, ops)] = listeners;
+        if conflict(grpc, ops) {
+            let message = format!("is {ops}, and {grpc_key} is {grpc}, which is the same port; choose another port");
+            return self.add(ops_key, message);
+        }
+        for (key, address) in listeners {
+            match app::bound_socket(address) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => self.warnings.push(format!(
+                    "{key} is {address}, which is in use now, as by a running server; a start needs it"
+                )),
+                Err(error) => self.add(
+                    key,
+                    format!("is {address}, on which this user cannot listen: {error}; write an address of this machine and a free port, as in 127.0.0.1:50051"),
+                ),
+            }
+        }
+    }
+
+    fn check_tokens(&mut self, file: Option<&Path>) {
+        match file.map(TokensFile::read) {
+            Some(Err(error)) => self.problems.push(Problem::without_key(error.to_string())),
+            Some(Ok(tokens)) if tokens.is_empty() => {
+                self.warnings.push("auth.tokens_file has no token, so every call is refused".to_owned());
+            }
+            Some(Ok(_)) | None => {}
+        }
+    }
+
+    /// Checks the capacity of the memory tier against the memory that the process may have.
+    fn check_memory(&mut self, capacity: u64, limit: Option<u64>) {
+        let Some(limit) = limit.filter(|limit| capacity > *limit) else { return };
+        let mebibytes = |bytes: u64| format!("{}MiB", bytes >> 20);
+        let (capacity, limit) = (mebibytes(capacity), mebibytes(limit));
+        self.add(
+            "cache.lru.capacity",
+            format!("is {capacity}, more than the {limit} of memory that this process may have; write a smaller size"),
+        );
+    }
+}
+
+/// Whether one process cannot listen on both addresses. On most systems `[::]` is every address, those of IPv4 too.
+fn conflict(one: SocketAddr, other: SocketAddr) -> bool {
+    let covers = |all: SocketAddr, one: SocketAddr| all.ip().is_unspecified() && (all.is_ipv6() || one.is_ipv4());
+    let is_same = one.ip().to_canonical() == other.ip().to_canonical();
+    one.port() != 0 && one.port() == other.port() && (is_same || covers(one, other) || covers(other, one))
+}
+
+/// The memory that the process may have, if the system tells it.
+fn memory_limit() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    return crate::memory::limit_bytes();
+    #[cfg(not(target_os = "linux"))]
+    return None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_conflict_if_one_contains_the_other() {
+        let conflict = |one: &str, other: &str| {
+            let (one, other) = (one.parse().unwrap(), other.parse().unwrap());
+            assert_eq!(conflict(one, other), conflict(other, one));
+            conflict(one, other)
+        };
+        for other in ["127.0.0.1:1", "0.0.0.0:1", "[::]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(conflict("127.0.0.1:1", other), "{other}");
+        }
+        for other in ["127.0.0.1:2", "127.0.0.2:1", "[::1]:1"] {
+            assert!(!conflict("127.0.0.1:1", other), "{other}");
+        }
+        assert!(!conflict("0.0.0.0:1", "[::1]:1") && conflict("[::]:1", "[::1]:1"));
+        assert!(!conflict("127.0.0.1:0", "127.0.0.1:0"), "the system chooses two ports");
+    }
+
+    #[test]
+    fn a_capacity_beyond_the_memory_is_a_problem() {
+        let problems = |capacity, limit| {
+            let mut found = Findings::default();
+            found.check_memory(capacity, limit);
+            found.problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(problems(1 << 30, Some(1 << 30)), [""; 0]);
+        assert_eq!(problems(1 << 40, None), [""; 0]);
+        let [problem] = &problems(2 << 30, Some(1 << 30))[..] else { panic!("one problem") };
+        assert!(problem.starts_with("cache.lru.capacity is 2048MiB, more than the 1024MiB of memory"), "{problem}");
+    }
+}
