@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
 use crate::{
@@ -87,16 +87,13 @@ impl RedisServer {
     /// Removes every key.
     pub fn flush(&self) -> anyhow::Result<()> {
         let reply = self.command("FLUSHALL")?;
-        if reply.starts_with("+OK") { Ok(()) } else { bail!("FLUSHALL is answered {reply:?}") }
+        ensure!(reply.starts_with("+OK"), "FLUSHALL is answered {reply:?}");
+        Ok(())
     }
 
     /// The number of its keys.
     pub fn keys(&self) -> anyhow::Result<u64> {
         let reply = self.command("DBSIZE")?;
-        reply
-            .trim()
-            .strip_prefix(':')
-            .and_then(|count| count.parse().ok())
-            .with_context(|| format!("DBSIZE is {reply:?}"))
+        reply.trim().trim_start_matches(':').parse().with_context(|| format!("DBSIZE is {reply:?}"))
     }
 }

@@ -12,6 +12,7 @@ use floor_client::{CallOptions, ClientError, FloorClient};
 use crate::{
     cmd,
     credentials::Credentials,
+    failure::UsageError,
     operations::{CallLimits, Operations},
 };
 
@@ -188,16 +189,17 @@ pub(crate) struct Server {
         value_name = "URL"
     )]
     url: String,
-    /// The address of the server's operations port
+    /// The address of the server's operations port; of several servers, with commas between them, for `purge`
     #[arg(
         id = OPS,
         long,
         global = true,
         env = "FLOORCTL_OPS",
         default_value = "http://127.0.0.1:50052",
-        value_name = "URL"
+        value_name = "URL",
+        value_delimiter = ','
     )]
-    operations_url: String,
+    operations_urls: Vec<String>,
     /// A file whose first line is the token that the operations port asks for
     #[arg(id = OPS_TOKEN_FILE, long, global = true, env = "FLOORCTL_OPS_TOKEN_FILE", value_name = "FILE")]
     operations_token_file: Option<PathBuf>,
@@ -212,15 +214,24 @@ impl Server {
         &self.url
     }
 
-    /// The client of the operations port.
-    pub(crate) fn operations(&self) -> Operations<'_> {
+    /// The client of the operations port, for a command that asks one server.
+    pub(crate) fn operations(&self) -> anyhow::Result<Operations<'_>> {
+        let mut servers = self.each_operations();
+        match (servers.next(), servers.next()) {
+            (Some(server), None) => Ok(server),
+            _ => Err(UsageError("this command asks one server: name one address with --ops".to_owned()).into()),
+        }
+    }
+
+    /// The clients of the operations ports of all servers that are named.
+    pub(crate) fn each_operations(&self) -> impl Iterator<Item = Operations<'_>> {
         let token_file = self.operations_token_file.as_deref();
-        Operations {
-            url: self.operations_url.as_str(),
+        self.operations_urls.iter().map(move |url| Operations {
+            url,
             token_file,
             credentials: &self.credentials,
             limits: self.limits,
-        }
+        })
     }
 
     /// Connects immediately, so that an unreachable server is reported before anything is printed.

@@ -31,7 +31,7 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let copied: BackedUp = server.operations().post(&format!("/backup?tier={}", self.tier)).await?;
+        let copied: BackedUp = server.operations()?.post(&format!("/backup?tier={}", self.tier)).await?;
         if self.report.json {
             output::print_json(&copied)?;
         } else if let (Some(path), Some(bytes)) = (&copied.path, copied.bytes) {

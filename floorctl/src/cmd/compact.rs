@@ -29,7 +29,7 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let compacted: Compacted = server.operations().post("/compact").await?;
+        let compacted: Compacted = server.operations()?.post("/compact").await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

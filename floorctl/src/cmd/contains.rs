@@ -35,7 +35,7 @@ impl Contains {
         let mut out = output::stdout();
         let mut all = Contained::default();
         for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
-            let Contained { floors } = server.operations().get(&path).await?;
+            let Contained { floors } = server.operations()?.get(&path).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;

@@ -1,5 +1,7 @@
 //! `floorctl purge`: removes floors from the tiers.
 
+use std::fmt;
+
 use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
@@ -16,17 +18,18 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Removes the floors with the given size and kind from every tier of one server. The defaults are 100x100 and the kind \
+Removes the floors with the given size and kind from every tier. The defaults are 100x100 and the kind \
 that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
-floor generates it again. Servers that share a Redis or an LMDB also keep floors in their own memory: purge each of \
-them.
+floor generates it again. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
+one does not answer, the others are purged.
 
 Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
 
 Examples:
   floorctl purge 42/7
   floorctl purge --seed 42 --numbers 1-1000
-  floorctl purge --seed 42 --numbers 1-1000 --size 64x64 --kind boss";
+  floorctl purge --seed 42 --numbers 1-1000 --size 64x64 --kind boss
+  floorctl --ops http://10.0.0.1:50052,http://10.0.0.2:50052 purge 42/7";
 
 /// Remove floors from every tier
 #[derive(Debug, Args)]
@@ -41,64 +44,97 @@ pub(crate) struct Purge {
 #[derive(Serialize, Default)]
 struct PurgeJson {
     floors: u64,
-    /// The tiers that removed every floor.
+    /// The tiers that removed every floor, of each server that was asked.
     purged: Vec<String>,
-    /// The tiers that did not, with their last error.
+    /// The tiers that did not, with their last error, and the servers that did not answer.
     failed: Vec<Failed>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Debug, PartialEq, Eq)]
 struct Failed {
-    tier: String,
+    /// The operations port, if several were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    /// Missing if the server did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<String>,
     error: String,
 }
 
 impl Purge {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let numbers = self.selection.numbers();
-        let bar = progress::bar("purging", numbers.len());
+        let servers: Vec<_> = server.each_operations().collect();
+        let bar = progress::bar("purging", numbers.len() * servers.len() as u64);
         let mut sum = PurgeJson::default();
-        for path in queries("/purge", &self.selection.pattern(), &numbers) {
-            let purged: Purged = server.operations().post(&path).await?;
-            bar.inc(purged.floors);
-            sum.add(purged);
+        for operations in &servers {
+            let name = (servers.len() > 1).then_some(operations.url);
+            for path in queries("/purge", &self.selection.pattern(), &numbers) {
+                match (operations.post::<Purged>(&path).await, name) {
+                    (Ok(purged), _) => {
+                        bar.inc(purged.floors);
+                        sum.add(name, purged);
+                    }
+                    (Err(error), None) => return Err(error),
+                    (Err(error), Some(name)) => {
+                        sum.fail(Some(name), None, format!("{error:#}"));
+                        break;
+                    }
+                }
+            }
         }
         bar.finish_and_clear();
-        self.print(&sum)
+        sum.floors = numbers.len();
+        self.print(&sum, servers.len())
     }
 
-    fn print(&self, sum: &PurgeJson) -> anyhow::Result<()> {
+    fn print(&self, sum: &PurgeJson, servers: usize) -> anyhow::Result<()> {
         if self.report.json {
             output::print_json(sum)?;
         } else {
             let tiers = if sum.purged.is_empty() { "no tier".to_owned() } else { sum.purged.join(", ") };
-            output::print(format_args!("Purged {} from {tiers}", output::counted(sum.floors, "floor")))?;
+            let floors = output::counted(sum.floors, "floor");
+            let of = if servers > 1 { format!(" of {servers} servers") } else { String::new() };
+            output::print(format_args!("Purged {floors} from {tiers}{of}"))?;
         }
         match &sum.failed[..] {
             [] => Ok(()),
             failed => {
-                let errors: Vec<_> = failed.iter().map(|Failed { tier, error }| format!("{tier}: {error}")).collect();
+                let errors: Vec<_> = failed.iter().map(Failed::to_string).collect();
                 bail!("not every floor is gone from {}", errors.join("; "))
             }
         }
     }
 }
 
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [&self.server, &self.tier].into_iter().flatten();
+        names.into_iter().try_for_each(|name| write!(f, "{name}: "))?;
+        f.write_str(&self.error)
+    }
+}
+
 impl PurgeJson {
-    fn add(&mut self, Purged { floors, tiers }: Purged) {
-        self.floors += floors;
+    /// Adds an answer of `server`.
+    fn add(&mut self, server: Option<&str>, Purged { tiers, .. }: Purged) {
         for TierResult { tier, error, .. } in tiers {
-            let known = self.failed.iter().position(|failed| failed.tier == tier);
-            match (error, known) {
-                (Some(error), Some(at)) => self.failed[at].error = error,
-                (Some(error), None) => {
-                    self.purged.retain(|purged| *purged != tier);
-                    self.failed.push(Failed { tier, error });
-                }
-                (None, None) if !self.purged.contains(&tier) => self.purged.push(tier),
-                (None, _) => {}
+            if let Some(error) = error {
+                self.purged.retain(|purged| *purged != tier);
+                self.fail(server, Some(&tier), error);
+            } else if !self.purged.contains(&tier)
+                && self.failed.iter().all(|failed| failed.tier.as_ref() != Some(&tier))
+            {
+                self.purged.push(tier);
             }
         }
+    }
+
+    /// Notes the last error of a tier, or that the server did not answer.
+    fn fail(&mut self, server: Option<&str>, tier: Option<&str>, error: String) {
+        let failed = Failed { server: server.map(str::to_owned), tier: tier.map(str::to_owned), error };
+        self.failed.retain(|known| (&known.server, &known.tier) != (&failed.server, &failed.tier));
+        self.failed.push(failed);
     }
 }
 
@@ -139,17 +175,32 @@ mod tests {
         assert_eq!(calls, [(1, 256), (257, 256), (513, 88), (9, 1)].map(call));
     }
 
+    fn purged(tiers: &[(&str, Option<&str>)]) -> Purged {
+        let result = |(tier, error): &(&str, Option<&str>)| {
+            let (done, error) = (error.is_none(), error.map(str::to_owned));
+            TierResult { tier: (*tier).to_owned(), done, error }
+        };
+        Purged { floors: 10, tiers: tiers.iter().map(result).collect() }
+    }
+
     #[test]
     fn a_tier_that_failed_once_is_not_purged() {
-        let result = |tier: &str, error: Option<&str>| {
-            let done = error.is_none();
-            TierResult { tier: tier.to_owned(), done, error: error.map(str::to_owned) }
-        };
         let mut sum = PurgeJson::default();
         for redis in [None, Some("open"), None] {
-            sum.add(Purged { floors: 10, tiers: vec![result("lru", None), result("redis", redis)] });
+            sum.add(None, purged(&[("lru", None), ("redis", redis)]));
         }
-        assert_eq!((sum.floors, sum.purged), (30, vec!["lru".to_owned()]));
-        assert_eq!(sum.failed.len(), 1);
+        assert_eq!(sum.purged, ["lru"]);
+        assert_eq!(sum.failed.iter().map(Failed::to_string).collect::<Vec<_>>(), ["redis: open"]);
+    }
+
+    #[test]
+    fn each_failure_names_its_server() {
+        let mut sum = PurgeJson::default();
+        sum.add(Some("http://a"), purged(&[("lru", None), ("redis", Some("open"))]));
+        sum.add(Some("http://b"), purged(&[("lru", None), ("redis", Some("full"))]));
+        sum.fail(Some("http://c"), None, "refused".to_owned());
+        assert_eq!(sum.purged, ["lru"]);
+        let failed: Vec<_> = sum.failed.iter().map(Failed::to_string).collect();
+        assert_eq!(failed, ["http://a: redis: open", "http://b: redis: full", "http://c: refused"]);
     }
 }

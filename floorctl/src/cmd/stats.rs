@@ -29,7 +29,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let stats: operations::Stats = server.operations().get("/stats").await?;
+        let stats: operations::Stats = server.operations()?.get("/stats").await?;
         if self.report.json {
             return output::print_json(&stats);
         }
