@@ -49,6 +49,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     log_start(config, &grpc_listener, &ops_listener);
+    config.log_warnings();
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;

@@ -14,7 +14,7 @@ use clap_complete::Shell;
 ///
 /// Configuration comes from defaults, then --config, then the environment: FLOORS__SECTION__KEY, as in
 /// FLOORS__CACHE__CHAIN='["lru","redis"]' or FLOORS__CACHE__LRU__CAPACITY=64MiB. The key
-/// log.level, or RUST_LOG, decides what is logged.
+/// log.level, or RUST_LOG, decides what is logged. With FLOORS_UNKNOWN_KEYS=warn an unknown key is a warning.
 #[derive(Debug, Parser)]
 #[command(
     name = "bevy-server",

@@ -41,6 +41,7 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
     let stores = floor_cache::check(&config.cache);
     found.problems.extend(stores.iter().map(|problem| Problem::without_key(problem.to_string())));
     ConfigError::from_problems(found.problems)?;
+    found.warnings.extend_from_slice(config.warnings());
     Ok(Checked { config, warnings: found.warnings })
 }
 

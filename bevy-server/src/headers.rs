@@ -9,6 +9,8 @@ pub(crate) static FLOOR_SERVED_BY: HeaderName = HeaderName::from_static("floor-s
 pub(crate) static FLOOR_COALESCED: HeaderName = HeaderName::from_static("floor-coalesced");
 /// In a request: asks for the trace. In a response: what each tier answered.
 pub(crate) static FLOOR_TRACE: HeaderName = HeaderName::from_static("floor-trace");
+/// In a request: the generator version that the caller's floors must have.
+pub(crate) static FLOOR_GENERATOR_VERSION: HeaderName = HeaderName::from_static("floor-generator-version");
 /// Microseconds inside the server.
 pub(crate) static FLOOR_SERVER_US: HeaderName = HeaderName::from_static("floor-server-us");
 /// How long the caller waits.

@@ -79,6 +79,7 @@ fn reload(
             return;
         }
     };
+    config.log_warnings();
     let new = values(config.resolved());
     let (mut applied, restart) = changed_keys(&running.in_use, &new);
     generation.set_quota(config.quota);

@@ -417,16 +417,51 @@ fn a_stream_is_a_sequence_of_envelopes() {
 }
 
 #[test]
+fn a_caller_that_names_another_generator_version_is_refused() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let own = parse(&post_json(&server, "GetServerInfo", &json!({})).2)["generatorVersion"].as_u64().unwrap();
+    let other = own + 1;
+    let spec = json!({"seed": "42", "number": 7});
+    let calls = [("GetFloor", json!({ "spec": spec })), ("BatchGetFloors", json!({ "specs": [spec] }))];
+    let query = "encoding=json&message=%7B%22spec%22%3A%7B%22number%22%3A7%7D%7D";
+    for (version, status, code) in [
+        (own.to_string(), 200, None),
+        (other.to_string(), 400, Some("failed_precondition")),
+        (format!("{own}.0"), 400, Some("invalid_argument")),
+        (String::new(), 400, Some("invalid_argument")),
+    ] {
+        let header = format!("floor-generator-version: {version}\r\n");
+        let posted = calls.iter().map(|(method, message)| {
+            post(&server, method, "application/json", &header, message.to_string().as_bytes())
+        });
+        for (is, head, body) in posted.chain([get_url(&server, "GetFloor", query, &header)]) {
+            assert_eq!((is, parse(&body)["code"].as_str()), (status, code), "{version:?}: {head}");
+        }
+        let body = envelope(json!({ "first": spec, "count": 1 }).to_string().as_bytes());
+        let (_, _, body) = post(&server, "StreamFloors", "application/connect+json", &header, &body);
+        let last = envelopes(&body).pop().unwrap();
+        assert_eq!(parse(&last.1)["error"]["code"].as_str(), code, "{version:?}");
+        let (status, _, _) = post(&server, "GetServerInfo", "application/json", &header, b"{}");
+        assert_eq!(status, 200, "server info ignores {version:?}");
+    }
+}
+
+#[test]
 fn pages_may_call_from_their_origins() {
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data).with("GRPC__CORS_ORIGINS", "[\"https://game.example\"]").start();
     let preflight = "origin: https://game.example\r\naccess-control-request-method: GET\r\n\
-        access-control-request-headers: connect-protocol-version,connect-timeout-ms,authorization\r\n";
+        access-control-request-headers: connect-protocol-version,connect-timeout-ms,floor-generator-version,authorization\r\n";
     let (status, head, _) = request(&server, "OPTIONS", &format!("{SERVICE}/GetFloor"), preflight);
     assert_eq!(status, 200);
     assert!(header(&head, "access-control-allow-methods").unwrap().contains("get"), "{head}");
     let allowed = header(&head, "access-control-allow-headers");
-    assert_eq!(allowed, Some("connect-protocol-version,connect-timeout-ms,authorization"), "{head}");
+    assert_eq!(
+        allowed,
+        Some("connect-protocol-version,connect-timeout-ms,floor-generator-version,authorization"),
+        "{head}"
+    );
     for (origin, allowed) in [("https://game.example", true), ("https://other.example", false)] {
         let origin_header = format!("origin: {origin}\r\n");
         let body = wanted(1, 1).to_string();

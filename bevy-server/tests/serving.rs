@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tempfile::TempDir;
 use test_support::{Server, Setup, frame, framed, http1, spec, wait_until, web, web_of};
-use tonic::{Code, Request, Response, metadata::MetadataMap, transport::Channel};
+use tonic::{Code, Request, Response, Status, metadata::MetadataMap, transport::Channel};
 
 fn header<'a>(metadata: &'a MetadataMap, name: &str) -> Option<&'a str> {
     metadata.get(name).map(|value| value.to_str().unwrap())
@@ -187,6 +187,48 @@ async fn no_cache_generates_the_same_floor_again() {
     assert_eq!(served_by(&fresh), "generated");
     assert_eq!(fresh.into_inner(), cached);
     assert_eq!(server.generations(), 2.0);
+}
+
+#[tokio::test]
+async fn floors_of_another_generator_version_are_refused() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let own = client.get_server_info(GetServerInfoRequest {}).await.unwrap().into_inner().generator_version;
+    for (version, code) in [
+        (own.to_string(), Code::Ok),
+        ((own + 1).to_string(), Code::FailedPrecondition),
+        ("new".to_owned(), Code::InvalidArgument),
+    ] {
+        let version = version.as_str();
+        let statuses = [
+            client.get_floor(of_version(version, get(4, 4))).await.err(),
+            client.batch_get_floors(of_version(version, BatchGetFloorsRequest { specs: vec![spec(4, 4)] })).await.err(),
+            client
+                .stream_floors(of_version(version, StreamFloorsRequest { first: Some(spec(4, 4)), count: 1 }))
+                .await
+                .err(),
+        ];
+        for status in statuses {
+            assert_eq!(status.as_ref().map_or(Code::Ok, Status::code), code, "{version}: {status:?}");
+        }
+        client.get_server_info(of_version(version, GetServerInfoRequest {})).await.unwrap();
+    }
+    let status = client.get_floor(of_version("77", get(4, 4))).await.unwrap_err();
+    for part in ["version 77", &format!("version {own}"), "GetServerInfo"] {
+        assert!(status.message().contains(part), "{part}: {status:?}");
+    }
+    let body = frame(&get(4, 4));
+    let head = web("GetFloor", "floor-generator-version: 77\r\nconnection: close\r\n", body.len());
+    let (_, head, _) = http1(&server.grpc, &head, &body);
+    assert!(head.contains(&format!("grpc-status: {}", Code::FailedPrecondition as i32)), "{head}");
+}
+
+/// A request for floors of this generator version.
+fn of_version<T>(version: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("floor-generator-version", version.parse().unwrap());
+    request
 }
 
 #[tokio::test]

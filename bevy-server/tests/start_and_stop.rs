@@ -79,6 +79,26 @@ fn keys_of_earlier_versions_are_refused_with_the_reason() {
 }
 
 #[test]
+fn keys_of_other_versions_are_warnings_if_the_environment_says_so() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("floors.toml");
+    fs::write(&file, "[cache]\naudit = 0\n[grpc]\nfuture = true\n").unwrap();
+    let setup = |unknown| Setup::new(&data).env("FLOORS_UNKNOWN_KEYS", unknown).arg("--config").arg(&file);
+    let warnings = ["cache.audit is no key any more (", "grpc.future is no key (", "; the key is ignored"];
+    let (code, shown, errors) = setup("warn").arg("--check-config").run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(warnings.iter().all(|warning| errors.contains(warning)), "{errors}");
+    assert!(!shown.contains("future"), "{shown}");
+    let server = setup("warn").start();
+    assert!(warnings.iter().all(|warning| server.log().contains(warning)), "{}", server.log());
+    server.stop();
+    assert!(start_error(setup("error")).contains("wrong in 2 places"));
+    assert!(start_error(setup("maybe")).contains("FLOORS_UNKNOWN_KEYS must be \"error\" or \"warn\""));
+    fs::write(&file, "[grpc]\ndrain = \"soon\"\n").unwrap();
+    assert!(start_error(setup("warn")).contains("grpc.drain is \"soon\""), "a wrong value is an error");
+}
+
+#[test]
 fn all_configuration_errors_are_reported_at_once() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");

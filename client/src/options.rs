@@ -10,6 +10,7 @@ const YEAR: u64 = 365 * 24 * 60 * 60;
 pub struct CallOptions {
     pub(crate) no_cache: bool,
     pub(crate) trace: bool,
+    pub(crate) generator_version: Option<u32>,
     pub(crate) deadline: Option<Duration>,
     pub(crate) retries: usize,
 }
@@ -28,6 +29,14 @@ impl CallOptions {
     #[must_use]
     pub const fn trace(mut self, on: bool) -> Self {
         self.trace = on;
+        self
+    }
+
+    /// Accepts floors of this generator version only. A server of another version answers with `FAILED_PRECONDITION`,
+    /// and a balancer can route by the header `floor-generator-version`. For games whose towers must not change.
+    #[must_use]
+    pub const fn generator_version(mut self, version: u32) -> Self {
+        self.generator_version = Some(version);
         self
     }
 

@@ -57,6 +57,9 @@ pub(crate) fn request(
     if options.trace {
         metadata.insert("floor-trace", MetadataValue::from_static("1"));
     }
+    if let Some(version) = options.generator_version {
+        metadata.insert("floor-generator-version", version.into());
+    }
     if let Some(authorization) = authorization {
         let headers: &mut HeaderMap = metadata.as_mut();
         headers.insert(AUTHORIZATION, authorization);

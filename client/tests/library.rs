@@ -46,15 +46,17 @@ async fn a_floor_is_returned_with_its_response_metadata() {
 async fn options_are_sent_as_metadata() {
     let (server, client) = ScriptedServer::serve([Ok(vec![floor(1)]), Ok(vec![floor(1)])]).await;
     client.get(spec(1)).await.unwrap();
-    let options = CallOptions::default().no_cache(true).trace(true).deadline(Duration::from_secs(30));
+    let options =
+        CallOptions::default().no_cache(true).trace(true).generator_version(3).deadline(Duration::from_secs(30));
     client.with_options(options).get(spec(1)).await.unwrap();
     let requests = server.requests.lock().unwrap();
     let text = |call: usize, key: &str| requests[call].get(key).map(|value| value.to_str().unwrap().to_owned());
-    for key in ["cache-control", "floor-trace", "grpc-timeout"] {
+    for key in ["cache-control", "floor-trace", "floor-generator-version", "grpc-timeout"] {
         assert_eq!(text(0, key), None, "{key}");
     }
     assert_eq!(text(1, "cache-control").as_deref(), Some("no-cache"));
     assert_eq!(text(1, "floor-trace").as_deref(), Some("1"));
+    assert_eq!(text(1, "floor-generator-version").as_deref(), Some("3"));
     assert!(text(1, "grpc-timeout").is_some());
 }
 

@@ -281,11 +281,15 @@ pub(crate) struct FetchOptions {
     /// Request the result and the time of each tier
     #[arg(long)]
     trace: bool,
+    /// Accept floors of this generator version only
+    #[arg(long, value_name = "N")]
+    generator_version: Option<u32>,
 }
 
 impl FetchOptions {
     pub(crate) async fn connect(&self, server: &Server) -> anyhow::Result<FloorClient> {
         let options = server.options().no_cache(self.no_cache).trace(self.trace);
+        let options = self.generator_version.map_or(options, |version| options.generator_version(version));
         Ok(server.connect().await?.with_options(options))
     }
 }

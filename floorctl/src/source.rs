@@ -53,7 +53,7 @@ pub(crate) struct FloorSource {
     #[arg(long, default_value_t = 1, value_parser = numbers::parse_one, allow_negative_numbers = true)]
     number: u32,
     /// Generate the floor in this program instead of asking a server
-    #[arg(long, conflicts_with_all = ["no_cache", "trace"])]
+    #[arg(long, conflicts_with_all = ["no_cache", "trace", "generator_version"])]
     offline: bool,
 }
 

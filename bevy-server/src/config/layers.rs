@@ -18,12 +18,16 @@ const ENVIRONMENT_PREFIX: &str = "FLOORS__";
 /// The prefix of variables that may be misspelt. Others have it too: Kubernetes sets `FLOORS_PORT` for a service
 /// `floors`.
 const SIMILAR_PREFIX: &str = "FLOORS_";
+/// The variable that says what an unknown key is. It is no key, so that versions which do not know it ignore it.
+const UNKNOWN_KEYS: &str = "FLOORS_UNKNOWN_KEYS";
 
 /// Defaults, file and environment, merged.
 pub(super) struct Layers {
     figment: Figment,
     /// Whether the environment is included.
     environment: bool,
+    /// Whether an unknown key is a warning and no error.
+    pub(super) tolerate_unknown: bool,
 }
 
 impl Layers {
@@ -35,12 +39,13 @@ impl Layers {
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
-        Ok(Self { figment: figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__")), environment: true })
+        let figment = figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__"));
+        Ok(Self { figment, environment: true, tolerate_unknown: tolerate_unknown()? })
     }
 
     pub(super) fn from_toml(text: &str) -> Result<Self, ConfigError> {
         check_syntax(text, "the given text")?;
-        Ok(Self { figment: defaults().merge(Toml::string(text)), environment: false })
+        Ok(Self { figment: defaults().merge(Toml::string(text)), environment: false, tolerate_unknown: false })
     }
 
     /// The merged value of `key`.
@@ -80,6 +85,15 @@ impl Layers {
                 Some(Problem { key: name, message })
             })
             .collect()
+    }
+}
+
+/// What the environment says about unknown keys.
+fn tolerate_unknown() -> Result<bool, Problem> {
+    match std::env::var_os(UNKNOWN_KEYS).unwrap_or_default().to_str() {
+        Some("" | "error") => Ok(false),
+        Some("warn") => Ok(true),
+        _ => Err(Problem { key: UNKNOWN_KEYS.to_owned(), message: "must be \"error\" or \"warn\"".to_owned() }),
     }
 }
 

@@ -30,7 +30,7 @@ pub use error::{ConfigError, Problem};
 use formats::{Address, FilePath, Flag, Format as _, Span, whole};
 use layers::Layers;
 pub use log_filter::{FilterError, LogFilter};
-use reader::Reader;
+use reader::{Reader, Resolved};
 pub use reporting::{LogFormat, LogSettings, TraceSettings};
 pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
@@ -94,6 +94,7 @@ pub struct Config {
     pub trace: Option<TraceSettings>,
     source: Source,
     resolved: String,
+    warnings: Vec<String>,
 }
 
 /// What a configuration was read from, besides the defaults.
@@ -164,6 +165,8 @@ impl Config {
             threads => threads,
         };
         let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
+        let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
+        let Resolved { text: resolved, warnings } = reader.finish()?;
         Ok(Self {
             grpc_listen,
             drain,
@@ -183,10 +186,11 @@ impl Config {
             generation_queue,
             generation_threads,
             prefetch_ahead,
-            log: reporting::log(&mut reader),
-            trace: reporting::trace(&mut reader),
+            log,
+            trace,
             source,
-            resolved: reader.finish()?,
+            resolved,
+            warnings,
         })
     }
 
@@ -199,6 +203,16 @@ impl Config {
     #[must_use]
     pub fn resolved(&self) -> &str {
         &self.resolved
+    }
+
+    /// The keys that this version does not know and ignores, each with its source. Empty unless they are tolerated.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(crate) fn log_warnings(&self) {
+        self.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     }
 }
 

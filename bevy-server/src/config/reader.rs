@@ -21,6 +21,14 @@ const REMOVED: [(&str, &str); 3] = [
     ("cache.redis.lease", "several servers that miss a floor at once each generate it, which is rare; remove the key"),
 ];
 
+/// A configuration without errors.
+pub(super) struct Resolved {
+    /// As TOML, each key with its source.
+    pub(super) text: String,
+    /// The unknown keys, if they are tolerated.
+    pub(super) warnings: Vec<String>,
+}
+
 /// Reads keys and collects their errors.
 pub(super) struct Reader<'a> {
     layers: &'a Layers,
@@ -59,23 +67,30 @@ impl<'a> Reader<'a> {
         self.problems.push(Problem { key: key.to_owned(), message });
     }
 
-    /// The resolved configuration as TOML, or all errors.
-    pub(super) fn finish(mut self) -> Result<String, ConfigError> {
-        let found = self.layers.keys();
-        for key in found.iter().filter(|key| !self.known.contains(&key.as_str())) {
-            let from = self.layers.origin(key);
-            if let Some((_, why)) = REMOVED.iter().find(|(removed, _)| removed == key) {
-                self.problems
-                    .push(Problem { key: key.clone(), message: format!("is no key any more ({from}): {why}") });
-                continue;
-            }
-            let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
-            let message = format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default());
-            self.problems.push(Problem { key: key.clone(), message });
+    /// The resolved configuration, or all errors.
+    pub(super) fn finish(mut self) -> Result<Resolved, ConfigError> {
+        let mut unknown = self.unknown_keys();
+        if !self.layers.tolerate_unknown {
+            self.problems.append(&mut unknown);
         }
         self.problems.extend(self.layers.misspelt(&self.known));
         ConfigError::from_problems(self.problems)?;
-        Ok(self.resolved)
+        let warnings = unknown.iter().map(|problem| format!("{problem}; the key is ignored")).collect();
+        Ok(Resolved { text: self.resolved, warnings })
+    }
+
+    fn unknown_keys(&self) -> Vec<Problem> {
+        let found = self.layers.keys().into_iter().filter(|key| !self.known.contains(&key.as_str()));
+        found.map(|key| Problem { message: self.describe_unknown(&key), key }).collect()
+    }
+
+    fn describe_unknown(&self, key: &str) -> String {
+        let from = self.layers.origin(key);
+        if let Some((_, why)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
+            return format!("is no key any more ({from}): {why}");
+        }
+        let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
+        format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default())
     }
 
     fn show(&mut self, key: &'static str, value: &str) {

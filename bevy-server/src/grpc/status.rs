@@ -3,6 +3,7 @@
 use std::{any::Any, time::Duration};
 
 use floor_cache::SourceError;
+use floor_gen::GENERATOR_VERSION;
 use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
@@ -103,6 +104,14 @@ pub(super) fn too_many_resets(retry_after: Duration) -> Status {
 pub(super) fn no_cache_not_allowed(allowed: NoCache) -> Status {
     Status::permission_denied(format!(
         "cache-control: no-cache is not allowed for this client; the server's grpc.no_cache is {allowed}"
+    ))
+}
+
+/// The caller wants floors of generator version `wanted`, which this server does not generate.
+pub(super) fn other_generator_version(wanted: u32) -> Status {
+    Status::failed_precondition(format!(
+        "the call wants floors of generator version {wanted}, and this server generates version {GENERATOR_VERSION}; \
+         call a server of that version, or name the version that GetServerInfo returns"
     ))
 }
 

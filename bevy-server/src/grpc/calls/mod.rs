@@ -427,7 +427,7 @@ fn admit(
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
-    let call = Call::from_headers(&head.headers, head.framing, head.started, client, state.deps.no_cache)
+    let call = Call::from_headers(&head.headers, head.framing, head.started, client, head.rpc, state.deps.no_cache)
         .inspect_err(|status| state.count_refusal(Limit::NoCache, status))?;
     Ok((in_flight, call))
 }

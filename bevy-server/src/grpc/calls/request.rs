@@ -10,7 +10,7 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use floor_cache::{ClientId, Options, Priority};
-use floor_gen::{FloorSpec, Kind, SpecError};
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, SpecError};
 use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
 use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
@@ -21,13 +21,14 @@ use crate::{
     clients::{Client, Reserved},
     config::NoCache,
     grpc::{
+        Rpc,
         connect::{self, MAX_JSON_BYTES},
         framing::{Encoding, Framing, Web, WebEncoding},
         request_body::Charge,
         status::{self, Violation},
         web::TextBody,
     },
-    headers::{FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
+    headers::{FLOOR_GENERATOR_VERSION, FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
 };
 
 /// A message up to this length is charged with its call, a longer one by itself.
@@ -54,12 +55,13 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The options in `headers`, as far as `client` may use them.
+    /// The options in `headers` for a call of `rpc`, as far as `client` may use them.
     pub(super) fn from_headers(
         headers: &HeaderMap,
         framing: Framing,
         started: Instant,
         client: &Client,
+        rpc: Rpc,
         may_skip_cache: NoCache,
     ) -> Result<Self, Status> {
         let timeout = match framing {
@@ -82,7 +84,7 @@ impl Call {
                 return Err(status::no_cache_not_allowed(may_skip_cache));
             }
         }
-        let trace = headers.get(&FLOOR_TRACE).is_some_and(|value| value.as_bytes() == b"1");
+        let trace = floor_headers(headers, rpc)?;
         Ok(Self { framing, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
     }
 
@@ -126,6 +128,31 @@ fn has_no_cache(value: &HeaderValue) -> bool {
         .as_bytes()
         .split(|byte| *byte == b',')
         .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+}
+
+/// Whether the caller asks for the trace. Fails if it wants floors of another generator version.
+///
+/// One pass over the few headers of a call costs as much as the lookup of one name.
+fn floor_headers(headers: &HeaderMap, rpc: Rpc) -> Result<bool, Status> {
+    let mut trace = false;
+    for (name, value) in headers {
+        if !name.as_str().starts_with("floor-") {
+            continue;
+        }
+        if *name == FLOOR_TRACE {
+            trace |= value.as_bytes() == b"1";
+        } else if *name == FLOOR_GENERATOR_VERSION && rpc != Rpc::GetServerInfo {
+            check_generator_version(value)?;
+        }
+    }
+    Ok(trace)
+}
+
+fn check_generator_version(value: &HeaderValue) -> Result<(), Status> {
+    let version = value.to_str().ok().and_then(|value| value.parse().ok()).ok_or_else(|| {
+        Status::invalid_argument(format!("{FLOOR_GENERATOR_VERSION} {value:?} is no number, as {GENERATOR_VERSION} is"))
+    })?;
+    if version == GENERATOR_VERSION { Ok(()) } else { Err(status::other_generator_version(version)) }
 }
 
 /// UNIMPLEMENTED for a compression, also for one that the call's message does without.

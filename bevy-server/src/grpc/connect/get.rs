@@ -11,7 +11,7 @@ use floor_gen::GENERATOR_VERSION;
 use percent_encoding::percent_decode;
 use tonic::Status;
 
-use crate::grpc::framing::Encoding;
+use crate::grpc::{framing::Encoding, status};
 
 /// As browsers and libraries write it: URL-safe, with padding or without.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -81,12 +81,7 @@ fn parse_encoding(value: &str) -> Result<Encoding, Status> {
 
 fn check_version(value: &str) -> Result<(), Status> {
     let version: u32 = value.parse().map_err(|_| invalid("generator_version must be a number"))?;
-    if version == GENERATOR_VERSION {
-        return Ok(());
-    }
-    Err(Status::failed_precondition(format!(
-        "generator_version is {version}, and this server has {GENERATOR_VERSION}; ask GetServerInfo for the version"
-    )))
+    if version == GENERATOR_VERSION { Ok(()) } else { Err(status::other_generator_version(version)) }
 }
 
 /// Decodes the URL-safe alphabet, and the standard one too.
