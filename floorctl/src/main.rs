@@ -12,6 +12,7 @@ mod failure;
 mod fixture;
 mod json;
 mod json_layout;
+mod load;
 mod local;
 mod numbers;
 mod operations;

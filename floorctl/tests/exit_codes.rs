@@ -21,6 +21,7 @@ use crate::authority::Authority;
 
 fn floorctl() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
+    command.env_remove("CARGO");
     for variable in ["SERVER", "OPS", "OPS_TOKEN_FILE", "CA", "CERT", "KEY", "SERVER_NAME", "TOKEN_FILE"] {
         command.env_remove(format!("FLOORCTL_{variable}"));
     }
@@ -121,6 +122,7 @@ fn usage_errors_exit_with_2() {
         (&["batch", "--numbers", "5-2"], "write 2-5"),
         (&["render", "--plain", "--png", "x.png"], "cannot be used with"),
         (&["warm", "--deadline", "soon"], "--deadline"),
+        (&["bench", "--rate", "0"], "'--rate <CALLS>'"),
         (&["get", "42/7", "--number", "7"], "cannot be used with"),
         (&["get", "42"], "SEED/NUMBER"),
         (&["explain", "42/7:hut"], "\"hut\""),
@@ -172,8 +174,20 @@ fn every_command_that_connects_exits_with_3_when_nothing_listens() {
             run(&[&["--server", server.as_str(), command.as_str()][..], arguments_of(&command)].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
         assert!(stderr.contains(&server) && stderr.contains("refused"), "{command:?} said: {stderr}");
-        assert!(stderr.contains("cargo run --release"), "{command:?} said: {stderr}");
+        assert!(stderr.contains("Start it with `bevy-server`"), "{command:?} said: {stderr}");
         assert_eq!(stdout, "", "{command:?}");
+    }
+}
+
+#[test]
+fn only_who_runs_floorctl_with_cargo_is_told_to_start_the_server_with_it() {
+    let (_socket, address) = closed_port();
+    for (command, flag) in [("info", "--server"), ("stats", "--ops")] {
+        let output = floorctl().args([command, flag, &address]).env("CARGO", "cargo").output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("Start it with `cargo run --release`"), "{stderr}");
+        let (_, _, stderr) = run(&[command, flag, &address]);
+        assert!(stderr.contains("Start it with `bevy-server`") && !stderr.contains("cargo"), "{stderr}");
     }
 }
 
