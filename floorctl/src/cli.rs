@@ -46,6 +46,7 @@ pub(crate) struct Cli {
 enum Port {
     Grpc,
     Operations,
+    Both,
     None,
 }
 
@@ -82,6 +83,7 @@ commands! {
     warm::Warm calls Grpc,
     verify::Verify calls Grpc,
     bench::Bench calls Grpc,
+    capacity::Capacity calls Both,
     purge::Purge calls Operations,
     contains::Contains calls Operations,
     stats::Stats calls Operations,
@@ -111,8 +113,8 @@ pub(crate) fn command() -> clap::Command {
     let command = command.mut_subcommands(|command| {
         let port = port(command.get_name());
         let uses = |flag: &str| match flag {
-            SERVER => port == Port::Grpc,
-            OPS | OPS_TOKEN_FILE => port == Port::Operations,
+            SERVER => matches!(port, Port::Grpc | Port::Both),
+            OPS | OPS_TOKEN_FILE => matches!(port, Port::Operations | Port::Both),
             _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
@@ -300,7 +302,7 @@ mod tests {
             let command = built.find_subcommand(name).unwrap();
             let mut shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
             let flag = shown.any(|argument| argument.get_long() == Some(OPS));
-            assert_eq!(flag, *calls == Port::Operations, "{name}");
+            assert_eq!(flag, matches!(calls, Port::Operations | Port::Both), "{name}");
         }
     }
 

@@ -7,6 +7,7 @@ mod credentials;
 mod difference;
 mod export;
 mod failure;
+mod figures;
 #[cfg(test)]
 #[path = "../../floor-export/src/fixture.rs"]
 mod fixture;
@@ -14,6 +15,7 @@ mod json;
 mod json_layout;
 mod load;
 mod local;
+mod metrics;
 mod numbers;
 mod operations;
 mod output;
