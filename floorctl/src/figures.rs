@@ -1,6 +1,9 @@
 //! What floors cost a server: measured for `capacity` with calls to it and with its own metrics.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    io::{self, Write as _},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::{Context as _, bail, ensure};
 use floor_client::{FloorClient, ServedBy, limits};
@@ -19,7 +22,7 @@ use crate::{
 /// How long the CPU time of new floors is measured.
 const NEW_PERIOD: Duration = Duration::from_secs(6);
 /// How long the CPU time of hits is measured: longer, because the load uses as much of it as the server.
-const HIT_PERIOD: Duration = Duration::from_secs(12);
+const HIT_PERIOD: Duration = Duration::from_secs(15);
 /// The share of its limit from which a tier may evict floors, which hides what new ones take.
 const NEARLY_FULL: f64 = 0.9;
 /// How long one stream alone measures latency.
@@ -67,7 +70,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Measures floors of `size` in 26 s. `streams` load the server, each on a connection of its own.
+    /// Measures floors of `size` in 28 s. `streams` load the server, each on a connection of its own.
     pub(crate) async fn measure(server: &Server, size: (u32, u32), streams: u16) -> anyhow::Result<Self> {
         let operations = server.operations();
         let stats_before: Stats = operations.get("/stats").await?;
@@ -84,6 +87,12 @@ impl Figures {
         sleep(WRITES).await;
         let stats: Stats = load.operations.get("/stats").await?;
         let after = load.operations.metrics().await?;
+        if after.sum("floors_build_info", "profile=\"debug\"").is_ok() {
+            writeln!(
+                io::stderr(),
+                "note: the server is a debug build, which takes many times the CPU of a release build"
+            )?;
+        }
         let hit_alone = load.run(Calls::Hits, 1, LATENCY_PERIOD).await?;
         let (_, hit_cpu_seconds) = load.cpu_of(Calls::Hits, HIT_PERIOD).await?;
         let bytes = |is_meant: fn(&TierHoldings) -> bool| bytes_per_floor(&stats_before, &stats, is_meant);
@@ -216,8 +225,8 @@ fn cpu_per_call(edges: &[Reading]) -> anyhow::Result<f64> {
     Ok(cpu / calls)
 }
 
-const TOO_LITTLE_CPU: &str = "the load used too little CPU time of the server to measure it; run floorctl nearer to the \
-                              server, or with more --streams";
+const TOO_LITTLE_CPU: &str = "the load used too little CPU time of the server to measure it; run a release build of \
+                              floorctl, nearer to the server or with more --streams";
 
 /// The memory of the server that the system cannot take back.
 fn memory(metrics: &Metrics) -> anyhow::Result<f64> {

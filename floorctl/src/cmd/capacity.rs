@@ -17,7 +17,7 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Measures in 26 s what a new floor, a hit in memory and a connection cost the server. It asks for floors of unused \
+Measures in 28 s what a new floor, a hit in memory and a connection cost the server. It asks for floors of unused \
 towers, which the server stores. Other calls would count, and memory that is free again would hide what is used: \
 measure a release build that has just started and has no players. docs/operators.md has the formulae. The rate is that of the peak. Memory and disk are of each \
 machine, as if the peak lasted; a tier that is not in the server's chain has no figure.
