@@ -88,10 +88,7 @@ impl Figures {
         let stats: Stats = load.operations.get("/stats").await?;
         let after = load.operations.metrics().await?;
         if after.sum("floors_build_info", "profile=\"debug\"").is_ok() {
-            writeln!(
-                io::stderr(),
-                "note: the server is a debug build, which takes many times the CPU of a release build"
-            )?;
+            writeln!(io::stderr(), "note: the server is a debug build, which takes more CPU than a release build")?;
         }
         let hit_alone = load.run(Calls::Hits, 1, LATENCY_PERIOD).await?;
         let (_, hit_cpu_seconds) = load.cpu_of(Calls::Hits, HIT_PERIOD).await?;
