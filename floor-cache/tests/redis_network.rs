@@ -157,6 +157,15 @@ async fn a_replica_is_readable_and_refuses_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_missing_password_is_told_by_its_key() {
+    let Some(server) = RedisServer::start() else { return };
+    assert_eq!(server.command(&[b"CONFIG", b"SET", b"requirepass", b"hush"]), b"+OK\r\n");
+    let removals = over(server.url(), LONG_TIMEOUT).chain.purge(&keys(0..1)).await;
+    let error = removals[0].result.as_ref().unwrap_err().to_string();
+    assert!(error.contains("NOAUTH") && error.contains("cache.redis.password_file"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_out_of_memory_is_readable_and_refuses_writes() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = over(server.url(), LONG_TIMEOUT);

@@ -47,6 +47,7 @@ pub(crate) struct Cli {
 enum Port {
     Grpc,
     Operations,
+    Both,
     None,
 }
 
@@ -83,6 +84,7 @@ commands! {
     warm::Warm calls Grpc,
     verify::Verify calls Grpc,
     bench::Bench calls Grpc,
+    capacity::Capacity calls Both,
     purge::Purge calls Operations,
     contains::Contains calls Operations,
     stats::Stats calls Operations,
@@ -112,8 +114,8 @@ pub(crate) fn command() -> clap::Command {
     let command = command.mut_subcommands(|command| {
         let port = port(command.get_name());
         let uses = |flag: &str| match flag {
-            SERVER => port == Port::Grpc,
-            OPS | OPS_TOKEN_FILE => port == Port::Operations,
+            SERVER => matches!(port, Port::Grpc | Port::Both),
+            OPS | OPS_TOKEN_FILE => matches!(port, Port::Operations | Port::Both),
             _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
@@ -315,7 +317,7 @@ mod tests {
             let command = built.find_subcommand(name).unwrap();
             let mut shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
             let flag = shown.any(|argument| argument.get_long() == Some(OPS));
-            assert_eq!(flag, *calls == Port::Operations, "{name}");
+            assert_eq!(flag, matches!(calls, Port::Operations | Port::Both), "{name}");
         }
     }
 

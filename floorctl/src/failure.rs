@@ -1,6 +1,7 @@
 //! Prints the error of a command to stderr and chooses the exit code.
 
 use std::{
+    env,
     io::{self, Write as _},
     process::ExitCode,
     time::Duration,
@@ -42,8 +43,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             CANNOT_CONNECT
         }
         Some(ClientError::Unreachable { .. }) => {
-            text += "Is the server running? Start it with `cargo run --release`, or name another with --server URL or \
-                     FLOORCTL_SERVER.\n";
+            let start = start_command();
+            text += &format!("{start}, or name another with --server URL or FLOORCTL_SERVER.\n");
             CANNOT_CONNECT
         }
         Some(ClientError::Tls { problem, .. }) => {
@@ -66,8 +67,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         Some(ClientError::Invalid { .. } | ClientError::Malformed { .. } | ClientError::Stopped) => FAILED,
         None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
-            text += "Is the server running? Start it with `cargo run --release`, or name another operations port with \
-                     --ops URL or FLOORCTL_OPS.\n";
+            let start = start_command();
+            text += &format!("{start}, or name another operations port with --ops URL or FLOORCTL_OPS.\n");
             CANNOT_CONNECT
         }
         None => FAILED,
@@ -75,6 +76,12 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     // If stderr is closed, too, there is nowhere to report to.
     let _ = io::stderr().write_all(text.as_bytes());
     ExitCode::from(code)
+}
+
+/// How to start a server: with cargo, if it runs `floorctl` too.
+fn start_command() -> String {
+    let command = if env::var_os("CARGO").is_some() { "cargo run --release" } else { "bevy-server" };
+    format!("Is the server running? Start it with `{command}`")
 }
 
 /// The error and its causes in one line. Skips a cause whose text the line already contains.

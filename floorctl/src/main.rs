@@ -7,12 +7,15 @@ mod credentials;
 mod difference;
 mod export;
 mod failure;
+mod figures;
 #[cfg(test)]
 #[path = "../../floor-export/src/fixture.rs"]
 mod fixture;
 mod json;
 mod json_layout;
+mod load;
 mod local;
+mod metrics;
 mod numbers;
 mod operations;
 mod output;

@@ -22,6 +22,7 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 use crate::{
     credentials::Credentials,
     failure::{OperationsError, UsageError},
+    metrics::Metrics,
 };
 
 /// The first wait between two attempts. It doubles after each.
@@ -52,22 +53,30 @@ pub(crate) struct CallLimits {
 
 impl Operations<'_> {
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        self.call(Method::GET, path).await
+        self.call(Method::GET, path, json).await
+    }
+
+    /// The metrics of the server, in the text format of Prometheus.
+    pub(crate) async fn metrics(&self) -> anyhow::Result<Metrics> {
+        self.call(Method::GET, "/metrics", |status, body| {
+            (status == StatusCode::OK).then(|| Metrics::new(String::from_utf8_lossy(body).into_owned()))
+        })
+        .await
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        self.call(Method::POST, path).await
+        self.call(Method::POST, path, json).await
     }
 
     /// Makes a call with the retries and the deadline of `limits`. Retries are safe: a
     /// request that the server gets twice changes nothing more, or makes a second copy.
-    async fn call<T: DeserializeOwned>(&self, method: Method, path: &str) -> anyhow::Result<T> {
+    async fn call<T>(&self, method: Method, path: &str, read: Read<T>) -> anyhow::Result<T> {
         let CallLimits { deadline, retries } = self.limits;
         let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
         let address = self.address()?;
         let authorization = self.authorization(&address)?;
         let tls = address.is_https.then(|| self.tls(&address)).transpose()?;
-        let attempt = || self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone());
+        let attempt = || self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read);
         let unreachable =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
         let calls = attempt.retry(backoff).when(unreachable);
@@ -79,15 +88,16 @@ impl Operations<'_> {
         }
     }
 
-    /// Makes one request on a new connection and returns the JSON document of the response, also with status 503: then
-    /// the document says in which tier the request failed. Any other failure becomes an error with the response text.
-    async fn attempt<T: DeserializeOwned>(
+    /// Makes one request on a new connection and returns what `read` makes of the response. A response that it does not
+    /// accept becomes an error with the response text.
+    async fn attempt<T>(
         &self,
         address: &Address,
         tls: Option<&Tls>,
         method: Method,
         path: &str,
         authorization: Option<HeaderValue>,
+        read: Read<T>,
     ) -> anyhow::Result<T> {
         let host_and_port = format!("{}:{}", address.host, address.port);
         let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(&host_and_port)).await;
@@ -104,9 +114,7 @@ impl Operations<'_> {
                 self.exchange(stream.map_err(|error| self.failure(&error))?, request).await?
             }
         };
-        if [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&head.status)
-            && let Ok(document) = serde_json::from_slice(&body)
-        {
+        if let Some(document) = read(head.status, &body) {
             return Ok(document);
         }
         bail!("{} answered {}: {}", self.url, head.status, String::from_utf8_lossy(&body).trim_end());
@@ -176,6 +184,15 @@ impl Operations<'_> {
     fn unreachable(&self, reason: impl ToString) -> OperationsError {
         OperationsError::Unreachable { url: self.url.to_owned(), reason: reason.to_string() }
     }
+}
+
+/// Reads the body of a response with that status. `None` if it is not what was asked for.
+type Read<T> = fn(StatusCode, &[u8]) -> Option<T>;
+
+/// The JSON document, also with status 503: then it says in which tier the request failed.
+fn json<T: DeserializeOwned>(status: StatusCode, body: &[u8]) -> Option<T> {
+    let is_answer = [StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE].contains(&status);
+    is_answer.then(|| serde_json::from_slice(body).ok()).flatten()
 }
 
 /// The URL of the operations port.

@@ -36,6 +36,11 @@ pub(crate) struct Tower {
 }
 
 impl Tower {
+    /// The tower of `seed`, with floors of `size` and of the kinds of its schedule.
+    pub(crate) const fn of(seed: u64, size: (u32, u32)) -> Self {
+        Self { seed, width: None, height: None, size: Some(size), kind: None }
+    }
+
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
@@ -146,7 +151,7 @@ impl fmt::Display for FloorName {
 }
 
 /// Parses `WxH`.
-fn size(text: &str) -> Result<(u32, u32), String> {
+pub(crate) fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once(['x', 'X']).ok_or("write width x height, e.g. 64x48")?;
     Ok((side(width)?, side(height)?))
 }

@@ -21,6 +21,7 @@ use crate::authority::Authority;
 
 fn floorctl() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floorctl"));
+    command.env_remove("CARGO");
     for variable in ["SERVER", "OPS", "OPS_TOKEN_FILE", "CA", "CERT", "KEY", "SERVER_NAME", "TOKEN_FILE"] {
         command.env_remove(format!("FLOORCTL_{variable}"));
     }
@@ -57,6 +58,7 @@ fn arguments_of(command: &str) -> &'static [&'static str] {
         "diff" => &["42/7", "43/7"],
         "purge" | "contains" => &["42/7"],
         "export" => &["--to", "json"],
+        "capacity" => &["--players", "10", "--floors-per-minute", "1", "--cached", "0.5"],
         _ => &[],
     }
 }
@@ -121,6 +123,7 @@ fn usage_errors_exit_with_2() {
         (&["batch", "--numbers", "5-2"], "write 2-5"),
         (&["render", "--plain", "--png", "x.png"], "cannot be used with"),
         (&["warm", "--deadline", "soon"], "--deadline"),
+        (&["bench", "--rate", "0"], "'--rate <CALLS>'"),
         (&["get", "42/7", "--number", "7"], "cannot be used with"),
         (&["get", "42"], "SEED/NUMBER"),
         (&["explain", "42/7:hut"], "\"hut\""),
@@ -164,16 +167,64 @@ fn every_command_of_an_operator_exits_with_3_when_nothing_listens() {
 }
 
 #[test]
+fn capacity_exits_with_3_when_only_the_operations_port_answers() {
+    let (_socket, server) = closed_port();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ops = format!("http://{}", listener.local_addr().unwrap());
+    let listening = thread::spawn(move || read_request(&listener));
+    let ports = ["capacity", "--ops", &ops, "--server", &server];
+    let (code, stdout, stderr) = run(&[&ports[..], arguments_of("capacity")].concat());
+    assert_eq!((code, stdout.as_str()), (Some(3), ""), "{stderr}");
+    assert!(stderr.contains(&server) && stderr.contains("--server URL or FLOORCTL_SERVER"), "{stderr}");
+    assert!(listening.join().unwrap().starts_with("GET /stats "));
+}
+
+#[test]
+fn capacity_refuses_loads_that_cannot_be() {
+    for (flag, value, expected) in [
+        ("--cached", "1.5", "write a share from 0 to 1, e.g. 0.9, not \"1.5\""),
+        ("--cached", "NaN", "write a share from 0 to 1"),
+        ("--utilisation", "0", "write a number above 0"),
+        ("--utilisation", "60", "write a share from 0 to 1"),
+        ("--floors-per-minute", "-1", "write a number above 0"),
+        ("--players", "0", "--players"),
+        ("--size", "100", "64x48"),
+        ("--cores", "0", "--cores"),
+        ("--in-memory", "long", "--in-memory"),
+    ] {
+        let given = format!("{flag}={value}");
+        let others = arguments_of("capacity").chunks(2).filter(|pair| pair[0] != flag).flatten().copied();
+        let arguments = ["capacity", &given].into_iter().chain(others).collect::<Vec<_>>();
+        let (code, _, stderr) = run(&arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?} said: {stderr}");
+    }
+}
+
+#[test]
 fn every_command_that_connects_exits_with_3_when_nothing_listens() {
     let (_socket, server) = closed_port();
-    // `explain` needs no server.
-    for command in commands_with("--server").into_iter().filter(|command| command != "explain") {
+    // `explain` needs no server, and `capacity` asks the operations port first.
+    let others = ["explain", "capacity"];
+    for command in commands_with("--server").into_iter().filter(|command| !others.contains(&command.as_str())) {
         let (code, stdout, stderr) =
             run(&[&["--server", server.as_str(), command.as_str()][..], arguments_of(&command)].concat());
         assert_eq!(code, Some(3), "{command:?}: {stderr}");
         assert!(stderr.contains(&server) && stderr.contains("refused"), "{command:?} said: {stderr}");
-        assert!(stderr.contains("cargo run --release"), "{command:?} said: {stderr}");
+        assert!(stderr.contains("Start it with `bevy-server`"), "{command:?} said: {stderr}");
         assert_eq!(stdout, "", "{command:?}");
+    }
+}
+
+#[test]
+fn only_who_runs_floorctl_with_cargo_is_told_to_start_the_server_with_it() {
+    let (_socket, address) = closed_port();
+    for (command, flag) in [("info", "--server"), ("stats", "--ops")] {
+        let output = floorctl().args([command, flag, &address]).env("CARGO", "cargo").output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("Start it with `cargo run --release`"), "{stderr}");
+        let (_, _, stderr) = run(&[command, flag, &address]);
+        assert!(stderr.contains("Start it with `bevy-server`") && !stderr.contains("cargo"), "{stderr}");
     }
 }
 

@@ -1,37 +1,35 @@
-//! `floorctl bench`: a small closed-loop load test.
+//! `floorctl bench`: a small load test, in a closed or an open loop.
 
-use std::{
-    collections::BTreeMap,
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, io::Write, time::Duration};
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use floor_client::{Answer, ClientError, EncodedFloor, FloorClient, Served, is_loopback};
-use hdrhistogram::Histogram;
+use floor_client::{FloorClient, is_loopback};
 use indicatif::HumanCount;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 use serde::Serialize;
-use tokio::task::JoinSet;
 
 use crate::{
     cli::Server,
     json::ServedJson,
+    load::{self, ANSWER_TIMEOUT, FloorPicker, LoadStream, Measurements, Period},
     numbers,
     output::{self, ReportFormat},
     target::Tower,
 };
 
 const AFTER_HELP: &str = "\
-The load is a closed loop: each stream requests its next floor after the last one has arrived. While the server \
-stalls, it gets fewer requests, so the percentiles are lower than those of users who do not wait. If client and \
-server run on the same machine, they share its cores. The client does not decode the floors. The first second is not \
-counted. A call that fails is counted and named; a stream whose call does not reach the server pauses for 100 ms.
+Without --rate the load is a closed loop: each stream requests its next floor after the last one has arrived. While \
+the server stalls, it gets fewer requests, so the percentiles are lower than those of users who do not wait. With \
+--rate it is an open loop: calls start evenly, whatever the answers take. A call that is due while every stream is \
+busy starts late and is counted. Its latency counts from when it was due, and so does that of a call without an answer \
+2 s after the end. If client and server run on the same machine, they share its cores. The client does not decode the \
+floors. The first second is not counted. A call that fails is counted and named; in the closed loop, a stream whose \
+call does not reach the server pauses for 100 ms.
 
 Examples:
   floorctl bench --connections 2 --streams 50 --seconds 10
+  floorctl bench --rate 2000 --streams 100            # an open loop
   floorctl bench --mix one --json
   floorctl bench --mix uniform --floors 100000        # mostly generated";
 
@@ -47,6 +45,9 @@ pub(crate) struct Bench {
     /// Number of streams, each with one call in flight, spread over the connections
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     streams: u16,
+    /// Start this many calls a second, in an open loop; without it each stream waits for its answers
+    #[arg(long, value_name = "CALLS", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: Option<u32>,
     /// Duration of the measurement, in seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     seconds: u16,
@@ -74,31 +75,20 @@ enum Mix {
 
 /// Warms up connections and caches. Calls that start in this time are not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Latencies are recorded in microseconds, up to one minute.
-const MAX_LATENCY_US: u64 = 60_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
-/// Pause of a stream whose call did not reach the server. The next call would fail at once, in a busy loop.
-const UNREACHABLE_PAUSE: Duration = Duration::from_millis(100);
-
-/// The measurements of one or more streams.
-struct Measurements {
-    latency: Histogram<u64>,
-    served: Served,
-    bytes: u64,
-    failures: BTreeMap<String, u64>,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BenchJson<'a> {
     mix: String,
     connections: u16,
     streams: u16,
+    rate: Option<u32>,
     seconds: f64,
     requests: u64,
     requests_per_second: f64,
     bytes_per_second: f64,
     latency_us: LatencyJson,
+    late: u64,
+    unanswered: u64,
     failures: &'a BTreeMap<String, u64>,
     served: ServedJson<'a>,
 }
@@ -124,19 +114,24 @@ impl Bench {
         let clients = server.connect_many(self.connections).await?;
         // Reports an invalid flag, such as a kind that the server does not offer, before the load starts.
         clients[0].get(self.tower.floor(1)).await?;
-        let measured_from = Instant::now() + WARM_UP;
-        let until = measured_from + Duration::from_secs(self.seconds.into());
-        let mut streams = JoinSet::new();
-        for (number, client) in (0..self.streams).zip(clients.iter().cycle()) {
-            let stream =
-                LoadStream { client: client.clone(), tower: self.tower.clone(), next_floor: self.picker(number) };
-            streams.spawn(stream.run(measured_from, until));
-        }
-        let mut sum = Measurements::new()?;
-        while let Some(measurements) = streams.join_next().await {
-            sum.add(&measurements.context("a stream panicked")??)?;
-        }
-        self.print(&sum, measured_from.elapsed())
+        let period = Period::starting_now(WARM_UP, Duration::from_secs(self.seconds.into()));
+        let streams = self.streams(&clients);
+        let sum = match self.rate {
+            None => load::closed_loop(streams, period).await?,
+            Some(rate) => load::open_loop(streams, rate, period).await?,
+        };
+        // The last answers may come before the end.
+        self.print(&sum, period.measured_from.elapsed().max(period.until - period.measured_from))
+    }
+
+    fn streams(&self, clients: &[FloorClient]) -> Vec<LoadStream> {
+        let numbered = (0..self.streams).zip(clients.iter().cycle());
+        let stream = |(number, client): (u16, &FloorClient)| LoadStream {
+            client: client.clone(),
+            tower: self.tower.clone(),
+            next_floor: self.picker(number),
+        };
+        numbered.map(stream).collect()
     }
 
     fn picker(&self, stream: u16) -> FloorPicker {
@@ -162,7 +157,7 @@ impl Bench {
 
     fn print(&self, sum: &Measurements, took: Duration) -> anyhow::Result<()> {
         let seconds = took.as_secs_f64();
-        let requests = sum.latency.len();
+        let requests = sum.requests();
         let requests_per_second = requests as f64 / seconds;
         let at = |quantile| sum.latency.value_at_quantile(quantile);
         let latency =
@@ -172,11 +167,14 @@ impl Bench {
                 mix: self.mix.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default(),
                 connections: self.connections,
                 streams: self.streams,
+                rate: self.rate,
                 seconds,
                 requests,
                 requests_per_second,
                 bytes_per_second: sum.bytes as f64 / seconds,
                 latency_us: latency,
+                late: sum.late,
+                unanswered: sum.unanswered,
                 failures: &sum.failures,
                 served: ServedJson::new(&sum.served),
             });
@@ -188,65 +186,22 @@ impl Bench {
         let [p50, p90, p99, max] = [p50, p90, p99, max].map(HumanCount);
         writeln!(out, "  latency    p50 {p50} us, p90 {p90} us, p99 {p99} us, max {max} us")?;
         writeln!(out, "  served by  {}", output::served(&sum.served.by))?;
+        if let Some(rate) = self.rate {
+            Self::print_open_loop(&mut out, rate, sum)?;
+        }
         for (failure, count) in &sum.failures {
             writeln!(out, "  failed     {} times: {failure}", HumanCount(*count))?;
         }
         Ok(out.flush()?)
     }
-}
 
-/// Chooses the next floor of a stream.
-type FloorPicker = Box<dyn FnMut() -> u32 + Send>;
-
-/// A loop of calls, one at a time.
-struct LoadStream {
-    client: FloorClient,
-    tower: Tower,
-    next_floor: FloorPicker,
-}
-
-impl LoadStream {
-    async fn run(mut self, measured_from: Instant, until: Instant) -> anyhow::Result<Measurements> {
-        let mut measurements = Measurements::new()?;
-        loop {
-            let started = Instant::now();
-            if started >= until {
-                return Ok(measurements);
-            }
-            let answer = self.client.get_encoded(self.tower.floor((self.next_floor)())).await;
-            if started >= measured_from {
-                measurements.add_call(started.elapsed(), &answer);
-            }
-            if matches!(answer, Err(ClientError::Unreachable { .. })) {
-                tokio::time::sleep(UNREACHABLE_PAUSE).await;
-            }
-        }
-    }
-}
-
-impl Measurements {
-    fn new() -> anyhow::Result<Self> {
-        let latency = Histogram::new_with_max(MAX_LATENCY_US, SIGNIFICANT_DIGITS)?;
-        Ok(Self { latency, served: Served::default(), bytes: 0, failures: BTreeMap::new() })
-    }
-
-    fn add_call(&mut self, took: Duration, answer: &Result<Answer<EncodedFloor>, ClientError>) {
-        match answer {
-            Ok(answer) => {
-                self.latency.saturating_record(u64::try_from(took.as_micros()).unwrap_or(MAX_LATENCY_US));
-                self.served.add(&answer.served);
-                self.bytes += answer.value.bytes().len() as u64;
-            }
-            Err(error) => *self.failures.entry(error.to_string()).or_default() += 1,
-        }
-    }
-
-    fn add(&mut self, other: &Self) -> anyhow::Result<()> {
-        self.latency.add(&other.latency)?;
-        self.served.add(&other.served);
-        self.bytes += other.bytes;
-        for (failure, count) in &other.failures {
-            *self.failures.entry(failure.clone()).or_default() += count;
+    /// The lines about calls that did not go as planned.
+    fn print_open_loop(out: &mut impl Write, rate: u32, sum: &Measurements) -> std::io::Result<()> {
+        let (rate, late) = (HumanCount(rate.into()), HumanCount(sum.late));
+        writeln!(out, "  open loop  {rate} calls/s were due; {late} started late, with all streams busy")?;
+        if sum.unanswered > 0 {
+            let (unanswered, wait) = (HumanCount(sum.unanswered), humantime::format_duration(ANSWER_TIMEOUT));
+            writeln!(out, "  unanswered {unanswered} calls, {wait} after the end")?;
         }
         Ok(())
     }

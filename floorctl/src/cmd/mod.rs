@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod batch;
 pub(crate) mod bench;
+pub(crate) mod capacity;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod contains;

@@ -25,8 +25,12 @@ pub(super) fn reason(error: &RedisError) -> String {
                 valid for that address"
             .to_owned();
     }
-    match (error.code(), error.detail()) {
+    let reason = match (error.code(), error.detail()) {
         (Some(code), Some(detail)) => format!("{code} {detail}"),
         _ => error.to_string(),
+    };
+    match error.code() {
+        Some("NOAUTH") => format!("{reason} Name the file of its password in cache.redis.password_file."),
+        _ => reason,
     }
 }
