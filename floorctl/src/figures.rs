@@ -72,7 +72,7 @@ pub(crate) struct Figures {
 impl Figures {
     /// Measures floors of `size` in 28 s. `streams` load the server, each on a connection of its own.
     pub(crate) async fn measure(server: &Server, size: (u32, u32), streams: u16) -> anyhow::Result<Self> {
-        let operations = server.operations();
+        let operations = server.operations()?;
         let stats_before: Stats = operations.get("/stats").await?;
         if let Some(tier) = stats_before.tiers.iter().find(|tier| is_nearly_full(tier)) {
             let tier = &tier.tier;
