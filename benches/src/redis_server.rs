@@ -94,6 +94,10 @@ impl RedisServer {
     /// The number of its keys.
     pub fn keys(&self) -> anyhow::Result<u64> {
         let reply = self.command("DBSIZE")?;
-        reply.trim().trim_start_matches(':').parse().with_context(|| format!("DBSIZE is {reply:?}"))
+        reply
+            .trim()
+            .strip_prefix(':')
+            .and_then(|count| count.parse().ok())
+            .with_context(|| format!("DBSIZE is {reply:?}"))
     }
 }

@@ -7,7 +7,7 @@
 //! that memory does not have, so nearly each get makes a value, inserts it and evicts others.
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 
-use std::{env, fs, sync::Arc, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
 use bevy_server::memory::{self, Held};
 use bytes::Bytes;
@@ -32,7 +32,7 @@ fn main() {
     let mut arguments = env::args().skip(1).map(|text| text.parse::<u64>().expect("a number"));
     let (capacity, millions) = (arguments.next().unwrap_or(256), arguments.next().unwrap_or(10));
     let runtime = Runtime::new().unwrap();
-    let before = anonymous_kib();
+    let before = anonymous_bytes();
     runtime.spawn(memory::return_freed(Held::default));
     let chain = chain(capacity << 20, &runtime);
     for line in 1..=LINES {
@@ -43,13 +43,13 @@ fn main() {
             runtime.block_on(task).unwrap();
         }
         let tier = chain.report().into_iter().next().unwrap();
-        let resident = anonymous_kib() - before;
+        let resident = anonymous_bytes() - before;
         println!(
             "after {:>4.1} million: {:>4} MiB counted, {:>4} MiB resident, {:.2} of {capacity} MiB",
             (line * gets * THREADS) as f64 / 1e6,
             tier.bytes >> 20,
-            resident >> 10,
-            resident as f64 / 1024.0 / capacity as f64
+            resident >> 20,
+            resident as f64 / (capacity << 20) as f64
         );
     }
 }
@@ -106,9 +106,6 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// Resident memory of this process that no file backs, in KiB.
-fn anonymous_kib() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux tells the memory of a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("it is in the status");
-    line.trim().trim_end_matches(" kB").parse().expect("a number of kB")
+fn anonymous_bytes() -> u64 {
+    memory::anonymous_bytes().expect("Linux tells the memory of a process")
 }

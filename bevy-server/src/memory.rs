@@ -115,7 +115,8 @@ pub(crate) fn register(registry: &Registry) -> prometheus::Result<()> {
 
 /// Resident memory that no file backs. The pages of LMDB's file are resident too, but the system takes them back when
 /// it needs memory.
-fn anonymous_bytes() -> Option<u64> {
+#[must_use]
+pub fn anonymous_bytes() -> Option<u64> {
     bytes_of("RssAnon:", &fs::read_to_string("/proc/self/status").ok()?)
 }
 

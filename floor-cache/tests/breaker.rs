@@ -232,6 +232,7 @@ async fn an_idle_chain_notices_that_a_tier_is_back() {
     let report = &chain.report()[0];
     assert_eq!((tier.asked.load(SeqCst), report.errors, report.misses), (asked, counted, 0), "no lookup was made");
     let probed = tier.probed.load(SeqCst);
+    // Twice the first pause: nothing may happen in it.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     assert_eq!(tier.probed.load(SeqCst), probed, "a closed breaker is not probed");
     assert_eq!(Handle::current().metrics().num_alive_tasks(), 1);

@@ -71,28 +71,28 @@ async fn down_at_the_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_and_back() {
-    let Some(mut server) = RedisServer::start() else { return };
-    let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
-    wait_until_redis_is_back(&fixture).await;
-    server.kill();
-    assert_all_served(&fixture, 0..50).await;
-    assert_eq!(fixture.tier("redis").verdict, "open");
-    server.restart();
+    let Some((fixture, _server)) = killed_and_restarted().await else { return };
     wait_until_redis_is_back(&fixture).await;
     assert_eq!(fixture.tier("redis").verdict, "probed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_and_back_without_calls() {
-    let Some(mut server) = RedisServer::start() else { return };
+    let Some((fixture, _server)) = killed_and_restarted().await else { return };
+    wait_until("the server has noticed", || fixture.tier("redis").verdict == "probed").await;
+    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 0.0);
+}
+
+/// A chain whose breaker opened while its Redis was killed, which runs again.
+async fn killed_and_restarted() -> Option<(Fixture, RedisServer)> {
+    let mut server = RedisServer::start()?;
     let fixture = Fixture::new(&[TierKind::Redis], over_redis(&server));
     wait_until_redis_is_back(&fixture).await;
     server.kill();
     assert_all_served(&fixture, 0..50).await;
     assert_eq!(fixture.tier("redis").verdict, "open");
     server.restart();
-    wait_until("the server has noticed", || fixture.tier("redis").verdict == "probed").await;
-    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 0.0);
+    Some((fixture, server))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -114,7 +114,7 @@ const MEMORY_TIER: &str = "tier=\"lru\"";
 /// The floors that calls ask for.
 #[derive(Debug, Clone, Copy)]
 enum Calls {
-    /// Floors that nobody has asked for. Loads with different numbers ask for different ones.
+    /// Floors that nobody has asked for. Each number has floors of its own.
     New(u64),
     /// Floors of the load [`Calls::New`] of number 1, over and over.
     Hits,

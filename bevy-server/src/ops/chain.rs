@@ -3,10 +3,7 @@
 //!
 //! They are on the operations port, not on the gRPC port, because players must not purge floors.
 
-use std::{
-    fmt::Display,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{fmt::Display, sync::Arc};
 
 use axum::{
     extract::{RawQuery, State},
@@ -19,10 +16,9 @@ use floor_proto::operations::{
     BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
 };
 use futures_util::future::join_all;
-use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-use super::{OpsState, floors};
+use super::{OpsState, floors, json::json};
 use crate::key;
 
 /// Purges at once. Each may wait seconds for the writers of the stores, and holds their locks for a batch of floors.
@@ -90,13 +86,10 @@ pub(super) async fn stats(State(state): State<Arc<OpsState>>) -> Response {
 }
 
 pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
-    if state.compacting.swap(true, Ordering::AcqRel) {
-        return (StatusCode::CONFLICT, "a compaction is already running; wait until it ends\n").into_response();
-    }
-    let state = CompactionGuard(state);
-    // In its own task, so that it completes even if the operator disconnects.
-    let Ok(done) = tokio::spawn(async move { state.0.chain.compact().await }).await else {
-        return task_failed("compaction");
+    let chain = state.chain.clone();
+    let done = match run_alone(&state.compaction, "compaction", async move { chain.compact().await }).await {
+        Ok(done) => done,
+        Err(refusal) => return refusal,
     };
     let complete = done.iter().all(|tier| tier.result.is_ok());
     let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
@@ -107,29 +100,34 @@ pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
     json(status(complete), &Compacted { tiers: tiers.collect() })
 }
 
-/// Marks the compaction as ended, also after a panic.
-struct CompactionGuard(Arc<OpsState>);
-
-impl Drop for CompactionGuard {
-    fn drop(&mut self) {
-        self.0.compacting.store(false, Ordering::Release);
-    }
+/// Runs `work` in its own task, so that it completes even if the operator disconnects, and no other with `lock` begins
+/// before. Fails with an answer if one runs, and if `work` panics; `name` is its name.
+async fn run_alone<T: Send + 'static>(
+    lock: &Arc<Mutex<()>>,
+    name: &str,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Response> {
+    let Ok(running) = Arc::clone(lock).try_lock_owned() else {
+        return Err(
+            (StatusCode::CONFLICT, format!("a {name} is already running; wait until it ends\n")).into_response()
+        );
+    };
+    let work = async move {
+        let _running = running;
+        work.await
+    };
+    tokio::spawn(work).await.map_err(|_| task_failed(name))
 }
 
 pub(super) async fn back_up(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let Some(tier) = tier_to_back_up(&query.unwrap_or_default()) else {
         return (StatusCode::BAD_REQUEST, "write ?tier= and the name of a tier, as in ?tier=lmdb\n").into_response();
     };
-    let Ok(running) = Arc::clone(&state.backup).try_lock_owned() else {
-        return (StatusCode::CONFLICT, "a backup is already running; wait until it ends\n").into_response();
+    let (chain, asked) = (state.chain.clone(), tier.clone());
+    let copied = match run_alone(&state.backup, "backup", async move { chain.back_up(&asked).await }).await {
+        Ok(copied) => copied,
+        Err(refusal) => return refusal,
     };
-    // In its own task, so that no other backup begins before it ends, even if the operator disconnects.
-    let copy = async move {
-        let copied = state.chain.back_up(&tier).await;
-        drop(running);
-        (tier, copied)
-    };
-    let Ok((tier, copied)) = tokio::spawn(copy).await else { return task_failed("backup") };
     let absent = || TierError::new(TierErrorKind::Refused, "back up the tier", "cache.chain has no such tier on disk");
     let copied = copied.unwrap_or_else(|| Err(absent()));
     match &copied {
@@ -163,13 +161,6 @@ fn too_many_purges() -> Response {
 
 fn bad_request(error: &floors::QueryError) -> Response {
     (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response()
-}
-
-fn json(status: StatusCode, document: &impl Serialize) -> Response {
-    match serde_json::to_string(document) {
-        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text + "\n").into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
-    }
 }
 
 fn tier_result(tier: &str, result: Result<(), impl Display>) -> TierResult {

@@ -2,23 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::header,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::StatusCode, response::Response};
+use serde_json::Value;
 
-use serde_json::{Value, json};
-
-use super::OpsState;
+use super::{OpsState, json::json};
 use crate::clients::ClientActivity;
 
 pub(super) async fn most_active(State(state): State<Arc<OpsState>>) -> Response {
-    let document = json!({ "clients": state.clients.most_active().iter().map(row).collect::<Vec<_>>() });
-    ([(header::CONTENT_TYPE, "application/json")], format!("{document}\n")).into_response()
+    let clients: Vec<_> = state.clients.most_active().iter().map(row).collect();
+    json(StatusCode::OK, &serde_json::json!({ "clients": clients }))
 }
 
 fn row(client: &ClientActivity) -> Value {
     let ClientActivity { name, floors, cells, refusals } = client;
-    json!({ "name": &**name, "floors": floors, "cells": cells, "refusals": refusals })
+    serde_json::json!({ "name": &**name, "floors": floors, "cells": cells, "refusals": refusals })
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::{
     extract::{RawQuery, State},
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 
-use super::OpsState;
+use super::{OpsState, json::json};
 use crate::config::{FilterError, LogFilter};
 
 /// An invalid query.
@@ -30,10 +30,7 @@ pub(super) async fn set(State(state): State<Arc<OpsState>>, RawQuery(query): Raw
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
     match changed {
-        Ok(filter) => {
-            let document = serde_json::json!({ "filter": filter.to_string() });
-            ([(header::CONTENT_TYPE, "application/json")], format!("{document}\n")).into_response()
-        }
+        Ok(filter) => json(StatusCode::OK, &serde_json::json!({ "filter": filter.to_string() })),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
 }

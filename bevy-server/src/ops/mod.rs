@@ -7,6 +7,7 @@ mod browsers;
 mod chain;
 mod clients;
 mod floors;
+mod json;
 mod log_level;
 mod monitoring;
 mod pages;
@@ -67,7 +68,7 @@ impl Plugin for OpsPlugin {
             clients: world.resource::<Clients>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
-            compacting: AtomicBool::new(false),
+            compaction: Arc::default(),
             backup: Arc::default(),
             purges: PurgeLimit::default(),
             floors: FloorLimit::default(),
@@ -102,8 +103,8 @@ struct OpsState {
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,
-    /// Whether a compaction runs.
-    compacting: AtomicBool,
+    /// Locked while a compaction runs.
+    compaction: Arc<Mutex<()>>,
     /// Locked while a backup runs.
     backup: Arc<Mutex<()>>,
     purges: PurgeLimit,
