@@ -5,6 +5,7 @@ use crate::arena::{Arena, ConnectionDraft, RoomDraft};
 use crate::floor::{Connection, Floor, Room};
 use crate::kinds;
 use crate::observer::Observer;
+use crate::pack::Pack;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
@@ -29,9 +30,16 @@ impl Generator {
         Self::default()
     }
 
-    /// The floor of `spec`: always the same, and always valid.
+    /// The floor of `spec`, which is of the built-in pack: always the same, and always valid.
     #[must_use]
     pub fn generate(&mut self, spec: &FloorSpec) -> Floor {
+        self.build(spec, None)
+    }
+
+    /// The floor of `spec`, which [`Pack::resolve`] of `pack` returned: always the same, and always valid.
+    #[must_use]
+    pub fn generate_of(&mut self, pack: &Pack, spec: &FloorSpec) -> Floor {
+        assert_eq!(spec.pack(), pack.hash(), "the spec belongs to another pack");
         self.build(spec, None)
     }
 

@@ -21,8 +21,7 @@
 //! # Ok::<(), floor_gen::SpecError>(())
 //! ```
 //!
-//! docs/generator.md shows each kind and explains how it is made. The crate needs `alloc` but not `std`, and has no
-//! dependencies.
+//! docs/generator.md shows each kind and explains how it is made. The crate needs `alloc` but not `std`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -40,6 +39,7 @@ mod graph;
 mod kinds;
 mod mask;
 mod observer;
+pub mod pack;
 pub mod rng;
 mod schedule;
 mod shape;
@@ -52,7 +52,8 @@ pub mod vaults;
 
 pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};
-pub use spec::{FloorSpec, Kind, SpecError};
+pub use pack::Pack;
+pub use spec::{FloorSpec, Kind, PackHash, SpecError};
 pub use theme::Theme;
 
 /// Part of every storage key. It rises by one with every release that changes a byte of any floor; docs/generator.md

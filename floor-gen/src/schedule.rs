@@ -2,7 +2,7 @@
 //! in order, so that no kind comes three times in a row.
 
 use crate::rng::{Rng, mix};
-use crate::spec::{FloorSpec, Kind, SpecError};
+use crate::spec::Kind;
 use crate::theme::Theme;
 
 /// Floors from one boss to the next.
@@ -27,19 +27,8 @@ const fn weights(theme: Theme) -> [u32; DRAWN.len()] {
     }
 }
 
-impl FloorSpec {
-    /// Resolves a request: a side of 0 becomes [`Self::DEFAULT_SIDE`], and `None` becomes the kind that the tower's
-    /// schedule gives the number.
-    ///
-    /// # Errors
-    /// The first argument that is out of range.
-    pub fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> Result<Self, SpecError> {
-        Self::checked(seed, number, width, height, || kind.unwrap_or_else(|| kind_of(seed, number)))
-    }
-}
-
 /// The kind of floor `number` of tower `seed`.
-fn kind_of(seed: u64, number: u32) -> Kind {
+pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
     if let Some(fixed) = fixed(number) {
         return fixed;
     }

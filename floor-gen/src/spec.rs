@@ -2,9 +2,26 @@
 
 use core::fmt;
 
-/// Names one floor by tower, number, size and kind, all resolved and in range. A `Copy` value of at most 24 bytes.
+/// Which version of which pack: the hash of its canonical form, or [`PackHash::BUILT_IN`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PackHash(pub u64);
+
+impl PackHash {
+    /// The pack that this crate contains. Its floors depend on [`GENERATOR_VERSION`](crate::GENERATOR_VERSION) alone.
+    pub const BUILT_IN: Self = Self(0);
+}
+
+/// 16 hexadecimal digits.
+impl fmt::Display for PackHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// Names one floor by pack, tower, number, size and kind, all resolved and in range. A `Copy` value of 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FloorSpec {
+    pack: PackHash,
     seed: u64,
     number: u32,
     width: u16,
@@ -26,6 +43,7 @@ impl FloorSpec {
 
     /// The floor of a request, in which a side of 0 is [`Self::DEFAULT_SIDE`]. `kind` is asked when the rest is in range.
     pub(crate) fn checked(
+        pack: PackHash,
         seed: u64,
         number: u32,
         width: u32,
@@ -37,7 +55,13 @@ impl FloorSpec {
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        Ok(Self { seed, number, width, height, kind: kind() })
+        Ok(Self { pack, seed, number, width, height, kind: kind() })
+    }
+
+    /// The pack that it belongs to.
+    #[must_use]
+    pub const fn pack(&self) -> PackHash {
+        self.pack
     }
 
     /// The tower's seed.

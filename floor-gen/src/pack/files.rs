@@ -1,0 +1,241 @@
+//! The files of a pack: their limits, their canonical form and its hash.
+//!
+//! The canonical form is also the format of a `.floorpack` file, so `xxhsum -H3 NAME.floorpack` prints a pack's hash:
+//!
+//! ```text
+//! floorpack 1
+//! file pack.toml 14
+//! name = "mine"
+//!
+//! file vaults/well.txt 120
+//! …
+//! ```
+//!
+//! Each file follows its line with exactly the bytes that the line says, and a line feed. Files are in ascending order
+//! of their paths' bytes. Text has no byte order mark, line feeds only, and ends in one.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The first line of a canonical form.
+const MAGIC: &str = "floorpack 1\n";
+/// Extensions of files that are text.
+const TEXT: [&str; 4] = ["toml", "txt", "json", "md"];
+/// The longest path, in bytes.
+const MAX_PATH: usize = 128;
+
+/// The files of a pack by path, in canonical form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    by_path: BTreeMap<String, Vec<u8>>,
+    bytes: usize,
+}
+
+/// Why a file cannot belong to a pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The path of the file; empty if the whole is wrong.
+    pub path: String,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl Files {
+    /// The most bytes of all files together.
+    pub const MAX_BYTES: usize = 4 << 20;
+    /// The most files.
+    pub const MAX_FILES: usize = 2_000;
+
+    /// No files.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file. Its text is normalised. Paths have `/` between their parts, which are letters, digits, `.`, `_` and
+    /// `-`, and begin with none of `.` and `-`.
+    ///
+    /// # Errors
+    /// If the path is none or is taken, the text is no UTF-8, or a limit is exceeded.
+    pub fn insert(&mut self, path: &str, content: &[u8]) -> Result<(), FileError> {
+        let fail = |what: String| Err(FileError { path: path.to_owned(), what });
+        if !is_path(path) {
+            return fail(format!(
+                "a path has at most {MAX_PATH} bytes: letters, digits, `.`, `_` and `-`, with `/` between its parts"
+            ));
+        }
+        if self.by_path.contains_key(path) {
+            return fail("the file stands there twice".to_owned());
+        }
+        if self.by_path.len() == Self::MAX_FILES {
+            return fail(format!("a pack has at most {} files", Self::MAX_FILES));
+        }
+        let content = if is_text(path) {
+            match core::str::from_utf8(content) {
+                Ok(text) => normalised(text),
+                Err(error) => return fail(format!("byte {} is not UTF-8", error.valid_up_to())),
+            }
+        } else {
+            content.to_owned()
+        };
+        let bytes = self.bytes.saturating_add(path.len()).saturating_add(content.len());
+        if bytes > Self::MAX_BYTES {
+            return fail(format!("a pack has at most {} bytes", Self::MAX_BYTES));
+        }
+        self.bytes = bytes;
+        self.by_path.insert(path.to_owned(), content);
+        Ok(())
+    }
+
+    /// The content of the file at `path`.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.by_path.get(path).map(Vec::as_slice)
+    }
+
+    /// Paths and contents, in the order of the paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.by_path.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+    }
+
+    /// The canonical form: the bytes of a `.floorpack` file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.as_bytes().to_vec();
+        for (path, content) in self.iter() {
+            bytes.extend_from_slice(format!("file {path} {}\n", content.len()).as_bytes());
+            bytes.extend_from_slice(content);
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    /// Reads a `.floorpack` file.
+    ///
+    /// # Errors
+    /// If `bytes` are not a canonical form.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
+        let fail = |path: &str, what: &str| Err(FileError { path: path.to_owned(), what: what.to_owned() });
+        let Some(mut rest) = bytes.strip_prefix(MAGIC.as_bytes()) else {
+            return fail("", "a pack begins with the line `floorpack 1`");
+        };
+        let mut files = Self::new();
+        while !rest.is_empty() {
+            // No line is longer than the longest path and a length need.
+            let end = rest.iter().take(MAX_PATH + 32).position(|&byte| byte == b'\n');
+            let line = end.and_then(|end| core::str::from_utf8(&rest[..end]).ok());
+            let entry = line.and_then(|line| line.strip_prefix("file ")?.split_once(' '));
+            let Some((path, length)) = entry.and_then(|(path, length)| Some((path, length.parse::<usize>().ok()?)))
+            else {
+                return fail("", "expected `file PATH BYTES` on a line");
+            };
+            rest = &rest[end.map_or(0, |end| end + 1)..];
+            match rest.split_at_checked(length) {
+                Some((content, [b'\n', after @ ..])) => {
+                    files.insert(path, content)?;
+                    rest = after;
+                }
+                _ => return fail(path, "it ends before the bytes that its line says, and a line feed"),
+            }
+        }
+        if files.to_bytes() == bytes {
+            Ok(files)
+        } else {
+            fail("", "files are out of order, or text is not normalised")
+        }
+    }
+
+    /// XXH3-64 of the canonical form.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        xxh3_64(&self.to_bytes())
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.what) } else { write!(f, "{}: {}", self.path, self.what) }
+    }
+}
+
+impl core::error::Error for FileError {}
+
+fn is_path(path: &str) -> bool {
+    let is_part = |part: &str| {
+        part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+            && part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+    };
+    path.len() <= MAX_PATH && path.split('/').all(is_part)
+}
+
+fn is_text(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| TEXT.contains(&extension))
+}
+
+/// Without a byte order mark, with line feeds only, and one at the end unless it is empty.
+fn normalised(text: &str) -> Vec<u8> {
+    let mut text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Files {
+        let mut files = Files::new();
+        for (path, content) in list {
+            files.insert(path, content.as_bytes()).unwrap();
+        }
+        files
+    }
+
+    #[test]
+    fn the_hash_depends_on_paths_and_text_alone() {
+        let one = files(&[("pack.toml", "a = 1\n"), ("vaults/b.txt", "x\ny\n")]);
+        let other = files(&[("vaults/b.txt", "\u{feff}x\r\ny"), ("pack.toml", "a = 1")]);
+        assert_eq!((one.hash(), one.to_bytes()), (other.hash(), other.to_bytes()));
+        assert_ne!(one.hash(), files(&[("pack.toml", "a = 1\n"), ("vaults/c.txt", "x\ny\n")]).hash());
+        assert_eq!(Files::from_bytes(&one.to_bytes()), Ok(one));
+    }
+
+    #[test]
+    fn no_prefix_and_no_changed_order_is_a_pack() {
+        let bytes = files(&[("a.txt", "x"), ("b.bin", "y\r\n")]).to_bytes();
+        for end in 0..bytes.len() {
+            // A cut after a whole file leaves a pack with fewer files.
+            let is_whole = bytes[..end].ends_with(b"x\n\n") || end == MAGIC.len();
+            assert_eq!(Files::from_bytes(&bytes[..end]).is_ok(), is_whole, "{end}");
+        }
+        let swapped = b"floorpack 1\nfile b.txt 2\nx\n\nfile a.txt 2\nx\n\n";
+        assert_eq!(Files::from_bytes(swapped).unwrap_err().what, "files are out of order, or text is not normalised");
+        Files::from_bytes(b"floorpack 1\nfile a.txt 18446744073709551615\nx").unwrap_err();
+    }
+
+    #[test]
+    fn limits_and_paths_are_checked() {
+        let mut files = Files::new();
+        for path in ["", "/a", "a/", "a//b", "../a", "a/..", ".hidden", "a\\b", "-a", "a b", "ä.txt", &"a".repeat(129)]
+        {
+            assert!(files.insert(path, b"").is_err(), "{path:?}");
+        }
+        assert_eq!(files.insert("a.toml", &[b'a', 0xFF]).unwrap_err().what, "byte 1 is not UTF-8");
+        files.insert("big.bin", &alloc::vec![0; Files::MAX_BYTES - 16]).unwrap();
+        assert!(files.insert("more.bin", &[0; 10]).unwrap_err().what.contains("at most 4194304 bytes"));
+        assert!(files.insert("big.bin", b"").unwrap_err().what.contains("twice"));
+        let mut many = Files::new();
+        for number in 0..Files::MAX_FILES {
+            many.insert(&format!("{number}"), b"").unwrap();
+        }
+        assert!(many.insert("one-more", b"").unwrap_err().what.contains("at most 2000 files"));
+    }
+}
