@@ -41,7 +41,7 @@ pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
     auth::Authenticator,
-    cache::ChainResource,
+    cache::Chains,
     clients::{Budget, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
@@ -81,7 +81,7 @@ impl Plugin for GrpcPlugin {
         let (clients, refusals) = (world.resource::<Clients>().clone(), world.resource::<Refusals>().clone());
         let unsent = Budget::unsent(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX));
         let service = FloorService::new(ServiceDeps {
-            chain: world.resource::<ChainResource>().0.clone(),
+            chains: world.resource::<Chains>().clone(),
             metrics: world.resource::<RequestMetrics>().clone(),
             refusals: refusals.clone(),
             in_flight: world.resource::<InFlight>().clone(),
