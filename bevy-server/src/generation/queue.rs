@@ -456,3 +456,39 @@ impl Queue {
 fn cells_of(key: &Key) -> u64 {
     key::spec(key).map_or(1, |spec| spec.cells() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use floor_gen::FloorSpec;
+
+    use super::*;
+    use crate::{config::ClientIdentity, tenants::TenantNames};
+
+    #[tokio::test]
+    async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
+        const PLACES: usize = 10;
+        let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
+        let queue = GenerationQueue::new(PLACES, 1, Quota::default(), clients.clone(), &registry).unwrap();
+        let counts = TenantCounts::register(&TenantNames::new(["acme", "globex"]), &registry).unwrap();
+        let [acme, globex] = &counts[..] else { panic!("two tenants") };
+        let sources = [queue.for_tenant("acme", acme.clone()), queue.for_tenant("globex", globex.clone())];
+        // A floor for the token `name`. No worker runs: what is refused is refused at once.
+        let ask = |source: &TenantSource, name: &str, number: usize| {
+            let spec = FloorSpec::resolve(1, number as u32 + 1, 0, 0, None).unwrap();
+            let client = clients.named(name, Ipv4Addr::LOCALHOST.into());
+            let demand = Demand::always();
+            let priority = Priority::Foreground;
+            let answer = source.generate(GenerationRequest { key: key::of(&spec), priority, client: client.id(), demand });
+            (client, answer)
+        };
+        let mut waiting: Vec<_> = (0..PLACES).map(|n| ask(&sources[0], &format!("acme-{n}"), n)).collect();
+        let (_client, refused) = ask(&sources[0], "acme-new", PLACES);
+        assert!(matches!(refused.now_or_never(), Some(Err(SourceError::Busy { .. }))), "the tenant has all of the queue");
+        let (_client, admitted) = ask(&sources[1], "globex-0", PLACES);
+        assert!(admitted.now_or_never().is_none(), "it waits");
+        let displaced = waiting.iter_mut().filter_map(|(_, answer)| answer.now_or_never()).count();
+        assert_eq!((displaced, acme.refused_by_queue.get(), globex.refused_by_queue.get()), (1, 2, 0));
+    }
+}
