@@ -44,7 +44,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let log = logging::install(&config.log);
     let mut app = App::new();
-    let tokens = config.tokens_file.as_deref().map(|file| TokensFile::read(file, &config.tenant_names())).transpose()?;
+    let tokens =
+        config.tokens_file.as_deref().map(|file| TokensFile::read(file, &config.tenant_names())).transpose()?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
@@ -144,7 +145,7 @@ fn log_start(config: &Config, grpc: &GrpcListener, ops: &OpsListener) {
         generator = floor_gen::GENERATOR_VERSION,
         chain = chain.join(","),
         bypass = config.cache.bypass.name(),
-        tenants = (!config.tenants.is_empty()).then(|| config.tenants.len()),
+        tenants = (!config.tenants.is_empty()).then_some(config.tenants.len()),
         generation_threads = config.generation_threads,
         grpc = address(&grpc.0),
         ops = address(&ops.0),

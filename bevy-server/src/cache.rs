@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bevy::prelude::*;
-use floor_cache::{Chain, TierKind};
+use floor_cache::{Chain, TierKind, layers::CircuitState};
 use futures_util::future::join_all;
 use prometheus::{
     GaugeVec, IntCounterVec, Opts, Registry,
@@ -101,6 +101,8 @@ struct Families {
     requests: IntCounterVec,
     bytes: GaugeVec,
     limit: GaugeVec,
+    writes: IntCounterVec,
+    breaker: GaugeVec,
 }
 
 impl Families {
@@ -112,15 +114,21 @@ impl Families {
         let bytes = Opts::new("floors_tenant_tier_bytes", "Bytes that a tier holds for a tenant.");
         let help = "The bytes beyond which a tier evicts floors of a tenant; missing if there is no limit.";
         let limit = Opts::new("floors_tenant_tier_limit_bytes", help);
+        let help = "Values written to a lower tier in the background for a tenant, by outcome.";
+        let writes = Opts::new("floors_tenant_tier_writes_total", help);
+        let help = "The circuit breaker of a tenant's tier: 0 closed, 1 half-open, 2 open.";
+        let breaker = Opts::new("floors_tenant_breaker_state", help);
         Ok(Self {
             requests: IntCounterVec::new(requests, &["tenant", "tier", "outcome"])?,
             bytes: GaugeVec::new(bytes, &["tenant", "tier"])?,
             limit: GaugeVec::new(limit, &["tenant", "tier"])?,
+            writes: IntCounterVec::new(writes, &["tenant", "tier", "outcome"])?,
+            breaker: GaugeVec::new(breaker, &["tenant", "tier"])?,
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 3] {
-        [&self.requests, &self.bytes, &self.limit]
+    fn collectors(&self) -> [&dyn Collector; 5] {
+        [&self.requests, &self.bytes, &self.limit, &self.writes, &self.breaker]
     }
 
     fn add(&self, tenant: &str, chain: &Chain) {
@@ -131,15 +139,31 @@ impl Families {
                 ("miss", report.misses),
                 ("error", report.errors),
                 ("bypass", report.bypasses),
+                ("corrupt", holdings.stats.corrupt),
             ];
             for (outcome, count) in outcomes {
                 self.requests.with_label_values(&[tenant, report.name, outcome]).inc_by(count);
+            }
+            let labels = &[tenant, report.name];
+            if let Some(writes) = holdings.writes {
+                let outcomes = [
+                    ("stored", writes.stored),
+                    ("failed", writes.failed),
+                    ("dropped", writes.dropped),
+                    ("refused", writes.refused),
+                ];
+                for (outcome, count) in outcomes {
+                    self.writes.with_label_values(&[tenant, report.name, outcome]).inc_by(count);
+                }
+                let states = [CircuitState::HalfOpen, CircuitState::Open];
+                let state = states.into_iter().find(|state| state.as_str() == report.verdict);
+                let state = state.unwrap_or(CircuitState::Closed);
+                self.breaker.with_label_values(labels).set(f64::from(state as u8));
             }
             if report.name == TierKind::Redis.name() {
                 // It counts the floors of all who use it.
                 continue;
             }
-            let labels = &[tenant, report.name];
             self.bytes.with_label_values(labels).set(holdings.stats.bytes as f64);
             if holdings.stats.limit > 0 {
                 self.limit.with_label_values(labels).set(holdings.stats.limit as f64);

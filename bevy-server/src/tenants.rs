@@ -71,7 +71,11 @@ impl TenantNames {
     /// The names for a message: `a, b and c`, or that there is none.
     #[must_use]
     pub fn list(&self) -> String {
-        if self.is_empty() { "the configuration has none".to_owned() } else { format!("there are {}", self.0.join(", ")) }
+        if self.is_empty() {
+            "the configuration has none".to_owned()
+        } else {
+            format!("there are {}", self.0.join(", "))
+        }
     }
 }
 

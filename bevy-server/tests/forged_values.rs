@@ -33,8 +33,7 @@ fn holds(redis: &Redis, number: u32) -> bool {
     let digest = redis.command(&[b"GETRANGE", stored.as_bytes(), b"0", b"23"]);
     let mut record = Vec::new();
     envelope.seal(&stored, &value, &mut record).unwrap();
-    length == format!(":{}\r\n", record.len()).into_bytes()
-        && digest == [b"$24\r\n", &record[..24], b"\r\n"].concat()
+    length == format!(":{}\r\n", record.len()).into_bytes() && digest == [b"$24\r\n", &record[..24], b"\r\n"].concat()
 }
 
 /// The envelope of a server with the default configuration.

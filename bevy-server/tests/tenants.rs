@@ -115,10 +115,11 @@ fn holders(server: &Server, query: &str) -> Vec<String> {
 async fn a_floor_of_one_tenant_is_no_hit_for_another() {
     let data = TempDir::new().unwrap();
     let server = setup(&data, r#"["lru", "lmdb"]"#).start();
-    let [mut game, mut tool, mut other, mut own] = join_all(TOKENS[..4].iter().map(|(name, _)| Caller::new(&server, name)))
-        .await
-        .try_into()
-        .unwrap_or_else(|_| panic!("four callers"));
+    let [mut game, mut tool, mut other, mut own] =
+        join_all(TOKENS[..4].iter().map(|(name, _)| Caller::new(&server, name)))
+            .await
+            .try_into()
+            .unwrap_or_else(|_| panic!("four callers"));
     assert_eq!(game.source(spec(1, 1)).await, "generated");
     wait_until("the floor is stored", || holders(&server, "seed=1&first=1") == ["acme/lru", "acme/lmdb"]);
     assert_eq!(tool.source(spec(1, 1)).await, "lru", "the other token of the tenant has the same chain");
@@ -136,7 +137,8 @@ async fn a_floor_of_one_tenant_is_no_hit_for_another() {
         let mut client = caller.client.clone();
         async move { client.get_server_info(request).await.unwrap().into_inner().tiers }
     };
-    let entries = |tiers: Vec<floor_proto::v1::TierInfo>| tiers.iter().map(|tier| (tier.entries, tier.hits)).collect::<Vec<_>>();
+    let entries =
+        |tiers: Vec<floor_proto::v1::TierInfo>| tiers.iter().map(|tier| (tier.entries, tier.hits)).collect::<Vec<_>>();
     let (of_game, of_other) = (entries(info(&mut game).await), entries(info(&mut other).await));
     assert_eq!((of_game[0], of_game[2].1), ((5, 1), 5), "five generated, one from memory");
     assert_eq!((of_other[0], of_other[2].1), ((5, 5), 5), "{of_other:?}");
@@ -148,7 +150,8 @@ async fn a_floor_of_one_tenant_is_no_hit_for_another() {
     assert_eq!(server.generations(), generated + 1.0, "the metrics of generation count all tenants");
     assert_eq!(other.source(spec(1, 1)).await, "lru");
 
-    let count = |tenant: &str| server.metric(&format!("floors_tenant_requests_total{{code=\"OK\",tenant=\"{tenant}\"}}"));
+    let count =
+        |tenant: &str| server.metric(&format!("floors_tenant_requests_total{{code=\"OK\",tenant=\"{tenant}\"}}"));
     assert_eq!((count("acme"), count("globex")), (5.0, 6.0));
     let cells = |tenant: &str| server.metric(&format!("floors_tenant_generated_cells_total{{tenant=\"{tenant}\"}}"));
     assert_eq!((cells("acme"), cells("globex")), (60_000.0, 50_000.0));
@@ -189,8 +192,15 @@ async fn a_purge_of_a_tenant_leaves_the_others() {
     assert!(holders(&server, "seed=1&first=1").is_empty());
 
     let (status, body) = operate(&server, "/purge?seed=1&first=1&tenant=initech");
-    assert_eq!((status, body.as_str()), (400, "tenant \"initech\" is no tenant; there are acme, globex; tenant= is callers without one\n"));
-    assert_eq!(server.post("/purge?seed=1&first=1", "authorization: Bearer acme-game\r\n").0, 403, "a tenant is no operator");
+    assert_eq!(
+        (status, body.as_str()),
+        (400, "tenant \"initech\" is no tenant; there are acme, globex; tenant= is callers without one\n")
+    );
+    assert_eq!(
+        server.post("/purge?seed=1&first=1", "authorization: Bearer acme-game\r\n").0,
+        403,
+        "a tenant is no operator"
+    );
 }
 
 #[tokio::test]
@@ -214,7 +224,11 @@ async fn operations_act_on_every_tenant_or_on_the_named_one() {
     assert_eq!(server.page("/stats?tenants=acme").0, 400);
 
     let (status, body) = operate(&server, "/backup?tier=lmdb");
-    assert_eq!((status, body.contains("write whose store to copy, as tenant=NAME (there are acme, globex)")), (400, true), "{body}");
+    assert_eq!(
+        (status, body.contains("write whose store to copy, as tenant=NAME (there are acme, globex)")),
+        (400, true),
+        "{body}"
+    );
     let (status, body) = operate(&server, "/backup?tier=lmdb&tenant=acme");
     let copied: serde_json::Value = serde_json::from_str(&body).unwrap();
     let path = PathBuf::from(copied["path"].as_str().unwrap());
@@ -230,11 +244,10 @@ async fn operations_act_on_every_tenant_or_on_the_named_one() {
 async fn a_flood_of_one_tenant_evicts_nothing_of_another() {
     for (chain, tier) in [(r#"["lru"]"#, "lru"), (r#"["lmdb"]"#, "lmdb")] {
         let data = TempDir::new().unwrap();
-        let server = setup(&data, chain)
-            .with("CACHE__LRU__CAPACITY", "4MiB")
-            .with("CACHE__LMDB__MAP_SIZE", "8MiB")
-            .start();
-        let (mut game, mut other) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
+        let server =
+            setup(&data, chain).with("CACHE__LRU__CAPACITY", "4MiB").with("CACHE__LMDB__MAP_SIZE", "8MiB").start();
+        let (mut game, mut other) =
+            (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
         let metric = |name: &str, tenant: &str| {
             server.metric(&format!("floors_tenant_tier_{name}{{tenant=\"{tenant}\",tier=\"{tier}\"}}"))
         };
@@ -307,7 +320,10 @@ async fn a_token_that_moves_to_another_tenant_leaves_the_first() {
     let data = TempDir::new().unwrap();
     let server = setup(&data, r#"["lru"]"#).start();
     let (mut game, mut other) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
-    assert_eq!((game.source(spec(1, 1)).await, other.source(spec(1, 2)).await), ("generated".into(), "generated".into()));
+    assert_eq!(
+        (game.source(spec(1, 1)).await, other.source(spec(1, 2)).await),
+        ("generated".into(), "generated".into())
+    );
     let mut tokens = TOKENS;
     tokens[0].1 = "tenant = \"initech\"";
     write_tokens(&data, &tokens);
@@ -346,7 +362,8 @@ fn a_tokens_file_with_an_unknown_tenant_is_refused_at_the_start() {
         assert!(code != Some(0) && errors.contains("tenant \"initech\" is no [tenants.NAME]"), "{code:?}: {errors}");
         assert!(errors.contains("there are acme, globex"), "{errors}");
     }
-    let (code, _, errors) = setup(&data, r#"["lru"]"#).with("TENANTS__GLOBEX__SHARE", "0.75").arg("--check-config").run();
+    let (code, _, errors) =
+        setup(&data, r#"["lru"]"#).with("TENANTS__GLOBEX__SHARE", "0.75").arg("--check-config").run();
     assert!(code != Some(0) && errors.contains("tenants has shares of 1.000 in all"), "{errors}");
 }
 
@@ -400,7 +417,8 @@ async fn in_a_shared_redis_each_tenant_has_keys_of_its_own_and_believes_no_other
             .with("CACHE__REDIS__TIMEOUT", "5s")
             .with("CACHE__KEYS", keys)
             .start();
-        let (mut game, mut other) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
+        let (mut game, mut other) =
+            (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
         let mut own = Caller::new(&server, "own-game").await;
         let count = |pattern: &str| {
             let reply = redis.command(&[b"EVAL", b"return redis.call('KEYS', ARGV[1])", b"0", pattern.as_bytes()]);
@@ -410,7 +428,10 @@ async fn in_a_shared_redis_each_tenant_has_keys_of_its_own_and_believes_no_other
         assert_eq!(game.source(spec(1, 1)).await, "generated");
         wait_until("the floor is stored", || count("floors/acme:*") == 1);
         assert_eq!(count("*"), 1);
-        assert_eq!((other.source(spec(1, 1)).await, own.source(spec(1, 1)).await), ("generated".into(), "generated".into()));
+        assert_eq!(
+            (other.source(spec(1, 1)).await, own.source(spec(1, 1)).await),
+            ("generated".into(), "generated".into())
+        );
         wait_until("their floors are stored", || count("floors/globex:*") == 1 && count("floors:*") == 1);
         assert_eq!(count("*"), 3);
         for caller in [&mut game, &mut other, &mut own] {

@@ -131,7 +131,8 @@ impl Tokens {
     /// The tokens of the file at `path`, which has these contents and may name `tenants`.
     pub(super) fn new(path: &Path, contents: &Contents, tenants: &TenantNames) -> Result<Self, TokensError> {
         let text = contents.0.as_deref().map_err(|problem| vec![problem.clone()]);
-        text.and_then(|text| Self::parse(text, tenants)).map_err(|problems| TokensError { path: path.to_owned(), problems })
+        text.and_then(|text| Self::parse(text, tenants))
+            .map_err(|problems| TokensError { path: path.to_owned(), problems })
     }
 
     /// The token whose secret is `secret`.
@@ -397,9 +398,9 @@ fn digest(text: &str) -> Option<TokenDigest> {
 /// The tenant that `value` names, or what is wrong with it.
 fn tenant(value: &Value, tenants: &TenantNames) -> Result<TenantId, String> {
     let name = value.as_str().ok_or_else(|| format!("tenant is no text; {}", tenants.list()))?;
-    tenants.find(name).ok_or_else(|| {
-        format!("tenant {name:?} is no [tenants.NAME] of the configuration; {}", tenants.list())
-    })
+    tenants
+        .find(name)
+        .ok_or_else(|| format!("tenant {name:?} is no [tenants.NAME] of the configuration; {}", tenants.list()))
 }
 
 /// The scopes in a list, or what is wrong with it.
@@ -443,11 +444,15 @@ mod tests {
     fn a_token_names_a_tenant_of_the_configuration() {
         let tenants = TenantNames::new(["acme", "globex"]);
         let with = |rest: &str| format!("[[token]]\nname = \"game\"\nsha256 = \"{}\"\n{rest}\n", hush());
-        let token = |rest: &str| Tokens::parse(&with(rest), &tenants).map(|tokens| tokens.find(b"hush").unwrap().tenant);
+        let token =
+            |rest: &str| Tokens::parse(&with(rest), &tenants).map(|tokens| tokens.find(b"hush").unwrap().tenant);
         assert_eq!(token("tenant = \"globex\""), Ok(tenants.find("globex")));
         assert_eq!(token(""), Ok(None));
         for (rest, expected) in [
-            ("tenant = \"initech\"", "line 4: tenant \"initech\" is no [tenants.NAME] of the configuration; there are acme, globex"),
+            (
+                "tenant = \"initech\"",
+                "line 4: tenant \"initech\" is no [tenants.NAME] of the configuration; there are acme, globex",
+            ),
             ("tenant = 1", "line 4: tenant is no text; there are acme, globex"),
             ("tenant = \"acme\"\nscopes = [\"operate\"]", "line 5: a token of a tenant cannot have the scope"),
         ] {

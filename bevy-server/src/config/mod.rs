@@ -33,8 +33,8 @@ use layers::Layers;
 pub use log_filter::{FilterError, LogFilter};
 use reader::{Reader, Resolved};
 pub use reporting::{LogFormat, LogSettings, TraceSettings};
-pub(crate) use tls::{ALPN, TlsContents};
 pub use tenants::TenantConfig;
+pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
 pub use token::Token;
 

@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_tenant_has_its_share_and_the_others_the_rest() {
-        let config = read("[tenants.acme]\nshare = 0.25\ncells_per_second = 7\n[tenants.globex]\nshare = 0.5\n").unwrap();
+        let config =
+            read("[tenants.acme]\nshare = 0.25\ncells_per_second = 7\n[tenants.globex]\nshare = 0.5\n").unwrap();
         let [acme, globex] = &config.tenants[..] else { panic!("two tenants") };
         assert_eq!((acme.name.as_str(), acme.cells_per_second, globex.cells_per_second), ("acme", Some(7), None));
         let chains = [&config.cache, &acme.cache, &globex.cache];
@@ -181,7 +182,10 @@ mod tests {
         assert_eq!(chains.map(|chain| chain.sled.capacity >> 20), [1024, 1024, 2048]);
         assert_eq!(chains.map(|chain| chain.write_queue >> 20), [16, 16, 32]);
         assert_eq!(chains.map(|chain| chain.namespace.as_str()), ["floors", "floors/acme", "floors/globex"]);
-        assert_eq!(chains.map(|chain| chain.lmdb.path.to_str().unwrap()), ["./d/lmdb", "./d/lmdb.tenants/acme", "./d/lmdb.tenants/globex"]);
+        assert_eq!(
+            chains.map(|chain| chain.lmdb.path.to_str().unwrap()),
+            ["./d/lmdb", "./d/lmdb.tenants/acme", "./d/lmdb.tenants/globex"]
+        );
         assert!(config.resolved().contains("[tenants.acme]\nshare = 0.25"), "{}", config.resolved());
         let again = Config::from_toml(config.resolved()).unwrap();
         assert_eq!(again.tenants[0].cache, acme.cache, "what is printed can be read");
@@ -196,7 +200,10 @@ mod tests {
             ("[tenants]\nacme = 1\n", "tenants.acme is no key"),
             ("[tenants.acme]\nshare = 1.0\n", "tenants.acme.share is 1"),
             ("[tenants.acme]\nshare = 0.5\n[tenants.b]\nshare = 0.5\n", "tenants has shares of 1.000 in all"),
-            ("[tenants.acme]\nshare = 0.005\n", "tenants.acme.share is too small: it is 524288 bytes of cache.lru.capacity"),
+            (
+                "[tenants.acme]\nshare = 0.005\n",
+                "tenants.acme.share is too small: it is 524288 bytes of cache.lru.capacity",
+            ),
             ("[tenants.acme]\nshare = 0.995\n", "tenants has shares that leave too little"),
             ("[tenants.acme]\nshare = 0.1\nquota = 1\n", "tenants.acme.quota is no key"),
             ("[tenants.acme]\nshare = 0.1\n[cache.sled]\ncapacity = \"0\"\n", "cache.sled.capacity is no limit"),

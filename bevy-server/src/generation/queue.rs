@@ -480,12 +480,16 @@ mod tests {
             let client = clients.named(name, Ipv4Addr::LOCALHOST.into());
             let demand = Demand::always();
             let priority = Priority::Foreground;
-            let answer = source.generate(GenerationRequest { key: key::of(&spec), priority, client: client.id(), demand });
+            let answer =
+                source.generate(GenerationRequest { key: key::of(&spec), priority, client: client.id(), demand });
             (client, answer)
         };
         let mut waiting: Vec<_> = (0..PLACES).map(|n| ask(&sources[0], &format!("acme-{n}"), n)).collect();
         let (_client, refused) = ask(&sources[0], "acme-new", PLACES);
-        assert!(matches!(refused.now_or_never(), Some(Err(SourceError::Busy { .. }))), "the tenant has all of the queue");
+        assert!(
+            matches!(refused.now_or_never(), Some(Err(SourceError::Busy { .. }))),
+            "the tenant has all of the queue"
+        );
         let (_client, admitted) = ask(&sources[1], "globex-0", PLACES);
         assert!(admitted.now_or_never().is_none(), "it waits");
         let displaced = waiting.iter_mut().filter_map(|(_, answer)| answer.now_or_never()).count();

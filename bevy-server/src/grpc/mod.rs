@@ -91,11 +91,12 @@ impl Plugin for GrpcPlugin {
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),
         });
+        let tenants = world.resource::<Chains>().names().iter().count();
         let runtime = world.resource::<TokioHandle>();
         let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
-        let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
+        let total = self.limits.max_connections.unwrap_or_else(|| descriptors::max_connections(tenants));
         let per_address = self.limits.max_connections_per_ip;
         tracing::info!(max_connections = total, per_address, "limits of the gRPC port");
         let registry = &world.resource::<MetricsRegistry>().0;

@@ -108,9 +108,9 @@ pub(super) async fn stats(State(state): State<Arc<OpsState>>, RawQuery(query): R
     };
     let chains = selected(&state.chains, whose);
     join_all(chains.iter().map(|(_, chain)| chain.refresh_stats())).await;
-    let tiers = chains.iter().flat_map(|(tenant, chain)| {
-        chain.holdings().into_iter().map(|holdings| tier(tenant.clone(), holdings))
-    });
+    let tiers = chains
+        .iter()
+        .flat_map(|(tenant, chain)| chain.holdings().into_iter().map(|holdings| tier(tenant.clone(), holdings)));
     json(StatusCode::OK, &Stats { tiers: tiers.collect() })
 }
 
@@ -164,11 +164,17 @@ pub(super) async fn back_up(State(state): State<Arc<OpsState>>, RawQuery(query):
     let names = state.chains.names();
     let (tier, whose) = match floors::parse_tier(&query.unwrap_or_default(), names) {
         Ok(parsed) => parsed,
-        Err(error) => return bad_request(&error),
+        Err(error) => {
+            let message = format!("{error}; write ?tier= and the name of a tier, as in ?tier=lmdb\n");
+            return (StatusCode::BAD_REQUEST, message).into_response();
+        }
     };
     if whose == Whose::All && !names.is_empty() {
         // One copy at a time. An operator who forgets the tenants finds out now, not when a copy is needed.
-        let message = format!("write whose store to copy, as tenant=NAME ({}), or tenant= for callers without one\n", names.list());
+        let message = format!(
+            "write whose store to copy, as tenant=NAME ({}), or tenant= for callers without one\n",
+            names.list()
+        );
         return (StatusCode::BAD_REQUEST, message).into_response();
     }
     let (tenant, chain) = selected(&state.chains, whose).swap_remove(0);

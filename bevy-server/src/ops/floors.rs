@@ -56,7 +56,7 @@ pub(super) fn parse_whose(query: &str, tenants: &TenantNames) -> Result<Whose, Q
 pub(super) fn parse_tier(query: &str, tenants: &TenantNames) -> Result<(String, Whose), QueryError> {
     let query = Query::parse(query, &[TIER, TENANT])?;
     let tier = query.text(TIER).filter(|tier| !tier.is_empty());
-    let tier = tier.ok_or_else(|| QueryError::new(TIER, "is missing; it is the name of a tier, as in tier=lmdb"))?;
+    let tier = tier.ok_or_else(|| QueryError::new(TIER, "is missing"))?;
     Ok((tier.to_owned(), query.whose(tenants)?))
 }
 

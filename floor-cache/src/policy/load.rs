@@ -46,7 +46,12 @@ impl LoadMonitor {
     /// A monitor that measures the machine, or assumes `utilisation` if given.
     pub(crate) fn new(utilisation: Option<f64>) -> Self {
         let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new(), work: Mutex::default() }
+        Self {
+            load: Mutex::new(Load::new(cores, utilisation)),
+            in_flight: Arc::default(),
+            clock: CpuClock::new(),
+            work: Mutex::default(),
+        }
     }
 
     /// Counts a call as in flight until the guard is dropped.

@@ -37,7 +37,8 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let copied: BackedUp = server.operations()?.post(&self.whose.path(&format!("/backup?tier={}", self.tier))).await?;
+        let copied: BackedUp =
+            server.operations()?.post(&self.whose.path(&format!("/backup?tier={}", self.tier))).await?;
         if self.report.json {
             output::print_json(&copied)?;
         } else if let (Some(path), Some(bytes)) = (&copied.path, copied.bytes) {

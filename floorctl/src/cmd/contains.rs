@@ -45,7 +45,8 @@ impl Contains {
             }
             for FloorTiers { floor, tenant, tiers } in floors {
                 let tiers: Vec<_> = tiers.iter().map(|tier| owned(tenant.as_deref(), tier)).collect();
-                let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(" ") };
+                let none = || owned(tenant.as_deref(), "-");
+                let tiers = if tiers.is_empty() { none() } else { tiers.join(" ") };
                 writeln!(out, "{floor}  {tiers}")?;
             }
         }

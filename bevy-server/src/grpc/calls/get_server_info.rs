@@ -27,7 +27,14 @@ pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result
         max_batch: MAX_BATCH as u32,
         max_stream: MAX_STREAM,
         uptime_seconds: state.since.elapsed().as_secs(),
-        tiers: state.deps.chains.of(call.tenant).report().into_iter().map(|tier| tier_info(tier, call.tenant.is_some())).collect(),
+        tiers: state
+            .deps
+            .chains
+            .of(call.tenant)
+            .report()
+            .into_iter()
+            .map(|tier| tier_info(tier, call.tenant.is_some()))
+            .collect(),
     };
     let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
     put_prefix(&mut message, info.encoded_len());
