@@ -136,7 +136,8 @@ impl<'a> Reader<'a> {
             table.clone_into(&mut self.table);
         }
         let line = format!("{name} = {value}");
-        let _ = writeln!(self.resolved, "{line:<44}  # {}", self.layers.origin(key));
+        let origin = self.layers.value(key).map_or_else(|| "default".to_owned(), |_| self.layers.origin(key));
+        let _ = writeln!(self.resolved, "{line:<44}  # {origin}");
     }
 }
 

@@ -187,6 +187,7 @@ mod tests {
             ["./d/lmdb", "./d/lmdb.tenants/acme", "./d/lmdb.tenants/globex"]
         );
         assert!(config.resolved().contains("[tenants.acme]\nshare = 0.25"), "{}", config.resolved());
+        assert!(config.resolved().contains("cells_per_second = 0                          # default"));
         let again = Config::from_toml(config.resolved()).unwrap();
         assert_eq!(again.tenants[0].cache, acme.cache, "what is printed can be read");
     }
