@@ -80,7 +80,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let deps = ServiceDeps {
-        chain: chain.clone(),
+        chains: chain.clone().into(),
         metrics: RequestMetrics::register(&registry).unwrap(),
         refusals: Refusals::register(&registry).unwrap(),
         in_flight: InFlight::default(),

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*, state::app::StatesPlugin};
+use floor_cache::Chain;
 use prometheus::Registry;
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -13,7 +14,7 @@ use tokio::{
 use crate::memory;
 use crate::{
     auth::{AuthPlugin, TokensError, TokensFile},
-    cache::ChainResource,
+    cache::Chains,
     clients::Clients,
     config::Config,
     descriptors,
@@ -28,6 +29,7 @@ use crate::{
     prefetch::PrefetchPlugin,
     reload::ReloadPlugin,
     runtime::TokioHandle,
+    tenants::TenantCounts,
     traces::{TraceError, Traces},
 };
 
@@ -42,7 +44,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let log = logging::install(&config.log);
     let mut app = App::new();
-    let tokens = config.tokens_file.as_deref().map(TokensFile::read).transpose()?;
+    let tokens =
+        config.tokens_file.as_deref().map(|file| TokensFile::read(file, &config.tenant_names())).transpose()?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
@@ -65,6 +68,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
+    let chains = chains(config, chain, &generation, &registry)?;
     let traces = config.trace.as_ref().map(|settings| Traces::start(settings, &registry, runtime.handle()));
     let traces = traces.transpose()?;
     if let Some(traces) = &traces {
@@ -81,7 +85,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(reloads)
         .insert_resource(clients)
         .insert_resource(generation)
-        .insert_resource(ChainResource(chain))
+        .insert_resource(chains)
         .insert_resource(log);
 
     if let Some(tokens) = tokens {
@@ -110,6 +114,28 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     Ok(app)
 }
 
+/// The chains of the tenants beside `common`, that of callers without one.
+fn chains(
+    config: &Config,
+    common: Chain,
+    generation: &GenerationQueue,
+    registry: &Registry,
+) -> Result<Chains, StartError> {
+    if config.tenants.is_empty() {
+        return Ok(common.into());
+    }
+    let names = config.tenant_names();
+    let counts = TenantCounts::register(&names, registry)?;
+    generation.set_tenant_rates(config.tenants.iter().map(|tenant| (tenant.name.as_str(), tenant.cells_per_second)));
+    let own = config.tenants.iter().zip(counts).map(|(tenant, counts)| {
+        let source = Arc::new(generation.for_tenant(&tenant.name, counts.clone()));
+        let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, source)?;
+        Ok((chain, counts))
+    });
+    let own = own.collect::<Result<Vec<_>, StartError>>()?;
+    Ok(Chains::new(common, names, own, registry)?)
+}
+
 /// One line that says which server this is.
 fn log_start(config: &Config, grpc: &GrpcListener, ops: &OpsListener) {
     let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -119,6 +145,7 @@ fn log_start(config: &Config, grpc: &GrpcListener, ops: &OpsListener) {
         generator = floor_gen::GENERATOR_VERSION,
         chain = chain.join(","),
         bypass = config.cache.bypass.name(),
+        tenants = (!config.tenants.is_empty()).then_some(config.tenants.len()),
         generation_threads = config.generation_threads,
         grpc = address(&grpc.0),
         ops = address(&ops.0),

@@ -9,6 +9,7 @@ use crate::{
     app,
     auth::TokensFile,
     config::{Config, ConfigError, Problem},
+    tenants::TenantNames,
 };
 
 /// A configuration with which the server would start.
@@ -29,17 +30,27 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
     let config = match Config::resolve(file) {
         Ok(config) => config,
         Err(error) => {
-            found.check_tokens(Config::tokens_file_of(file).as_deref());
+            if let Some((tokens, tenants)) = Config::tokens_file_of(file) {
+                found.check_tokens(Some(&tokens), &tenants);
+            }
             return Err(error.with(found.problems));
         }
     };
     found.check_addresses([("grpc.listen", config.grpc_listen), ("ops.listen", config.ops_listen)]);
-    found.check_tokens(config.tokens_file.as_deref());
+    found.check_tokens(config.tokens_file.as_deref(), &config.tenant_names());
     if config.cache.chain.contains(&TierKind::Lru) {
-        found.check_memory(config.cache.lru.capacity, memory_limit());
+        let shares = config.tenants.iter().map(|tenant| tenant.cache.lru.capacity);
+        found.check_memory(config.cache.lru.capacity + shares.sum::<u64>(), memory_limit());
     }
-    let stores = floor_cache::check(&config.cache);
-    found.problems.extend(stores.iter().map(|problem| Problem::without_key(problem.to_string())));
+    for chain in [&config.cache].into_iter().chain(config.tenants.iter().map(|tenant| &tenant.cache)) {
+        for problem in floor_cache::check(chain) {
+            let problem = Problem::without_key(problem.to_string());
+            // All chains have the same Redis.
+            if !found.problems.contains(&problem) {
+                found.problems.push(problem);
+            }
+        }
+    }
     ConfigError::from_problems(found.problems)?;
     found.warnings.extend_from_slice(config.warnings());
     Ok(Checked { config, warnings: found.warnings })
@@ -78,8 +89,8 @@ impl Findings {
         }
     }
 
-    fn check_tokens(&mut self, file: Option<&Path>) {
-        match file.map(TokensFile::read) {
+    fn check_tokens(&mut self, file: Option<&Path>, tenants: &TenantNames) {
+        match file.map(|file| TokensFile::read(file, tenants)) {
             Some(Err(error)) => self.problems.push(Problem::without_key(error.to_string())),
             Some(Ok(tokens)) if tokens.is_empty() => {
                 self.warnings.push("auth.tokens_file has no token, so every call is refused".to_owned());

@@ -3,6 +3,8 @@
 /// Descriptors that are kept for stores, Redis, and the operations port, which has at most 64 connections. So metrics and
 /// probes are answered while the gRPC port has as many connections as it may.
 const RESERVED: u64 = 128;
+/// Those that are kept for the stores and the Redis connections of each tenant.
+const RESERVED_FOR_TENANT: u64 = 16;
 /// Connections that are always allowed.
 const MIN_CONNECTIONS: u64 = 16;
 /// Connections where the system does not tell its limit.
@@ -23,18 +25,19 @@ pub fn raise_limit() {
 #[cfg(not(unix))]
 pub fn raise_limit() {}
 
-/// The connections that the limit on descriptors allows.
+/// The connections that the limit on descriptors allows a server with so many tenants.
 #[cfg(unix)]
 #[must_use]
-pub fn max_connections() -> usize {
+pub fn max_connections(tenants: usize) -> usize {
     use rustix::process::{Resource, getrlimit};
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit.saturating_sub(RESERVED).max(MIN_CONNECTIONS)).unwrap_or(usize::MAX)
+    let reserved = RESERVED + tenants as u64 * RESERVED_FOR_TENANT;
+    usize::try_from(limit.saturating_sub(reserved).max(MIN_CONNECTIONS)).unwrap_or(usize::MAX)
 }
 
 /// A number of connections that is safe on most systems.
 #[cfg(not(unix))]
 #[must_use]
-pub const fn max_connections() -> usize {
+pub const fn max_connections(_tenants: usize) -> usize {
     DEFAULT_CONNECTIONS
 }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use bevy::prelude::*;
-use floor_cache::Chain;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic_health::ServingStatus;
 
 use crate::{
-    cache::ChainResource,
+    cache::Chains,
     generation::GenerationQueue,
     grpc::{GrpcServer, InFlight},
     lifecycle::{EventSender, Phase, ServerEvent},
@@ -51,12 +50,12 @@ fn drain(
     (times, traces): (Res<'_, DrainTimes>, Option<Res<'_, Traces>>),
     server: Res<'_, GrpcServer>,
     in_flight: Res<'_, InFlight>,
-    chain: Res<'_, ChainResource>,
+    chains: Res<'_, Chains>,
     generation: Res<'_, GenerationQueue>,
     events: Res<'_, EventSender>,
 ) {
     let (times, server, in_flight) = (*times, server.clone(), in_flight.clone());
-    let (chain, generation, events) = (Chain::clone(&chain), generation.clone(), events.clone());
+    let (chains, generation, events) = (chains.clone(), generation.clone(), events.clone());
     let traces = traces.as_deref().cloned();
     runtime.spawn(async move {
         // First, so that a load balancer stops sending before connections close.
@@ -72,7 +71,7 @@ fn drain(
         let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();
         generation.stop();
         let remaining = drain_ends.saturating_duration_since(Instant::now()).max(MIN_CLOSE_TIME);
-        let (connections_closed, flushed) = tokio::join!(timeout(remaining, server.close()), chain.close(remaining));
+        let (connections_closed, flushed) = tokio::join!(timeout(remaining, server.close()), chains.close(remaining));
         if connections_closed.is_err() {
             tracing::warn!("responses were cut off: clients did not read them in time");
         }

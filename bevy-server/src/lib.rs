@@ -35,6 +35,7 @@ pub mod prefetch;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;
+pub mod tenants;
 pub mod traces;
 
 pub use app::{StartError, app};

@@ -24,6 +24,9 @@ const TOKEN_FILE: &str = "ops.token_file";
 const TOKENS_FILE: &str = "auth.tokens_file";
 /// The keys of what is logged.
 const LOG: [&str; 3] = ["log.access", "log.level", "log.slow"];
+/// The tables of tenants, and the key in each that applies at once: the quota.
+const TENANTS: &str = "tenants.";
+const TENANT_RATE: &str = ".cells_per_second";
 /// The table of quotas.
 const LIMITS: &str = "limits.";
 /// The table of TLS. The contents of its files can change while their paths stay.
@@ -83,6 +86,8 @@ fn reload(
     let new = values(config.resolved());
     let (mut applied, restart) = changed_keys(&running.in_use, &new);
     generation.set_quota(config.quota);
+    let rates = config.tenants.iter().map(|tenant| (tenant.name.as_str(), tenant.cells_per_second));
+    generation.set_tenant_rates(rates);
     if let Err(error) = log.configure(&config.log.filter) {
         tracing::warn!(%error, "the log filter cannot be changed");
     }
@@ -99,7 +104,9 @@ fn reload(
         Some(Err(error)) => tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use"),
         Some(Ok(false)) | None => {}
     }
-    running.in_use.extend(new.into_iter().filter(|(key, _)| applies_at_once(key)));
+    let known = |key: &String| running.in_use.contains_key(key);
+    let applied_now: Vec<_> = new.into_iter().filter(|(key, _)| applies_at_once(key) && known(key)).collect();
+    running.in_use.extend(applied_now);
     if applied.is_empty() && restart.is_empty() {
         tracing::info!("the configuration was reloaded; nothing has changed");
         return;
@@ -112,12 +119,19 @@ fn reload(
 
 /// The keys whose values differ: those that apply at once, and those that need a restart.
 fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
-    let changed = new.iter().filter(|(key, value)| in_use.get(*key) != Some(*value));
-    changed.map(|(key, _)| key.clone()).partition(|key| applies_at_once(key))
+    let changed = new.iter().filter(|(key, value)| in_use.get(*key) != Some(*value)).map(|(key, _)| key);
+    // A tenant that is gone, and a new one, need a restart with all of their keys.
+    let gone = in_use.keys().filter(|key| !new.contains_key(*key));
+    let at_once = |key: &String| applies_at_once(key) && in_use.contains_key(key) && new.contains_key(key);
+    changed.chain(gone).cloned().partition(at_once)
 }
 
 fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || LOG.contains(&key) || key.starts_with(LIMITS) || key.starts_with(TLS)
+    key == TOKEN_FILE || LOG.contains(&key) || key.starts_with(LIMITS) || key.starts_with(TLS) || is_tenant_rate(key)
+}
+
+fn is_tenant_rate(key: &str) -> bool {
+    key.starts_with(TENANTS) && key.ends_with(TENANT_RATE)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.
@@ -167,5 +181,19 @@ mod tests {
         let (applied, restart) = changed_keys(&old, &new);
         assert_eq!(applied, ["limits.cells_per_second"]);
         assert_eq!(restart, ["cache.lru.capacity", "grpc.drain"]);
+    }
+
+    #[test]
+    fn the_quota_of_a_tenant_applies_at_once_and_a_new_tenant_needs_a_restart() {
+        let of = |tenants: &str| {
+            let text = format!("[auth]\ntokens_file = \"tokens.toml\"\n{tenants}");
+            values(Config::from_toml(&text).unwrap().resolved())
+        };
+        let old = of("[tenants.acme]\nshare = 0.25\n[tenants.globex]\nshare = 0.25\n");
+        let new = of("[tenants.acme]\nshare = 0.25\ncells_per_second = 7\n[tenants.initech]\nshare = 0.25\n");
+        let (applied, restart) = changed_keys(&old, &new);
+        assert_eq!(applied, ["tenants.acme.cells_per_second"]);
+        let of_others = ["initech.cells_per_second", "initech.share", "globex.cells_per_second", "globex.share"];
+        assert_eq!(restart, of_others.map(|key| format!("tenants.{key}")));
     }
 }

@@ -2,14 +2,6 @@
 //! and replaced, and the correct floor is served.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
-use std::{
-    env,
-    io::{ErrorKind, Read, Write},
-    net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
-
 use bevy_server::key;
 use bytes::Bytes;
 use floor_cache::{
@@ -20,85 +12,28 @@ use floor_gen::{FloorSpec, GENERATOR_VERSION};
 use floor_proto::v1::{BatchGetFloorsRequest, Floor, GetFloorRequest, StreamFloorsRequest};
 use prost::Message;
 use tempfile::TempDir;
-use test_support::{Server, Setup, spec, wait_until};
+use test_support::{Redis, Server, Setup, spec, wait_until};
 
 const SEED: u64 = 42;
 
-/// A redis-server on a free port. Killed when dropped.
-struct Redis {
-    process: Child,
-    port: u16,
-    _directory: TempDir,
+/// Stores `value` under `key` in a valid envelope.
+fn forge(redis: &Redis, key: &Key, value: &[u8]) {
+    let envelope = envelope();
+    let mut record = Vec::new();
+    envelope.seal(&envelope.stored(key), value, &mut record).unwrap();
+    assert_eq!(redis.command(&[b"SET", envelope.stored(key).as_bytes(), &record]), b"+OK\r\n");
 }
 
-impl Redis {
-    /// Starts redis-server. If there is none, prints that the test is skipped, or fails with
-    /// `FLOORS_TEST_REDIS=required`.
-    fn start() -> Option<Self> {
-        let directory = TempDir::new().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let started = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir"])
-            .arg(directory.path())
-            .stdout(Stdio::null())
-            .spawn();
-        let process = match started {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let required = env::var("FLOORS_TEST_REDIS").is_ok_and(|value| value == "required");
-                assert!(!required, "FLOORS_TEST_REDIS=required, but redis-server is not installed");
-                println!("skipped: redis-server is not installed");
-                return None;
-            }
-            started => started.unwrap(),
-        };
-        wait_until("redis-server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Some(Self { process, port, _directory: directory })
-    }
-
-    /// Sends a command. Returns the first 64 KiB of the raw reply.
-    fn command(&self, arguments: &[&[u8]]) -> Vec<u8> {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let mut request = format!("*{}\r\n", arguments.len()).into_bytes();
-        for argument in arguments {
-            request.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
-            request.extend_from_slice(argument);
-            request.extend_from_slice(b"\r\n");
-        }
-        connection.write_all(&request).unwrap();
-        let mut reply = vec![0; 64 << 10];
-        let length = connection.read(&mut reply).unwrap();
-        reply.truncate(length);
-        reply
-    }
-
-    /// Stores `value` under `key` in a valid envelope.
-    fn forge(&self, key: &Key, value: &[u8]) {
-        let envelope = envelope();
-        let mut record = Vec::new();
-        envelope.seal(&envelope.stored(key), value, &mut record).unwrap();
-        assert_eq!(self.command(&[b"SET", envelope.stored(key).as_bytes(), &record]), b"+OK\r\n");
-    }
-
-    /// Whether the correct floor is stored for floor `number`.
-    fn holds(&self, number: u32) -> bool {
-        let (key, value) = correct(number);
-        let envelope = envelope();
-        let stored = envelope.stored(&key);
-        let length = self.command(&[b"STRLEN", stored.as_bytes()]);
-        let digest = self.command(&[b"GETRANGE", stored.as_bytes(), b"0", b"23"]);
-        let mut record = Vec::new();
-        envelope.seal(&stored, &value, &mut record).unwrap();
-        length == format!(":{}\r\n", record.len()).into_bytes()
-            && digest == [b"$24\r\n", &record[..24], b"\r\n"].concat()
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Whether the correct floor is stored for floor `number`.
+fn holds(redis: &Redis, number: u32) -> bool {
+    let (key, value) = correct(number);
+    let envelope = envelope();
+    let stored = envelope.stored(&key);
+    let length = redis.command(&[b"STRLEN", stored.as_bytes()]);
+    let digest = redis.command(&[b"GETRANGE", stored.as_bytes(), b"0", b"23"]);
+    let mut record = Vec::new();
+    envelope.seal(&stored, &value, &mut record).unwrap();
+    length == format!(":{}\r\n", record.len()).into_bytes() && digest == [b"$24\r\n", &record[..24], b"\r\n"].concat()
 }
 
 /// The envelope of a server with the default configuration.
@@ -136,7 +71,7 @@ fn forge_all(redis: &Redis) {
     let other = correct(1000).1;
     for (number, (_, forgery)) in (1..).zip(FORGERIES) {
         let (key, value) = correct(number);
-        redis.forge(&key, &forgery(&value, &other));
+        forge(redis, &key, &forgery(&value, &other));
     }
 }
 
@@ -144,7 +79,7 @@ fn server(data: &TempDir, redis: &Redis, chain: &str) -> Server {
     Setup::new(data)
         .with("CACHE__CHAIN", chain)
         .with("CACHE__BYPASS", "off")
-        .with("CACHE__REDIS__URL", &format!("redis://127.0.0.1:{}", redis.port))
+        .with("CACHE__REDIS__URL", &redis.url())
         .with("CACHE__REDIS__TIMEOUT", "5s")
         .with("PREFETCH__AHEAD", "0")
         .start()
@@ -190,7 +125,7 @@ async fn every_rpc_counts_a_forged_value_as_a_miss() {
             let failed = server.metric("floors_tier_requests_total{outcome=\"error\",tier=\"redis\"}");
             assert_eq!(failed, 0.0, "Redis has no failures");
             for (number, (name, _)) in (1..).zip(FORGERIES) {
-                wait_until(&format!("{name} is replaced by the correct floor"), || redis.holds(number));
+                wait_until(&format!("{name} is replaced by the correct floor"), || holds(&redis, number));
             }
             server.stop();
         }

@@ -164,7 +164,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let (access_recorder, unsent, no_cache) = (None, Budget::unsent(1 << 20), config.no_cache);
     let service = FloorService::new(ServiceDeps {
-        chain,
+        chains: chain.into(),
         metrics,
         refusals,
         in_flight: in_flight.clone(),

@@ -23,6 +23,8 @@ pub struct ChainConfig {
     pub bypass: Bypass,
     /// The version of the generator. Stored values of another version are never served.
     pub value_version: u32,
+    /// Bytes of values that may wait to be written to each lower tier. Beyond it, writes are dropped.
+    pub write_queue: usize,
     /// The tier in this process's memory.
     pub lru: LruConfig,
     /// The tier in a memory-mapped file.
@@ -33,6 +35,11 @@ pub struct ChainConfig {
     pub redis: RedisConfig,
 }
 
+impl ChainConfig {
+    /// The default of [`write_queue`](Self::write_queue): about a quarter of a second of a fast disk.
+    pub const WRITE_QUEUE: usize = 64 << 20;
+}
+
 impl Default for ChainConfig {
     fn default() -> Self {
         Self {
@@ -40,6 +47,7 @@ impl Default for ChainConfig {
             namespace: "floors".to_owned(),
             bypass: Bypass::default(),
             value_version: 1,
+            write_queue: Self::WRITE_QUEUE,
             lru: LruConfig::default(),
             lmdb: LmdbConfig::default(),
             sled: SledConfig::default(),

@@ -36,7 +36,7 @@ pub mod tier;
 pub mod tiers;
 pub mod tls;
 
-pub use chain::{Chain, ChainBuilder, assemble, assemble_tuned, check};
+pub use chain::{Chain, ChainBuilder, assemble, assemble_beside, assemble_tuned, check};
 pub use config::*;
 pub use key::{Class, Key};
 pub use open_error::OpenError;

@@ -30,7 +30,8 @@ pub(crate) struct Producer {
     generations: Generations,
     /// A bit for each class whose cost is being measured.
     measuring: AtomicU16,
-    pub(crate) load: LoadMonitor,
+    /// Of this process: chains that were built beside one another share it.
+    pub(crate) load: Arc<LoadMonitor>,
     runtime: Handle,
 }
 
@@ -59,7 +60,12 @@ impl Generated {
 pub(crate) type GenerateResult = Result<Generated, SourceError>;
 
 impl Producer {
-    pub(crate) fn new(source: Arc<dyn Source>, generations: Generations, load: LoadMonitor, runtime: Handle) -> Self {
+    pub(crate) fn new(
+        source: Arc<dyn Source>,
+        generations: Generations,
+        load: Arc<LoadMonitor>,
+        runtime: Handle,
+    ) -> Self {
         for class in source.classes() {
             generations.announce(source.class_name(class));
         }
@@ -98,11 +104,25 @@ impl Producer {
         self.source.forecast(keys)
     }
 
-    /// The current price of CPU time. `lookups` returns the keys looked up in the tiers so far.
-    pub(crate) fn cpu_cost(&self, now: Instant, lookups: impl FnOnce() -> u64) -> CpuCost {
+    /// The values generated so far, and their CPU seconds.
+    pub(crate) fn work(&self) -> (u64, f64) {
         let Generations { made, cpu_nanoseconds, .. } = &self.generations;
-        let work = || (lookups() + made.load(Relaxed), cpu_nanoseconds.load(Relaxed) as f64 * 1e-9);
-        self.load.cpu_cost(now, work)
+        (made.load(Relaxed), cpu_nanoseconds.load(Relaxed) as f64 * 1e-9)
+    }
+
+    /// The current price of CPU time.
+    pub(crate) fn cpu_cost(&self, now: Instant) -> CpuCost {
+        self.load.cpu_cost(now)
+    }
+
+    /// Counts of another chain, in the same metrics.
+    pub(crate) fn generations_beside(&self) -> Generations {
+        Generations::new(self.generations.totals.clone(), self.generations.seconds.clone())
+    }
+
+    /// The runtime of its tasks.
+    pub(crate) const fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     /// Counts and costs since the start.

@@ -151,9 +151,11 @@ pub enum SourceError {
         /// How long to wait before trying again.
         retry_after: Duration,
     },
-    /// The client has used up what it may have generated.
-    #[error("this client has used up its quota of generation; try again in {} ms", retry_after.as_millis())]
+    /// The client, or a group of clients, has used up what it may have generated.
+    #[error("{who} has used up its quota of generation; try again in {} ms", retry_after.as_millis())]
     Limited {
+        /// Whose quota it is, as the subject of a sentence.
+        who: &'static str,
         /// How long to wait before trying again.
         retry_after: Duration,
     },

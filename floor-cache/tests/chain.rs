@@ -15,8 +15,8 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Class, ClassSet, ClientId, Key, OpenError, Options, Outcome, Priority, RedisConfig, SourceError, TierKind,
-    assemble,
+    Admit, ChainConfig, Class, ClassSet, ClientId, Key, OpenError, Options, Outcome, Priority, RedisConfig,
+    SourceError, TierKind, Tuning, assemble, assemble_beside,
 };
 use futures_util::future::join_all;
 use prometheus::Registry;
@@ -35,6 +35,23 @@ async fn a_value_is_generated_once_and_then_served_from_memory() {
     assert_eq!(fixture.source.generations(), 1);
     assert_eq!(fixture.metric("floors_generations_total", &[("kind", "standard")]), 1.0);
     assert_eq!(fixture.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_beside_another_shares_no_value_and_counts_its_generations_with_it() {
+    let fixture = Fixture::new(&[TierKind::Lru], |_| {});
+    let config =
+        ChainConfig { chain: vec![TierKind::Lru], namespace: "test/second".to_owned(), ..ChainConfig::default() };
+    let second = assemble_beside(&fixture.chain, &config, &Tuning::default(), fixture.source.clone()).unwrap();
+    for chain in [&fixture.chain, &second] {
+        assert_eq!(chain.get(key(1, 1), Options::default()).await.unwrap().by, "generated");
+        assert_eq!(chain.get(key(1, 1), Options::default()).await.unwrap().by, "lru");
+    }
+    second.purge(&[key(1, 1)]).await;
+    assert!(fixture.chain.get_now(&key(1, 1)).is_some() && second.get_now(&key(1, 1)).is_none());
+    assert_eq!(fixture.metric("floors_generations_total", &[("kind", "standard")]), 2.0, "of both");
+    assert_eq!(fixture.metric("floors_tier_entries", &[("tier", "lru")]), 1.0, "of the first");
+    assert_eq!(second.report().iter().map(|tier| tier.hits).collect::<Vec<_>>(), [1, 1], "its own");
 }
 
 #[tokio::test(flavor = "multi_thread")]

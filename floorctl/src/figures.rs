@@ -85,7 +85,8 @@ impl Figures {
         let new_alone = load.run(Calls::New(0), 1, LATENCY_PERIOD).await?;
         let (new, new_floor_cpu_seconds) = load.cpu_of(Calls::New(1), NEW_PERIOD).await?;
         sleep(WRITES).await;
-        let stats: Stats = load.operations.get("/stats").await?;
+        let stats = of_all_tenants(load.operations.get("/stats").await?);
+        let stats_before = of_all_tenants(stats_before);
         let after = load.operations.metrics().await?;
         if after.sum("floors_build_info", "profile=\"debug\"").is_ok() {
             writeln!(io::stderr(), "note: the server is a debug build, which takes more CPU than a release build")?;
@@ -245,6 +246,22 @@ fn is_nearly_full(tier: &TierHoldings) -> bool {
     tier.limit_bytes.is_some_and(|limit| limit > 0 && tier.bytes as f64 >= NEARLY_FULL * limit as f64)
 }
 
+/// Each tier once, with what it holds for all tenants together: the token of the calls may be any tenant's.
+fn of_all_tenants(stats: Stats) -> Stats {
+    let mut sum: Vec<TierHoldings> = Vec::new();
+    for tier in stats.tiers {
+        let Some(known) = sum.iter_mut().find(|known| known.tier == tier.tier) else {
+            sum.push(tier);
+            continue;
+        };
+        known.entries += tier.entries;
+        known.bytes += tier.bytes;
+        known.limit_bytes = known.limit_bytes.zip(tier.limit_bytes).map(|(known, more)| known + more);
+        known.disk_bytes = known.disk_bytes.zip(tier.disk_bytes).map(|(known, more)| known + more);
+    }
+    Stats { tiers: sum }
+}
+
 /// The bytes that each new floor took in the tiers that are meant, together; of every floor in a tier that they filled.
 fn bytes_per_floor(before: &Stats, after: &Stats, is_meant: fn(&TierHoldings) -> bool) -> Option<f64> {
     let of_tier = |tier: &TierHoldings| {
@@ -281,6 +298,7 @@ mod tests {
     fn stats(tiers: &[(&str, u64, u64, Option<u64>)]) -> Stats {
         let tier = |&(tier, entries, bytes, disk_bytes): &(&str, u64, u64, Option<u64>)| TierHoldings {
             tier: tier.to_owned(),
+            tenant: None,
             entries,
             bytes,
             limit_bytes: Some(10_000),
@@ -299,6 +317,15 @@ mod tests {
         let on_disk = bytes_per_floor(&before, &after, |tier| tier.disk_bytes.is_some());
         assert_eq!(on_disk, Some(700.0 + 5.0), "both stores hold the floor");
         assert_eq!(bytes_per_floor(&before, &after, |tier| tier.tier == "redis"), None);
+    }
+
+    #[test]
+    fn tiers_of_tenants_count_together() {
+        let of_tenants =
+            |floors: u64| stats(&[("lru", 10, 1000, None), ("lru", 20 + floors, 2000 + 300 * floors, None)]);
+        let (before, after) = (of_all_tenants(of_tenants(0)), of_all_tenants(of_tenants(5)));
+        assert_eq!((before.tiers.len(), before.tiers[0].entries, before.tiers[0].limit_bytes), (1, 30, Some(20_000)));
+        assert_eq!(bytes_per_floor(&before, &after, |tier| tier.tier == "lru"), Some(300.0));
     }
 
     #[test]

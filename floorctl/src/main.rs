@@ -27,6 +27,7 @@ mod saved;
 mod saved_json;
 mod source;
 mod target;
+mod tenant;
 
 use std::process::ExitCode;
 

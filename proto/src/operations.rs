@@ -17,6 +17,9 @@ pub struct Purged {
 pub struct TierResult {
     /// The name of the tier.
     pub tier: String,
+    /// The tenant whose floors these are; missing for callers without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Whether the operation was done.
     pub done: bool,
     /// Why not.
@@ -27,7 +30,7 @@ pub struct TierResult {
 /// The answer to `GET /contains`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Contained {
-    /// The floors in the order of the query.
+    /// The floors in the order of the query, those of each chain after one another.
     pub floors: Vec<FloorTiers>,
 }
 
@@ -36,6 +39,9 @@ pub struct Contained {
 pub struct FloorTiers {
     /// The floor in the notation of floorctl.
     pub floor: String,
+    /// The tenant whose floors these are; missing for callers without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// The names of the tiers.
     pub tiers: Vec<String>,
 }
@@ -53,6 +59,9 @@ pub struct Stats {
 pub struct TierHoldings {
     /// The name of the tier.
     pub tier: String,
+    /// The tenant whose floors these are; missing for callers without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// The number of floors.
     pub entries: u64,
     /// Their size in bytes.

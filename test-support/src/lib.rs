@@ -3,6 +3,7 @@
 
 mod http1;
 pub mod http2;
+mod redis;
 mod server;
 pub mod tls;
 
@@ -15,6 +16,7 @@ use floor_proto::v1::FloorSpec;
 use http_body_util::Full;
 pub use http1::{http1, parsed, web, web_of};
 use prost::Message;
+pub use redis::Redis;
 pub use server::{Server, Setup};
 use tonic::{Code, Status};
 

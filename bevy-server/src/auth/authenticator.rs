@@ -24,6 +24,7 @@ use crate::{
     follow::{Follower, SETTLE_TIME},
     generation::GenerationQueue,
     metrics::{Limit, Refusals, Reloaded, Reloads},
+    tenants::TenantNames,
 };
 
 /// Limit for an `authorization` header: a longer one is not hashed.
@@ -35,6 +36,8 @@ pub struct Authenticator(Arc<State>);
 
 struct State {
     path: PathBuf,
+    /// The tenants that the tokens may name.
+    tenants: TenantNames,
     table: RwLock<Table>,
     /// The number of the table in use. A [`LastToken`] that was found in another table is looked up again.
     table_number: AtomicU64,
@@ -91,6 +94,7 @@ impl Authenticator {
         reloads.record(Reloaded::Tokens, true);
         let state = State {
             path: file.path().to_owned(),
+            tenants: file.tenants().clone(),
             table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
             table_number: AtomicU64::new(0),
             follower: Mutex::new(Follower::new(file.contents().clone())),
@@ -131,7 +135,7 @@ impl Authenticator {
             return Ok(client);
         }
         let (token, table_number) = self.find(header, Scope::Floors)?;
-        let client = self.0.clients.named(&token.name, address);
+        let client = self.0.clients.named(&token.name, address).of_tenant(token.tenant);
         last.set(Accepted { header: header.as_bytes().into(), table_number, client: client.clone() });
         Ok(client)
     }
@@ -201,7 +205,7 @@ impl Authenticator {
 
     /// Uses the tokens in `contents` if they are valid. Returns whether they are others than before.
     fn use_contents(&self, contents: &Contents) -> Result<bool, TokensError> {
-        let tokens = Tokens::new(&self.0.path, contents);
+        let tokens = Tokens::new(&self.0.path, contents, &self.0.tenants);
         self.0.reloads.record(Reloaded::Tokens, tokens.is_ok());
         let tokens = tokens?;
         let mut table = self.0.table.write().unwrap_or_else(PoisonError::into_inner);
@@ -356,7 +360,7 @@ mod tests {
             let generation = GenerationQueue::new(16, 1, quota, clients.clone(), &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
             let reloads = Reloads::register(&registry).unwrap();
-            let file = TokensFile::read(&path).unwrap();
+            let file = TokensFile::read(&path, &TenantNames::new(["acme", "globex"])).unwrap();
             let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals, reloads);
             Self { directory, authenticator, generation, clients }
         }
@@ -475,7 +479,7 @@ mod tests {
         };
         let game = fixture.client("Bearer hush", &LastToken::default()).unwrap();
         let refused = generate(&game).expect("refused at once").unwrap_err();
-        assert!(matches!(refused, SourceError::Limited { retry_after } if retry_after > Duration::from_secs(1000)));
+        assert!(matches!(refused, SourceError::Limited { retry_after, .. } if retry_after > Duration::from_secs(1000)));
         assert!(generate(&fixture.clients.at(HERE)).is_none(), "an address has no limit here, and waits for a worker");
         fixture.write(&entry("game", "hush", "cells_per_second = 0"));
         assert_eq!(fixture.authenticator.reload(), Ok(true));

@@ -15,14 +15,17 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use toml::{Spanned, Value};
 
-use crate::config::MAX_CELLS;
+use crate::{
+    config::MAX_CELLS,
+    tenants::{TenantId, TenantNames},
+};
 
 /// Limit for the file: more than 20,000 tokens.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Maximum of problems in one error. A wrong file may have as many as it has lines.
 const MAX_PROBLEMS: usize = 16;
 /// The keys of a token.
-const KEYS: [&str; 4] = ["name", "sha256", "cells_per_second", "scopes"];
+const KEYS: [&str; 5] = ["name", "sha256", "tenant", "cells_per_second", "scopes"];
 
 /// A tokens file that was read.
 #[derive(Debug, Clone)]
@@ -30,6 +33,7 @@ pub struct TokensFile {
     path: PathBuf,
     tokens: Tokens,
     contents: Contents,
+    tenants: TenantNames,
 }
 
 /// The text of a tokens file, or why it cannot be read. [`Debug`](fmt::Debug) shows neither.
@@ -45,6 +49,8 @@ pub(super) struct Tokens(Arc<HashMap<TokenDigest, Arc<Token>>>);
 pub(super) struct Token {
     /// The name of the client.
     pub(super) name: Box<str>,
+    /// The tenant whose chain and quota its calls use.
+    pub(super) tenant: Option<TenantId>,
     /// A rate of its own: the cells per second that the client may have generated, `Some(None)` for no limit.
     pub(super) cells_per_second: Option<Option<u64>>,
     scopes: Scopes,
@@ -78,14 +84,14 @@ pub struct TokensError {
 }
 
 impl TokensFile {
-    /// Reads the file at `path`.
+    /// Reads the file at `path`, whose tokens may name `tenants`.
     ///
     /// # Errors
     /// All problems of the file, each with its line.
-    pub fn read(path: &Path) -> Result<Self, TokensError> {
+    pub fn read(path: &Path, tenants: &TenantNames) -> Result<Self, TokensError> {
         let contents = Contents::read(path);
-        let tokens = Tokens::new(path, &contents)?;
-        Ok(Self { path: path.to_owned(), tokens, contents })
+        let tokens = Tokens::new(path, &contents, tenants)?;
+        Ok(Self { path: path.to_owned(), tokens, contents, tenants: tenants.clone() })
     }
 
     /// The path of the file.
@@ -107,6 +113,11 @@ impl TokensFile {
     pub(super) const fn contents(&self) -> &Contents {
         &self.contents
     }
+
+    /// The tenants that the tokens may name.
+    pub(super) const fn tenants(&self) -> &TenantNames {
+        &self.tenants
+    }
 }
 
 impl Contents {
@@ -117,10 +128,11 @@ impl Contents {
 }
 
 impl Tokens {
-    /// The tokens of the file at `path`, which has these contents.
-    pub(super) fn new(path: &Path, contents: &Contents) -> Result<Self, TokensError> {
+    /// The tokens of the file at `path`, which has these contents and may name `tenants`.
+    pub(super) fn new(path: &Path, contents: &Contents, tenants: &TenantNames) -> Result<Self, TokensError> {
         let text = contents.0.as_deref().map_err(|problem| vec![problem.clone()]);
-        text.and_then(Self::parse).map_err(|problems| TokensError { path: path.to_owned(), problems })
+        text.and_then(|text| Self::parse(text, tenants))
+            .map_err(|problems| TokensError { path: path.to_owned(), problems })
     }
 
     /// The token whose secret is `secret`.
@@ -138,9 +150,9 @@ impl Tokens {
         self.0.values().map(|token| &**token)
     }
 
-    fn parse(text: &str) -> Result<Self, Vec<String>> {
+    fn parse(text: &str, tenants: &TenantNames) -> Result<Self, Vec<String>> {
         let tables = tables(text)?;
-        let mut parser = Parser { text, problems: Vec::new(), tokens: HashMap::new(), names: BTreeMap::new() };
+        let mut parser = Parser { text, tenants, problems: Vec::new(), tokens: HashMap::new(), names: BTreeMap::new() };
         for (index, fields) in tables.iter().enumerate() {
             parser.add(index, fields);
         }
@@ -276,6 +288,7 @@ fn line(text: &str, byte: usize) -> usize {
 /// Checks tokens, and collects them and their problems.
 struct Parser<'a> {
     text: &'a str,
+    tenants: &'a TenantNames,
     problems: Vec<String>,
     tokens: HashMap<TokenDigest, Arc<Token>>,
     /// The places of the names so far.
@@ -308,12 +321,20 @@ impl Parser<'_> {
                 return;
             }
         };
+        let tenant = fields.get("tenant").and_then(|value| {
+            let tenant = tenant(value, self.tenants);
+            tenant.map_err(|problem| self.report(index, fields, "tenant", &problem)).ok()
+        });
+        if tenant.is_some() && scopes.operate {
+            let problem = "a token of a tenant cannot have the scope \"operate\": an operator acts on every tenant";
+            self.report(index, fields, "scopes", problem);
+        }
         let (Some(name), Some(digest)) = (name, digest) else { return };
         let here = self.place(index, fields, "name");
         if let Some(there) = self.names.insert(name.clone(), here) {
             self.report(index, fields, "name", &format!("{name:?} is the name of another token ({there}) too"));
         }
-        let token = Token { name: name.into(), cells_per_second, scopes };
+        let token = Token { name: name.into(), tenant, cells_per_second, scopes };
         if let Some(other) = self.tokens.insert(digest, Arc::new(token)) {
             let problem =
                 format!("the token {:?} has the same sha256; give each client a token of its own", other.name);
@@ -374,6 +395,14 @@ fn digest(text: &str) -> Option<TokenDigest> {
     Some(TokenDigest(digest))
 }
 
+/// The tenant that `value` names, or what is wrong with it.
+fn tenant(value: &Value, tenants: &TenantNames) -> Result<TenantId, String> {
+    let name = value.as_str().ok_or_else(|| format!("tenant is no text; {}", tenants.list()))?;
+    tenants
+        .find(name)
+        .ok_or_else(|| format!("tenant {name:?} is no [tenants.NAME] of the configuration; {}", tenants.list()))
+}
+
 /// The scopes in a list, or what is wrong with it.
 fn scopes(value: &Value) -> Result<Scopes, String> {
     let names = Scope::ALL.map(Scope::name);
@@ -408,7 +437,29 @@ mod tests {
     }
 
     fn problems(text: &str) -> String {
-        Tokens::parse(text).expect_err(text).join("\n")
+        Tokens::parse(text, &TenantNames::default()).expect_err(text).join("\n")
+    }
+
+    #[test]
+    fn a_token_names_a_tenant_of_the_configuration() {
+        let tenants = TenantNames::new(["acme", "globex"]);
+        let with = |rest: &str| format!("[[token]]\nname = \"game\"\nsha256 = \"{}\"\n{rest}\n", hush());
+        let token =
+            |rest: &str| Tokens::parse(&with(rest), &tenants).map(|tokens| tokens.find(b"hush").unwrap().tenant);
+        assert_eq!(token("tenant = \"globex\""), Ok(tenants.find("globex")));
+        assert_eq!(token(""), Ok(None));
+        for (rest, expected) in [
+            (
+                "tenant = \"initech\"",
+                "line 4: tenant \"initech\" is no [tenants.NAME] of the configuration; there are acme, globex",
+            ),
+            ("tenant = 1", "line 4: tenant is no text; there are acme, globex"),
+            ("tenant = \"acme\"\nscopes = [\"operate\"]", "line 5: a token of a tenant cannot have the scope"),
+        ] {
+            let problems = token(rest).unwrap_err().join("\n");
+            assert!(problems.starts_with(expected), "{rest}: {problems}");
+        }
+        assert!(problems(&with("tenant = \"acme\"")).contains("the configuration has none"));
     }
 
     #[test]
@@ -419,7 +470,7 @@ mod tests {
              sha256 = \"{other}\"\ncells_per_second = 0\nscopes = [\"operate\"]\n",
             hush().to_uppercase()
         );
-        let tokens = Tokens::parse(&text).unwrap();
+        let tokens = Tokens::parse(&text, &TenantNames::default()).unwrap();
         assert_eq!(tokens.len(), 2);
         let game = tokens.find(b"hush").unwrap();
         assert_eq!((&*game.name, game.cells_per_second), ("game", None));
@@ -438,7 +489,7 @@ mod tests {
     fn a_rate_is_one_of_the_tokens_own() {
         let with =
             |rate: &str| format!("[[token]]\nname = \"a\"\nsha256 = \"{}\"\ncells_per_second = {rate}\n", hush());
-        let tokens = Tokens::parse(&with("1000000")).unwrap();
+        let tokens = Tokens::parse(&with("1000000"), &TenantNames::default()).unwrap();
         assert_eq!(tokens.find(b"hush").unwrap().cells_per_second, Some(Some(1_000_000)));
         for wrong in ["-1", "1.5", "\"many\"", "1000000000001"] {
             let problems = problems(&with(wrong));
@@ -449,7 +500,7 @@ mod tests {
     #[test]
     fn a_file_without_tokens_is_valid() {
         for text in ["", "# none\n", "token = []\n"] {
-            assert_eq!(Tokens::parse(text).unwrap().len(), 0, "{text:?}");
+            assert_eq!(Tokens::parse(text, &TenantNames::default()).unwrap().len(), 0, "{text:?}");
         }
     }
 
@@ -506,15 +557,15 @@ mod tests {
     fn an_error_names_the_file() {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("tokens.toml");
-        let missing = TokensFile::read(&path).unwrap_err().to_string();
+        let missing = TokensFile::read(&path, &TenantNames::default()).unwrap_err().to_string();
         assert!(missing.contains("tokens.toml cannot be used: it cannot be read ("), "{missing}");
-        let no_file = TokensFile::read(directory.path()).unwrap_err().to_string();
+        let no_file = TokensFile::read(directory.path(), &TenantNames::default()).unwrap_err().to_string();
         assert!(no_file.contains("it is no regular file"), "{no_file}");
         std::fs::write(&path, "[[token]]\n".repeat(20)).unwrap();
-        let many = TokensFile::read(&path).unwrap_err().to_string();
+        let many = TokensFile::read(&path, &TenantNames::default()).unwrap_err().to_string();
         assert!(many.contains("tokens.toml is wrong in 40 places, of which the first 16 are shown:\n  "), "{many}");
         std::fs::write(&path, " ".repeat(MAX_FILE_BYTES as usize + 1)).unwrap();
-        let long = TokensFile::read(&path).unwrap_err().to_string();
+        let long = TokensFile::read(&path, &TenantNames::default()).unwrap_err().to_string();
         assert!(long.contains("more than 4194304 bytes"), "{long}");
     }
 }

@@ -33,6 +33,7 @@ pub(crate) use warnings::WarningLimiter;
 use crate::{
     config::{ClientIdentity, NoCache},
     headers::X_FORWARDED_FOR,
+    tenants::TenantId,
 };
 
 /// Limit for the stored part of a name: a certificate may have a long subject. All of it identifies the client.
@@ -72,6 +73,8 @@ struct Registry {
 enum Proof {
     Token,
     Certificate,
+    /// Not a client: the tenant as a whole, in the queue of generation.
+    Tenant,
 }
 
 /// A client, and the address from which it calls. Cheap to clone; the registry forgets a client when its last clone is
@@ -81,6 +84,8 @@ pub struct Client {
     state: Arc<ClientState>,
     /// A client with a name may call from several addresses.
     address: IpAddr,
+    /// That of its token. Not of the state: a changed tokens file may move a token to another tenant.
+    tenant: Option<TenantId>,
 }
 
 #[derive(Debug)]
@@ -136,6 +141,12 @@ impl Clients {
         self.proved_id(Proof::Token, name)
     }
 
+    /// The identifier under which all clients of the tenant `name` generate.
+    #[must_use]
+    pub(crate) fn tenant_id(&self, name: &str) -> ClientId {
+        self.proved_id(Proof::Tenant, name)
+    }
+
     /// The client that stands for all whose address is unknown.
     #[must_use]
     pub fn unknown(&self) -> Client {
@@ -150,14 +161,14 @@ impl Clients {
     fn find_or_add(&self, id: ClientId, name: Option<(Proof, &str)>, address: IpAddr) -> Client {
         let mut clients = self.0.lock();
         if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
-            return Client { state, address };
+            return Client { state, address, tenant: None };
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
         let (registry, conversions) = (Arc::downgrade(&self.0), Arc::new(Semaphore::new(*CONVERSIONS_AT_ONCE)));
         let state = Arc::new(ClientState { id, name, registry, unsent, receiving, conversions });
         clients.insert(id, Arc::downgrade(&state));
-        Client { state, address }
+        Client { state, address, tenant: None }
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -270,9 +281,21 @@ impl Client {
         self.state.name.is_some()
     }
 
+    /// The tenant of its token. `None` for a client without one.
+    #[must_use]
+    pub const fn tenant(&self) -> Option<TenantId> {
+        self.tenant
+    }
+
+    /// The same client, as one of `tenant`.
+    #[must_use]
+    pub fn of_tenant(self, tenant: Option<TenantId>) -> Self {
+        Self { tenant, ..self }
+    }
+
     /// The same client, calling from `address`.
     pub(crate) fn calling_from(&self, address: IpAddr) -> Self {
-        Self { state: Arc::clone(&self.state), address }
+        Self { state: Arc::clone(&self.state), address, tenant: self.tenant }
     }
 
     /// Whether it runs on this machine.

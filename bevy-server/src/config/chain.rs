@@ -42,6 +42,7 @@ pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
         namespace,
         bypass,
         value_version: floor_gen::GENERATOR_VERSION,
+        write_queue: ChainConfig::WRITE_QUEUE,
         lru: LruConfig {
             capacity: reader.key("cache.lru.capacity", Size::Limited),
             ttl: nonzero(reader.key("cache.lru.ttl", Span::Any)),

@@ -71,7 +71,7 @@ impl Layers {
     }
 
     /// Environment variables that match a key except for underscores, each with the correct name.
-    pub(super) fn misspelt(&self, known: &[&str]) -> Vec<Problem> {
+    pub(super) fn misspelt(&self, known: &[impl AsRef<str>]) -> Vec<Problem> {
         if !self.environment {
             return Vec::new();
         }
@@ -80,7 +80,8 @@ impl Layers {
         let candidates = names.filter(|name| name.starts_with(SIMILAR_PREFIX) && !name.starts_with(ENVIRONMENT_PREFIX));
         candidates
             .filter_map(|name| {
-                let key = known.iter().find(|key| plain(key) == plain(&name[SIMILAR_PREFIX.len()..]))?;
+                let key =
+                    known.iter().map(AsRef::as_ref).find(|key| plain(key) == plain(&name[SIMILAR_PREFIX.len()..]))?;
                 let message = format!("is not read; did you mean {}?", variable(key));
                 Some(Problem { key: name, message })
             })

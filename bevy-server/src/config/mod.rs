@@ -12,6 +12,7 @@ mod layers;
 mod log_filter;
 mod reader;
 mod reporting;
+mod tenants;
 mod tls;
 mod token;
 
@@ -32,9 +33,12 @@ use layers::Layers;
 pub use log_filter::{FilterError, LogFilter};
 use reader::{Reader, Resolved};
 pub use reporting::{LogFormat, LogSettings, TraceSettings};
+pub use tenants::TenantConfig;
 pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
 pub use token::Token;
+
+use crate::tenants::TenantNames;
 
 /// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -45,7 +49,9 @@ pub(crate) const MAX_CELLS: u64 = 1_000_000_000_000;
 /// The cells of the largest floor.
 const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
 
-/// The tokens of callers. The module `auth` reads the file.
+/// The key of the tokens of callers.
+const TOKENS_KEY: &str = "auth.tokens_file";
+/// Its format. The module `auth` reads the file.
 const TOKENS_FILE: FilePath =
     FilePath { expected: "write the path of a TOML file with [[token]] tables as text, or \"\" for none" };
 
@@ -78,10 +84,12 @@ pub struct Config {
     pub ops_token: Option<Token>,
     /// What one client may have generated.
     pub quota: Quota,
-    /// The cache tiers.
+    /// The cache tiers of callers without a tenant: what the tenants leave of the capacities.
     pub cache: ChainConfig,
     /// Settings that apply to all tiers.
     pub tuning: Tuning,
+    /// The tenants, by name.
+    pub tenants: Vec<TenantConfig>,
     /// Capacity of the generation queue.
     pub generation_queue: usize,
     /// Threads that generate. Never 0.
@@ -147,7 +155,7 @@ impl Config {
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);
         let tls = tls::tls(&mut reader);
-        let tokens_file = reader.key("auth.tokens_file", TOKENS_FILE);
+        let tokens_file = reader.key(TOKENS_KEY, TOKENS_FILE);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
         let quota = Quota {
@@ -166,6 +174,10 @@ impl Config {
         };
         let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
         let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
+        let (cache, tenants) = tenants::tenants(&mut reader, cache);
+        if tokens_file.is_none() && !tenants.is_empty() {
+            reader.refuse(TOKENS_KEY, "is none", "name a file: a call belongs to a tenant by its token");
+        }
         let Resolved { text: resolved, warnings } = reader.finish()?;
         Ok(Self {
             grpc_listen,
@@ -183,6 +195,7 @@ impl Config {
             quota,
             cache,
             tuning,
+            tenants,
             generation_queue,
             generation_threads,
             prefetch_ahead,
@@ -194,9 +207,19 @@ impl Config {
         })
     }
 
-    /// The tokens file that `file` and the environment name, also if they are wrong otherwise.
-    pub(crate) fn tokens_file_of(file: Option<&Path>) -> Option<PathBuf> {
-        TOKENS_FILE.parse(&Layers::load(file).ok()?.value("auth.tokens_file")?)?
+    /// The tokens file that `file` and the environment name, and the names of tenants that it may use, also if they are
+    /// wrong otherwise.
+    pub(crate) fn tokens_file_of(file: Option<&Path>) -> Option<(PathBuf, TenantNames)> {
+        let layers = Layers::load(file).ok()?;
+        let names = tenants::names(layers.value(tenants::TABLE).as_ref());
+        let path = TOKENS_FILE.parse(&layers.value(TOKENS_KEY)?)??;
+        Some((path, TenantNames::new(names.iter().map(String::as_str))))
+    }
+
+    /// The names of the tenants, in the order of [`tenants`](Self::tenants).
+    #[must_use]
+    pub fn tenant_names(&self) -> TenantNames {
+        tenants::names_of(&self.tenants)
     }
 
     /// The resolved configuration as TOML, each key with its source, secrets redacted.

@@ -1,6 +1,6 @@
 //! Reads the keys of the merged layers, collects their errors, and prints their values.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use figment::value::Value;
 use floor_cache::RedisConfig;
@@ -32,21 +32,22 @@ pub(super) struct Resolved {
 /// Reads keys and collects their errors.
 pub(super) struct Reader<'a> {
     layers: &'a Layers,
-    known: Vec<&'static str>,
+    known: Vec<Cow<'static, str>>,
     problems: Vec<Problem>,
     resolved: String,
-    table: &'static str,
+    /// The table whose values were printed last.
+    table: String,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(layers: &'a Layers) -> Self {
-        Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: "" }
+        Self { layers, known: Vec::new(), problems: Vec::new(), resolved: String::new(), table: String::new() }
     }
 
     /// The value of `key`. If it is invalid, the error is collected for [`finish`](Self::finish), and the default takes
     /// its place until then.
     pub(super) fn key<F: Format>(&mut self, key: &'static str, format: F) -> F::Output {
-        self.known.push(key);
+        self.known.push(key.into());
         let found = self.layers.value(key).ok_or_else(|| "is missing".to_owned());
         match found.and_then(|value| format.parse(&value).ok_or_else(|| describe_invalid(&format, &value))) {
             Ok(value) => {
@@ -61,9 +62,43 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The value of `key`, which has no default in the defaults: `missing` takes its place. `None` if there is none, or it
+    /// is invalid; the error is collected.
+    pub(super) fn entry<F: Format>(&mut self, key: String, format: F, missing: Option<F::Output>) -> Option<F::Output> {
+        let value = match (self.layers.value(&key), missing) {
+            (Some(value), _) => format.parse(&value).ok_or_else(|| describe_invalid(&format, &value)),
+            (None, Some(missing)) => Ok(missing),
+            (None, None) => Err("is missing".to_owned()),
+        };
+        let value = match value {
+            Ok(value) => {
+                self.show(&key, &format.show(&value));
+                Some(value)
+            }
+            Err(is) => {
+                self.refuse(&key, &is, &format.expected());
+                None
+            }
+        };
+        self.known.push(key.into());
+        value
+    }
+
+    /// The table `name`, which has no defaults. It may be empty, and so may the tables in it.
+    pub(super) fn table(&mut self, name: &'static str) -> Option<Value> {
+        let table = self.layers.value(name)?;
+        let inner = table.as_dict().into_iter().flatten().filter(|(_, value)| value.as_dict().is_some());
+        self.known.extend(inner.map(|(inner, _)| format!("{name}.{inner}").into()));
+        self.known.extend(table.as_dict().map(|_| name.into()));
+        Some(table)
+    }
+
     /// Collects an error: what is wrong with the value of `key`, and what to do.
-    pub(super) fn refuse(&mut self, key: &'static str, is: &str, advice: &str) {
-        let message = format!("{is} ({}); {advice}", self.layers.origin(key));
+    pub(super) fn refuse(&mut self, key: &str, is: &str, advice: &str) {
+        let message = match self.layers.value(key) {
+            Some(_) => format!("{is} ({}); {advice}", self.layers.origin(key)),
+            None => format!("{is}; {advice}"),
+        };
         self.problems.push(Problem { key: key.to_owned(), message });
     }
 
@@ -80,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown_keys(&self) -> Vec<Problem> {
-        let found = self.layers.keys().into_iter().filter(|key| !self.known.contains(&key.as_str()));
+        let found = self.layers.keys().into_iter().filter(|key| !self.known.iter().any(|known| known == key));
         found.map(|key| Problem { message: self.describe_unknown(&key), key }).collect()
     }
 
@@ -89,19 +124,20 @@ impl<'a> Reader<'a> {
         if let Some((_, why)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
             return format!("is no key any more ({from}): {why}");
         }
-        let nearest = self.known.iter().copied().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
-        format!("is no key ({from}); the nearest is {}", nearest.unwrap_or_default())
+        let nearest = self.known.iter().max_by(|a, b| similarity(key, a).total_cmp(&similarity(key, b)));
+        format!("is no key ({from}); the nearest is {}", nearest.map(|key| &**key).unwrap_or_default())
     }
 
-    fn show(&mut self, key: &'static str, value: &str) {
+    fn show(&mut self, key: &str, value: &str) {
         let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
         if table != self.table {
             let gap = if self.resolved.is_empty() { "" } else { "\n" };
             let _ = writeln!(self.resolved, "{gap}[{table}]");
-            self.table = table;
+            table.clone_into(&mut self.table);
         }
         let line = format!("{name} = {value}");
-        let _ = writeln!(self.resolved, "{line:<44}  # {}", self.layers.origin(key));
+        let origin = self.layers.value(key).map_or_else(|| "default".to_owned(), |_| self.layers.origin(key));
+        let _ = writeln!(self.resolved, "{line:<44}  # {origin}");
     }
 }
 

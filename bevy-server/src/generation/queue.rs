@@ -29,6 +29,7 @@ use crate::{
     config::Quota,
     key,
     metrics::register_gauge,
+    tenants::TenantCounts,
 };
 
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
@@ -56,6 +57,8 @@ pub(super) struct Queue {
     arrived: Condvar,
     pub(super) clients: Clients,
     quotas: Arc<Quotas>,
+    /// Those of tenants, by the client that stands for all of one.
+    tenant_quotas: Arc<Quotas>,
     pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
     refused: RefusedFloors,
@@ -105,8 +108,10 @@ pub(super) struct Job {
     pub(super) key: Key,
     pub(super) client: ClientId,
     pub(super) cells: u64,
-    /// Of the client's quota; `None` for a background job.
-    pub(super) charge: Option<Charge>,
+    /// Of the client's quota, and of its tenant's; `None` for a background job.
+    pub(super) charges: [Option<Charge>; 2],
+    /// Where the floor is counted, if its caller has a tenant.
+    pub(super) tenant: Option<Arc<TenantAccount>>,
     demand: Demand,
     pub(super) reply: Reply,
     /// When it was pushed, if a worker was idle then.
@@ -134,6 +139,7 @@ impl GenerationQueue {
             jobs: Mutex::new(jobs),
             arrived: Condvar::new(),
             quotas: Arc::new(Quotas::new(quota)),
+            tenant_quotas: Arc::new(Quotas::new(of_tenants(quota))),
             answers: Arc::default(),
             waiting,
             refused: RefusedFloors::register(clients.clone(), registry)?,
@@ -184,11 +190,25 @@ impl GenerationQueue {
     /// Replaces the quota of each client.
     pub fn set_quota(&self, quota: Quota) {
         self.0.quotas.set(quota);
+        self.0.tenant_quotas.set(of_tenants(quota));
     }
 
     /// Replaces the cells per second of the clients that have a rate of their own; `None` for no limit.
     pub fn set_client_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
         self.0.quotas.set_rates(rates);
+    }
+
+    /// Replaces the cells per second that tenants may have generated; `None` for no limit.
+    pub fn set_tenant_rates<'a>(&self, rates: impl IntoIterator<Item = (&'a str, Option<u64>)>) {
+        let rates = rates.into_iter().map(|(tenant, rate)| (self.0.clients.tenant_id(tenant), rate));
+        self.0.tenant_quotas.set_rates(rates.collect());
+    }
+
+    /// The source of the chain of the tenant `name`, which is counted in `counts`.
+    #[must_use]
+    pub fn for_tenant(&self, name: &str, counts: Arc<TenantCounts>) -> TenantSource {
+        let id = self.0.clients.tenant_id(name);
+        TenantSource { queue: self.clone(), account: Arc::new(TenantAccount { id, counts }) }
     }
 
     /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check
@@ -212,8 +232,7 @@ impl GenerationQueue {
 
 impl Source for GenerationQueue {
     fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
-        let answer = self.0.push(request);
-        async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
+        self.0.generate(request, None)
     }
 
     fn class_name(&self, class: Class) -> &'static str {
@@ -229,11 +248,70 @@ impl Source for GenerationQueue {
     }
 }
 
+/// The queue as the source of a tenant's chain. All clients of the tenant are one client of the queue, and share a quota.
+#[derive(Debug)]
+pub struct TenantSource {
+    queue: GenerationQueue,
+    account: Arc<TenantAccount>,
+}
+
+/// A tenant in the queue and in the quotas.
+#[derive(Debug)]
+pub(super) struct TenantAccount {
+    /// Stands for all clients of the tenant.
+    id: ClientId,
+    pub(super) counts: Arc<TenantCounts>,
+}
+
+impl Source for TenantSource {
+    fn generate(&self, request: GenerationRequest) -> BoxFuture<'static, Result<Made, SourceError>> {
+        self.queue.0.generate(request, Some(self.account.clone()))
+    }
+
+    fn class_name(&self, class: Class) -> &'static str {
+        self.queue.class_name(class)
+    }
+
+    fn classes(&self) -> Vec<Class> {
+        self.queue.classes()
+    }
+
+    fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
+        self.queue.forecast(keys)
+    }
+}
+
+/// The quota of tenants: none, except for those with a rate.
+const fn of_tenants(quota: Quota) -> Quota {
+    Quota { cells_per_second: None, ..quota }
+}
+
+impl Job {
+    /// The client of the queue to which it belongs.
+    fn lane(&self) -> ClientId {
+        self.tenant.as_ref().map_or(self.client, |tenant| tenant.id)
+    }
+}
+
 impl Queue {
-    fn push(&self, request: GenerationRequest) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
+    fn generate(
+        &self,
+        request: GenerationRequest,
+        tenant: Option<Arc<TenantAccount>>,
+    ) -> BoxFuture<'static, Result<Made, SourceError>> {
+        let answer = self.push(request, tenant);
+        async move { answer?.await.unwrap_or(Err(SourceError::Stopped)) }.boxed()
+    }
+
+    fn push(
+        &self,
+        request: GenerationRequest,
+        tenant: Option<Arc<TenantAccount>>,
+    ) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let GenerationRequest { key, priority, client, demand } = request;
         let (reply, answer) = oneshot::channel();
-        let job = Job { key, client, cells: cells_of(&key), charge: None, demand, reply, woke: None };
+        let cells = cells_of(&key);
+        let job = Job { key, client, cells, charges: [None, None], tenant, demand, reply, woke: None };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
             Priority::Background => self.push_background(job)?,
@@ -258,11 +336,20 @@ impl Queue {
 
     fn push_foreground(&self, mut job: Job) -> Result<(), SourceError> {
         let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
-        let charge = Charge::new(&self.quotas, client, cells).map_err(|retry_after| {
+        let (lane, tenant) = (job.lane(), job.tenant.clone());
+        let charge = |quotas, client, who| {
+            Charge::new(quotas, client, cells).map_err(|retry_after| SourceError::Limited { who, retry_after })
+        };
+        let own = charge(&self.quotas, client, "this client");
+        let charges = own.and_then(|own| match &tenant {
+            // If this fails, its own is given back.
+            Some(tenant) => Ok([Some(own), Some(charge(&self.tenant_quotas, tenant.id, "the tenant of this client")?)]),
+            None => Ok([Some(own), None]),
+        });
+        job.charges = charges.inspect_err(|_| {
             self.refused.by_quota(client);
-            SourceError::Limited { retry_after }
+            tenant.iter().for_each(|tenant| tenant.counts.refused_by_quota.inc());
         })?;
-        job.charge = Some(charge);
         let mut jobs = self.lock();
         if jobs.is_stopped {
             return Err(SourceError::Stopped);
@@ -270,7 +357,7 @@ impl Queue {
         if self.busy.load(Ordering::Relaxed) + jobs.foreground.len() < self.workers {
             job.woke = Some(Instant::now());
         }
-        let pushed = jobs.foreground.push(client, cost, job);
+        let pushed = jobs.foreground.push(lane, cost, job);
         if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
             jobs.note_full();
         }
@@ -280,17 +367,23 @@ impl Queue {
         let (queued, queued_cost) = (jobs.foreground.len(), jobs.foreground.cost());
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
-        let displaced = pushed.map_err(|_job| {
-            self.refused.by_queue(client);
+        let displaced = pushed.map_err(|job| {
+            self.count_displaced(&job);
             busy()
         })?;
         self.arrived.notify_one();
         for job in displaced {
             self.waiting.dec();
-            self.refused.by_queue(job.client);
+            self.count_displaced(&job);
             let _ = job.reply.send(Err(busy()));
         }
         Ok(())
+    }
+
+    /// Counts a job that has no place.
+    fn count_displaced(&self, job: &Job) {
+        self.refused.by_queue(job.client);
+        job.tenant.iter().for_each(|tenant| tenant.counts.refused_by_queue.inc());
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.
@@ -362,4 +455,44 @@ impl Queue {
 /// Cells of the floor of `key`: within a kind, generation time is about proportional to them.
 fn cells_of(key: &Key) -> u64 {
     key::spec(key).map_or(1, |spec| spec.cells() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use floor_gen::FloorSpec;
+
+    use super::*;
+    use crate::{config::ClientIdentity, tenants::TenantNames};
+
+    #[tokio::test]
+    async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
+        const PLACES: usize = 10;
+        let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
+        let queue = GenerationQueue::new(PLACES, 1, Quota::default(), clients.clone(), &registry).unwrap();
+        let counts = TenantCounts::register(&TenantNames::new(["acme", "globex"]), &registry).unwrap();
+        let [acme, globex] = &counts[..] else { panic!("two tenants") };
+        let sources = [queue.for_tenant("acme", acme.clone()), queue.for_tenant("globex", globex.clone())];
+        // A floor for the token `name`. No worker runs: what is refused is refused at once.
+        let ask = |source: &TenantSource, name: &str, number: usize| {
+            let spec = FloorSpec::resolve(1, number as u32 + 1, 0, 0, None).unwrap();
+            let client = clients.named(name, Ipv4Addr::LOCALHOST.into());
+            let demand = Demand::always();
+            let priority = Priority::Foreground;
+            let answer =
+                source.generate(GenerationRequest { key: key::of(&spec), priority, client: client.id(), demand });
+            (client, answer)
+        };
+        let mut waiting: Vec<_> = (0..PLACES).map(|n| ask(&sources[0], &format!("acme-{n}"), n)).collect();
+        let (_client, refused) = ask(&sources[0], "acme-new", PLACES);
+        assert!(
+            matches!(refused.now_or_never(), Some(Err(SourceError::Busy { .. }))),
+            "the tenant has all of the queue"
+        );
+        let (_client, admitted) = ask(&sources[1], "globex-0", PLACES);
+        assert!(admitted.now_or_never().is_none(), "it waits");
+        let displaced = waiting.iter_mut().filter_map(|(_, answer)| answer.now_or_never()).count();
+        assert_eq!((displaced, acme.refused_by_queue.get(), globex.refused_by_queue.get()), (1, 2, 0));
+    }
 }

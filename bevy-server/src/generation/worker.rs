@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, Instant},
 };
@@ -10,7 +11,7 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::key;
+use crate::{clients::Charge, key};
 
 /// Serves `queue` on this thread until it is stopped and empty.
 pub(super) fn run(queue: &Queue) {
@@ -23,9 +24,13 @@ pub(super) fn run(queue: &Queue) {
             let _ = job.reply.send(Err(SourceError::Abandoned));
             continue;
         }
-        if let Some(charge) = job.charge.take() {
+        if let [Some(charge), of_tenant] = mem::take(&mut job.charges) {
             charge.spend();
+            of_tenant.into_iter().for_each(Charge::spend);
             queue.clients.count_generated(job.client, job.cells);
+        }
+        if let Some(tenant) = &job.tenant {
+            tenant.counts.cells.inc_by(job.cells);
         }
         let result = generate_floor(&mut generator, job.key);
         queue.end();

@@ -41,7 +41,7 @@ pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
     auth::Authenticator,
-    cache::ChainResource,
+    cache::Chains,
     clients::{Budget, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
@@ -81,7 +81,7 @@ impl Plugin for GrpcPlugin {
         let (clients, refusals) = (world.resource::<Clients>().clone(), world.resource::<Refusals>().clone());
         let unsent = Budget::unsent(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX));
         let service = FloorService::new(ServiceDeps {
-            chain: world.resource::<ChainResource>().0.clone(),
+            chains: world.resource::<Chains>().clone(),
             metrics: world.resource::<RequestMetrics>().clone(),
             refusals: refusals.clone(),
             in_flight: world.resource::<InFlight>().clone(),
@@ -91,11 +91,12 @@ impl Plugin for GrpcPlugin {
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),
         });
+        let tenants = world.resource::<Chains>().names().iter().count();
         let runtime = world.resource::<TokioHandle>();
         let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
-        let total = self.limits.max_connections.unwrap_or_else(descriptors::max_connections);
+        let total = self.limits.max_connections.unwrap_or_else(|| descriptors::max_connections(tenants));
         let per_address = self.limits.max_connections_per_ip;
         tracing::info!(max_connections = total, per_address, "limits of the gRPC port");
         let registry = &world.resource::<MetricsRegistry>().0;

@@ -49,7 +49,7 @@ pub(super) fn malformed(error: &prost::DecodeError) -> Status {
 pub(super) fn from_source_error(error: SourceError) -> Status {
     let message = error.to_string();
     match error {
-        SourceError::Busy { retry_after, .. } | SourceError::Limited { retry_after } => Status::with_error_details(
+        SourceError::Busy { retry_after, .. } | SourceError::Limited { retry_after, .. } => Status::with_error_details(
             Code::ResourceExhausted,
             message,
             ErrorDetails::with_retry_info(Some(retry_after)),

@@ -10,7 +10,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use floor_cache::{Backup, Compaction, Holdings, Removal, TierError, TierErrorKind, TierStats};
+use floor_cache::{Backup, Chain, Compaction, Holdings, Removal, TierError, TierErrorKind, TierStats};
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
     BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
@@ -18,8 +18,12 @@ use floor_proto::operations::{
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-use super::{OpsState, floors, json::json};
-use crate::key;
+use super::{
+    OpsState,
+    floors::{self, Whose},
+    json::json,
+};
+use crate::{cache::Chains, key};
 
 /// Purges at once. Each may wait seconds for the writers of the stores, and holds their locks for a batch of floors.
 const MAX_PURGES: usize = 4;
@@ -41,63 +45,100 @@ impl PurgeLimit {
 }
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::parse(&query.unwrap_or_default()) {
-        Ok(specs) => specs,
+    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), state.chains.names()) {
+        Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
     let Some(permit) = state.purges.try_begin() else { return too_many_purges() };
-    let keys: Vec<_> = specs.iter().map(key::of).collect();
+    let keys: Arc<[_]> = specs.iter().map(key::of).collect();
     // In its own task, so that it completes even if the operator disconnects. It holds the permit until then.
-    let chain = state.chain.clone();
+    let chains = selected(&state.chains, whose);
     let purge = async move {
-        let removals = chain.purge(&keys).await;
+        let purges = chains.into_iter().map(async |(tenant, chain)| {
+            let removals = chain.purge(&keys).await;
+            let memory = chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
+            let memory = memory.map(|tier| tier_result(tier.name, tenant.as_deref(), Ok::<(), &str>(())));
+            let below = removals.into_iter();
+            let below = below.map(|Removal { tier, result }| tier_result(tier, tenant.as_deref(), result));
+            memory.chain(below).collect::<Vec<_>>()
+        });
+        let removed = join_all(purges).await.concat();
         drop(permit);
-        removals
+        removed
     };
-    let Ok(removals) = tokio::spawn(purge).await else {
+    let Ok(tiers) = tokio::spawn(purge).await else {
         return task_failed("purge");
     };
-    let memory = state.chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
-    let memory = memory.map(|tier| tier_result(tier.name, Ok::<(), &str>(())));
-    let below = removals.into_iter().map(|Removal { tier, result }| tier_result(tier, result));
-    let tiers: Vec<TierResult> = memory.chain(below).collect();
     let complete = tiers.iter().all(|tier| tier.done);
     json(status(complete), &Purged { floors: specs.len() as u64, tiers })
 }
 
+/// The chains that a query is about, each with the name of its tenant.
+fn selected(chains: &Chains, whose: Whose) -> Vec<(Option<String>, Chain)> {
+    let owned = |(tenant, chain): (Option<&str>, &Chain)| (tenant.map(str::to_owned), chain.clone());
+    match whose {
+        Whose::All => chains.all().map(owned).collect(),
+        Whose::Common => vec![(None, chains.of(None).clone())],
+        Whose::Tenant(tenant) => vec![owned((Some(chains.names().name(tenant)), chains.of(Some(tenant))))],
+    }
+}
+
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::parse(&query.unwrap_or_default()) {
-        Ok(specs) => specs,
+    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), state.chains.names()) {
+        Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
-    let lookups = specs.iter().map(async |spec| {
-        let tiers = state.chain.contains(&key::of(spec)).await;
+    let chains = selected(&state.chains, whose);
+    let lookups = chains.iter().flat_map(|chain| specs.iter().map(move |spec| (chain, spec)));
+    let lookups = lookups.map(async |((tenant, chain), spec)| {
+        let tiers = chain.contains(&key::of(spec)).await;
         FloorTiers {
             floor: label(spec),
+            tenant: tenant.clone(),
             tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
         }
     });
     json(StatusCode::OK, &Contained { floors: join_all(lookups).await })
 }
 
-pub(super) async fn stats(State(state): State<Arc<OpsState>>) -> Response {
-    state.chain.refresh_stats().await;
-    json(StatusCode::OK, &Stats { tiers: state.chain.holdings().into_iter().map(tier).collect() })
+pub(super) async fn stats(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
+    let whose = match floors::parse_whose(&query.unwrap_or_default(), state.chains.names()) {
+        Ok(whose) => whose,
+        Err(error) => return bad_request(&error),
+    };
+    let chains = selected(&state.chains, whose);
+    join_all(chains.iter().map(|(_, chain)| chain.refresh_stats())).await;
+    let tiers = chains
+        .iter()
+        .flat_map(|(tenant, chain)| chain.holdings().into_iter().map(|holdings| tier(tenant.clone(), holdings)));
+    json(StatusCode::OK, &Stats { tiers: tiers.collect() })
 }
 
-pub(super) async fn compact(State(state): State<Arc<OpsState>>) -> Response {
-    let chain = state.chain.clone();
-    let done = match run_alone(&state.compaction, "compaction", async move { chain.compact().await }).await {
-        Ok(done) => done,
-        Err(refusal) => return refusal,
+pub(super) async fn compact(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
+    let whose = match floors::parse_whose(&query.unwrap_or_default(), state.chains.names()) {
+        Ok(whose) => whose,
+        Err(error) => return bad_request(&error),
     };
-    let complete = done.iter().all(|tier| tier.result.is_ok());
-    let tiers = done.into_iter().map(|Compaction { tier, before, after, result }| CompactedTier {
-        done: tier_result(tier, result),
-        before: size(before),
-        after: size(after),
-    });
-    json(status(complete), &Compacted { tiers: tiers.collect() })
+    let chains = selected(&state.chains, whose);
+    let work = async move {
+        let mut done = Vec::new();
+        // One after the other: a compaction needs as much free space as the store.
+        for (tenant, chain) in chains {
+            done.extend(chain.compact().await.into_iter().map(|tier| compacted(tenant.as_deref(), tier)));
+        }
+        done
+    };
+    match run_alone(&state.compaction, "compaction", work).await {
+        Ok(tiers) => {
+            let complete = tiers.iter().all(|tier| tier.done.done);
+            json(status(complete), &Compacted { tiers })
+        }
+        Err(refusal) => refusal,
+    }
+}
+
+fn compacted(tenant: Option<&str>, Compaction { tier, before, after, result }: Compaction) -> CompactedTier {
+    CompactedTier { done: tier_result(tier, tenant, result), before: size(before), after: size(after) }
 }
 
 /// Runs `work` in its own task, so that it completes even if the operator disconnects, and no other with `lock` begins
@@ -120,10 +161,24 @@ async fn run_alone<T: Send + 'static>(
 }
 
 pub(super) async fn back_up(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let Some(tier) = tier_to_back_up(&query.unwrap_or_default()) else {
-        return (StatusCode::BAD_REQUEST, "write ?tier= and the name of a tier, as in ?tier=lmdb\n").into_response();
+    let names = state.chains.names();
+    let (tier, whose) = match floors::parse_tier(&query.unwrap_or_default(), names) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let message = format!("{error}; write ?tier= and the name of a tier, as in ?tier=lmdb\n");
+            return (StatusCode::BAD_REQUEST, message).into_response();
+        }
     };
-    let (chain, asked) = (state.chain.clone(), tier.clone());
+    if whose == Whose::All && !names.is_empty() {
+        // One copy at a time. An operator who forgets the tenants finds out now, not when a copy is needed.
+        let message = format!(
+            "write whose store to copy, as tenant=NAME ({}), or tenant= for callers without one\n",
+            names.list()
+        );
+        return (StatusCode::BAD_REQUEST, message).into_response();
+    }
+    let (tenant, chain) = selected(&state.chains, whose).swap_remove(0);
+    let asked = tier.clone();
     let copied = match run_alone(&state.backup, "backup", async move { chain.back_up(&asked).await }).await {
         Ok(copied) => copied,
         Err(refusal) => return refusal,
@@ -131,18 +186,12 @@ pub(super) async fn back_up(State(state): State<Arc<OpsState>>, RawQuery(query):
     let absent = || TierError::new(TierErrorKind::Refused, "back up the tier", "cache.chain has no such tier on disk");
     let copied = copied.unwrap_or_else(|| Err(absent()));
     match &copied {
-        Ok(Backup { path, bytes }) => tracing::info!(tier, path = %path.display(), bytes, "backed up a tier"),
-        Err(error) => tracing::warn!(tier, %error, "a tier could not be backed up"),
+        Ok(Backup { path, bytes }) => tracing::info!(tier, tenant, path = %path.display(), bytes, "backed up a tier"),
+        Err(error) => tracing::warn!(tier, tenant, %error, "a tier could not be backed up"),
     }
     let (path, bytes) = copied.as_ref().map(|copy| (copy.path.display().to_string(), copy.bytes)).ok().unzip();
-    json(status(copied.is_ok()), &BackedUp { done: tier_result(&tier, copied.map(|_| ())), path, bytes })
-}
-
-/// The value of `tier`, the only parameter of `query`.
-fn tier_to_back_up(query: &str) -> Option<String> {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let (Some((name, tier)), None) = (pairs.next(), pairs.next()) else { return None };
-    (name == "tier" && !tier.is_empty()).then(|| tier.into_owned())
+    let done = tier_result(&tier, tenant.as_deref(), copied.map(|_| ()));
+    json(status(done.done), &BackedUp { done, path, bytes })
 }
 
 /// 503 if any tier failed, so that a script can check just the status.
@@ -163,13 +212,15 @@ fn bad_request(error: &floors::QueryError) -> Response {
     (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response()
 }
 
-fn tier_result(tier: &str, result: Result<(), impl Display>) -> TierResult {
-    TierResult { tier: tier.to_owned(), done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
+fn tier_result(tier: &str, tenant: Option<&str>, result: Result<(), impl Display>) -> TierResult {
+    let (tier, tenant) = (tier.to_owned(), tenant.map(str::to_owned));
+    TierResult { tier, tenant, done: result.is_ok(), error: result.err().map(|error| error.to_string()) }
 }
 
-fn tier(Holdings { name, stats, writes }: Holdings) -> TierHoldings {
+fn tier(tenant: Option<String>, Holdings { name, stats, writes }: Holdings) -> TierHoldings {
     TierHoldings {
         tier: name.to_owned(),
+        tenant,
         entries: stats.entries,
         bytes: stats.bytes,
         limit_bytes: nonzero(stats.limit),

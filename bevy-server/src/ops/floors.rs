@@ -1,13 +1,31 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height` and `kind`.
+//! optionally with `width`, `height` and `kind`. A query may also name whose stores it is about, by `tenant`.
 
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
+use crate::tenants::{TenantId, TenantNames};
+
 /// The valid parameters of a range.
-const RANGE: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
+const RANGE: [&str; 7] = ["seed", "first", "count", "width", "height", "kind", TENANT];
+/// The parameter for whose stores a query is about.
+const TENANT: &str = "tenant";
 /// The valid parameters of one floor.
 const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
+
+/// The parameter for a tier.
+const TIER: &str = "tier";
+
+/// Whose stores a query is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Of all callers: the query does not say.
+    All,
+    /// Of callers without a tenant: `tenant=`.
+    Common,
+    /// Of those of one tenant.
+    Tenant(TenantId),
+}
 
 /// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,29 +41,23 @@ impl QueryError {
     }
 }
 
-/// The floors of `query`: at most one batch, which bounds the work of a call.
-pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
+/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`.
+pub(super) fn parse(query: &str, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
     let query = Query::parse(query, &RANGE)?;
-    let seed = query.seed()?;
-    let first =
-        query.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
-    let count = query.number::<u32>("count")?.unwrap_or(1);
-    if !(1..=MAX_BATCH as u32).contains(&count) {
-        return Err(QueryError::new("count", format!("is {count}; a call takes 1 ..= {MAX_BATCH} floors")));
-    }
-    if u64::from(first) + u64::from(count) > u64::from(MAX_FLOOR) + 1 {
-        return Err(QueryError::new(
-            "count",
-            format!("is {count}; from {first} on that passes floor {MAX_FLOOR}, the last of a tower"),
-        ));
-    }
-    let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
-    let kind = query.kind()?;
-    let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
-    (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
-        let parameter = if error.field() == "number" { "first" } else { error.field() };
-        QueryError::new(parameter, format!("is wrong: {error}"))
-    })
+    Ok((query.range()?, query.whose(tenants)?))
+}
+
+/// Whose stores `query`, which has no other parameter, is about.
+pub(super) fn parse_whose(query: &str, tenants: &TenantNames) -> Result<Whose, QueryError> {
+    Query::parse(query, &[TENANT])?.whose(tenants)
+}
+
+/// The tier that `query` names, and whose it is.
+pub(super) fn parse_tier(query: &str, tenants: &TenantNames) -> Result<(String, Whose), QueryError> {
+    let query = Query::parse(query, &[TIER, TENANT])?;
+    let tier = query.text(TIER).filter(|tier| !tier.is_empty());
+    let tier = tier.ok_or_else(|| QueryError::new(TIER, "is missing"))?;
+    Ok((tier.to_owned(), query.whose(tenants)?))
 }
 
 /// The one floor of `query`.
@@ -82,6 +94,40 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    fn range(&self) -> Result<Vec<FloorSpec>, QueryError> {
+        let seed = self.seed()?;
+        let first =
+            self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
+        let count = self.number::<u32>("count")?.unwrap_or(1);
+        if !(1..=MAX_BATCH as u32).contains(&count) {
+            return Err(QueryError::new("count", format!("is {count}; a call takes 1 ..= {MAX_BATCH} floors")));
+        }
+        if u64::from(first) + u64::from(count) > u64::from(MAX_FLOOR) + 1 {
+            return Err(QueryError::new(
+                "count",
+                format!("is {count}; from {first} on that passes floor {MAX_FLOOR}, the last of a tower"),
+            ));
+        }
+        let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
+        let kind = self.kind()?;
+        let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
+        (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
+            let parameter = if error.field() == "number" { "first" } else { error.field() };
+            QueryError::new(parameter, format!("is wrong: {error}"))
+        })
+    }
+
+    fn whose(&self, tenants: &TenantNames) -> Result<Whose, QueryError> {
+        match self.text(TENANT) {
+            None => Ok(Whose::All),
+            Some("") => Ok(Whose::Common),
+            Some(name) => tenants.find(name).map(Whose::Tenant).ok_or_else(|| {
+                let problem = format!("{name:?} is no tenant; {}; tenant= is callers without one", tenants.list());
+                QueryError::new(TENANT, problem)
+            }),
+        }
+    }
+
     fn seed(&self) -> Result<u64, QueryError> {
         self.number("seed")?.ok_or_else(|| QueryError::new("seed", "is missing; it is the tower"))
     }
@@ -103,6 +149,10 @@ impl<'a> Query<'a> {
 mod tests {
     use super::*;
 
+    fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
+        super::parse(query, &TenantNames::new(["acme"])).map(|(specs, _)| specs)
+    }
+
     #[test]
     fn a_query_names_floors_by_tower_and_range() {
         let specs = parse("seed=42&first=7&count=3").unwrap();
@@ -111,6 +161,18 @@ mod tests {
         let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
         assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
+    }
+
+    #[test]
+    fn a_query_names_whose_stores_it_is_about() {
+        let tenants = TenantNames::new(["acme"]);
+        let whose = |query| parse_whose(query, &tenants);
+        let acme = Whose::Tenant(tenants.find("acme").unwrap());
+        assert_eq!((whose(""), whose("tenant="), whose("tenant=acme")), (Ok(Whose::All), Ok(Whose::Common), Ok(acme)));
+        assert_eq!(parse_tier("tier=lmdb&tenant=acme", &tenants), Ok(("lmdb".to_owned(), acme)));
+        let wrong = whose("tenant=globex").unwrap_err().to_string();
+        assert!(wrong.starts_with("tenant \"globex\" is no tenant; there are acme"), "{wrong}");
+        assert!(parse_tier("tenant=acme", &tenants).unwrap_err().to_string().starts_with("tier is missing"));
     }
 
     #[test]

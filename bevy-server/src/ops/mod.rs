@@ -24,7 +24,6 @@ use std::{
 };
 
 use bevy::prelude::*;
-use floor_cache::Chain;
 use prometheus::Registry;
 use tokio::{net::TcpListener, sync::Mutex};
 
@@ -34,7 +33,7 @@ use viewer::FloorLimit;
 
 use crate::{
     auth::Authenticator,
-    cache::ChainResource,
+    cache::Chains,
     clients::Clients,
     config::Token,
     lifecycle::Phase,
@@ -64,7 +63,7 @@ impl Plugin for OpsPlugin {
         let world = app.world();
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
-            chain: world.resource::<ChainResource>().0.clone(),
+            chains: world.resource::<Chains>().clone(),
             clients: world.resource::<Clients>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
@@ -98,7 +97,7 @@ impl Readiness {
 /// What the pages read.
 struct OpsState {
     registry: Registry,
-    chain: Chain,
+    chains: Chains,
     clients: Clients,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.

@@ -10,12 +10,13 @@ use axum::{
     http::{StatusCode, header},
     response::{Html, IntoResponse},
 };
+use floor_cache::Chain;
 use prometheus::TextEncoder;
 
 use super::OpsState;
 
 pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResponse {
-    state.chain.refresh_stats().await;
+    state.chains.refresh_stats().await;
     match TextEncoder::new().encode_to_string(&state.registry.gather()) {
         Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
@@ -32,9 +33,25 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &
 }
 
 pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
-    state.chain.refresh_stats().await;
+    state.chains.refresh_stats().await;
+    let tables: String = state.chains.all().map(|(tenant, chain)| table(tenant, chain)).collect();
+    Html(format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Floor Server</title>\
+         <style>body{{font:15px system-ui;margin:2em;max-width:60em}}td,th{{padding:.2em .8em;text-align:right}}\
+         td:first-child,th:first-child{{text-align:left}}</style>\
+         <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
+         <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
+         {tables}</html>",
+        env!("CARGO_PKG_VERSION"),
+        state.since.elapsed().as_secs(),
+        floor_gen::GENERATOR_VERSION,
+    ))
+}
+
+/// The table of the tiers of a chain. A tenant's has its name above it.
+fn table(tenant: Option<&str>, chain: &Chain) -> String {
     let mut rows = String::new();
-    for tier in state.chain.report() {
+    for tier in chain.report() {
         let lookups = (tier.hits + tier.misses).max(1);
         let _ = write!(
             rows,
@@ -54,16 +71,9 @@ pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
             tier.since.as_secs(),
         );
     }
-    Html(format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Floor Server</title>\
-         <style>body{{font:15px system-ui;margin:2em;max-width:60em}}td,th{{padding:.2em .8em;text-align:right}}\
-         td:first-child,th:first-child{{text-align:left}}</style>\
-         <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
-         <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
-         <table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>asked<th>reason<th>verdict<th>for{rows}</table></html>",
-        env!("CARGO_PKG_VERSION"),
-        state.since.elapsed().as_secs(),
-        floor_gen::GENERATOR_VERSION,
-    ))
+    let heading = tenant.map(|tenant| format!("<h2>Tenant {tenant}</h2>")).unwrap_or_default();
+    format!(
+        "{heading}<table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
+         <th>asked<th>reason<th>verdict<th>for{rows}</table>"
+    )
 }

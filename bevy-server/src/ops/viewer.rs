@@ -113,7 +113,8 @@ impl Default for FloorLimit {
     }
 }
 
-/// One floor as an encoded `floors.v1.Floor`. Players go first: it is generated in the background.
+/// One floor as an encoded `floors.v1.Floor`, from the chain of callers without a tenant. Players go first: it is generated
+/// in the background.
 pub(super) async fn floor(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let spec = match floors::parse_one(&query.unwrap_or_default()) {
         Ok(spec) => spec,
@@ -124,7 +125,7 @@ pub(super) async fn floor(State(state): State<Arc<OpsState>>, RawQuery(query): R
         return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")], message).into_response();
     };
     let options = Options { priority: Priority::Background, ..Options::default() };
-    match state.chain.get(key::of(&spec), options).await {
+    match state.chains.of(None).get(key::of(&spec), options).await {
         Ok(served) => {
             let headers = [
                 (header::CONTENT_TYPE, "application/x-protobuf"),

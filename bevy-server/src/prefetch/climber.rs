@@ -107,7 +107,7 @@ pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Re
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
             }
-            prefetcher.start_prefetch(&spec);
+            prefetcher.start_prefetch(&spec, climber.last_step.tower.tenant());
             climber.prefetched.push_back(number);
         }
     }
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        cache::ChainResource,
+        cache::Chains,
         clients::Clients,
         config::{Config, Quota},
         generation::GenerationQueue,
@@ -174,13 +174,13 @@ mod tests {
         app.insert_resource(TokioHandle(runtime.clone()))
             .insert_resource(MetricsRegistry(registry))
             .insert_resource(generation)
-            .insert_resource(ChainResource(chain))
+            .insert_resource(Chains::from(chain))
             .add_plugins((StatesPlugin, LifecyclePlugin, PrefetchPlugin { ahead: 4, budget }));
         app
     }
 
     fn step(seed: u64, number: u32) -> Step {
-        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap()), number }
+        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap(), None), number }
     }
 
     /// Runs one update with these steps. Returns the last step of every climber, checked against the map.

@@ -6,19 +6,20 @@ use std::sync::{
 };
 
 use bevy::prelude::*;
-use floor_cache::{Chain, Options, Priority};
+use floor_cache::{Options, Priority};
 use floor_gen::FloorSpec;
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
 use super::PrefetchPlugin;
 use crate::{
-    cache::ChainResource,
+    cache::Chains,
     generation::GenerationQueue,
     key,
     lifecycle::{EventSender, ServerEvent},
     metrics::MetricsRegistry,
     runtime::TokioHandle,
+    tenants::TenantId,
 };
 
 /// Starts prefetches within a budget.
@@ -28,7 +29,7 @@ pub struct Prefetcher {
     pub(super) ahead: u32,
     budget: usize,
     in_progress: InProgress,
-    chain: Chain,
+    chains: Chains,
     generation: GenerationQueue,
     runtime: Handle,
     outcomes: IntCounterVec,
@@ -42,7 +43,7 @@ impl Prefetcher {
             ahead: plugin.ahead,
             budget: plugin.budget,
             in_progress: in_progress.clone(),
-            chain: world.resource::<ChainResource>().0.clone(),
+            chains: world.resource::<Chains>().clone(),
             generation: world.resource::<GenerationQueue>().clone(),
             runtime: world.resource::<TokioHandle>().0.clone(),
             outcomes: outcomes(world.resource::<MetricsRegistry>())?,
@@ -75,9 +76,9 @@ impl Prefetcher {
         self.may_prefetch() && self.in_progress.wake_requested.swap(false, Ordering::SeqCst)
     }
 
-    /// Fetches the floor through the chain, as background work.
-    pub(super) fn start_prefetch(&self, spec: &FloorSpec) {
-        let (chain, outcomes) = (self.chain.clone(), self.outcomes.clone());
+    /// Fetches the floor through the chain of `tenant`, as background work.
+    pub(super) fn start_prefetch(&self, spec: &FloorSpec, tenant: Option<TenantId>) {
+        let (chain, outcomes) = (self.chains.of(tenant).clone(), self.outcomes.clone());
         let key = key::of(spec);
         let guard = self.in_progress.begin();
         self.runtime.spawn(async move {

@@ -11,7 +11,10 @@ use floor_gen::FloorSpec;
 use tokio::time::Instant;
 
 use super::tower::{AccessHistory, Step};
-use crate::lifecycle::{EventSender, ServerEvent};
+use crate::{
+    lifecycle::{EventSender, ServerEvent},
+    tenants::TenantId,
+};
 
 /// Steps per batch. More are dropped, which bounds the cost on a busy server.
 const STEP_CAPACITY: usize = 32;
@@ -65,11 +68,11 @@ impl Default for AccessRecorder {
 }
 
 impl AccessRecorder {
-    /// Records an access to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
+    /// Records an access of a caller of `tenant` to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
     /// missed.
-    pub fn record(&self, spec: FloorSpec, was_missed: bool) {
+    pub fn record(&self, spec: FloorSpec, tenant: Option<TenantId>, was_missed: bool) {
         let Ok(mut history) = self.history.try_lock() else { return };
-        let step = history.record(&spec, was_missed);
+        let step = history.record(&spec, tenant, was_missed);
         drop(history);
         if let Some(step) = step {
             // If the channel is full, the step is dropped.

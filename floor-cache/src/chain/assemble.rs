@@ -41,7 +41,28 @@ pub fn assemble_tuned(
     registry: &Registry,
     runtime: &Handle,
 ) -> Result<Chain, OpenError> {
-    let mut chain = ChainBuilder::new(config, tuning, registry, runtime)?;
+    open_tiers(ChainBuilder::new(config, tuning, registry, runtime)?, config, runtime)?.build(source)
+}
+
+/// Builds the chain that `config` describes beside `first`, as [`ChainBuilder::beside`] has it.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_beside(
+    first: &Chain,
+    config: &ChainConfig,
+    tuning: &Tuning,
+    source: Arc<dyn Source>,
+) -> Result<Chain, OpenError> {
+    open_tiers(ChainBuilder::beside(first, config, tuning)?, config, first.runtime())?.build(source)
+}
+
+/// Adds the tiers of `config` to `chain`.
+fn open_tiers<'a>(
+    mut chain: ChainBuilder<'a>,
+    config: &ChainConfig,
+    runtime: &Handle,
+) -> Result<ChainBuilder<'a>, OpenError> {
     for (position, kind) in config.chain.iter().enumerate() {
         if config.chain[..position].contains(kind) {
             return Err(OpenError::DuplicateTier(*kind));
@@ -60,7 +81,7 @@ pub fn assemble_tuned(
             }
         };
     }
-    chain.build(source)
+    Ok(chain)
 }
 
 /// What would stop [`assemble`] from opening the tiers of `config`, as far as it can be found without

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::future::join_all;
 use prometheus::IntCounter;
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     hash::Hashed,
@@ -40,13 +40,18 @@ pub(crate) struct Inner {
 impl Inner {
     /// The current price of CPU time.
     pub(super) fn cpu_cost(&self, now: Instant) -> CpuCost {
-        self.producer.cpu_cost(now, || self.stack.lookups())
+        self.producer.cpu_cost(now)
     }
 }
 
 impl Chain {
     pub(crate) fn new(inner: Inner) -> Self {
         Self(Arc::new(inner))
+    }
+
+    /// The runtime of its tasks.
+    pub(super) fn runtime(&self) -> &Handle {
+        self.0.producer.runtime()
     }
 
     /// Stores `value` in the memory tiers at once and queues it for the lower tiers, also for those that are nearly full.

@@ -7,6 +7,6 @@ mod handle;
 mod lookup;
 mod miss_lookup;
 
-pub use assemble::{assemble, assemble_tuned, check};
+pub use assemble::{assemble, assemble_beside, assemble_tuned, check};
 pub use builder::ChainBuilder;
 pub use handle::Chain;

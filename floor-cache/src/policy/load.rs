@@ -10,6 +10,7 @@
 //! Computation", 1977, shifts traffic by the same marginal delays). docs/chain.md works examples.
 
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -26,12 +27,16 @@ use crate::ewma::Ewma;
 /// The load of this process and its machine.
 ///
 /// A lookup measures it if the last measurement is old enough, so an idle server measures nothing.
-#[derive(Debug)]
 pub(crate) struct LoadMonitor {
     load: Mutex<Load>,
     in_flight: Arc<AtomicUsize>,
     clock: CpuClock,
+    /// What each chain of this process has done.
+    work: Mutex<Vec<WorkCounter>>,
 }
+
+/// Returns the keys that a chain has handled so far and the CPU seconds of their generation.
+type WorkCounter = Box<dyn Fn() -> (u64, f64) + Send + Sync>;
 
 /// A guard that counts a call as waiting for a value.
 #[derive(Debug)]
@@ -41,7 +46,12 @@ impl LoadMonitor {
     /// A monitor that measures the machine, or assumes `utilisation` if given.
     pub(crate) fn new(utilisation: Option<f64>) -> Self {
         let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        Self { load: Mutex::new(Load::new(cores, utilisation)), in_flight: Arc::default(), clock: CpuClock::new() }
+        Self {
+            load: Mutex::new(Load::new(cores, utilisation)),
+            in_flight: Arc::default(),
+            clock: CpuClock::new(),
+            work: Mutex::default(),
+        }
     }
 
     /// Counts a call as in flight until the guard is dropped.
@@ -51,11 +61,18 @@ impl LoadMonitor {
         CallInFlight(self.in_flight.clone())
     }
 
-    /// The current price of CPU time. `work` returns the keys handled so far and the CPU seconds of generation.
-    pub(crate) fn cpu_cost(&self, now: Instant, work: impl FnOnce() -> (u64, f64)) -> CpuCost {
+    /// Adds a chain: `work` returns the keys that it has handled so far and the CPU seconds of their generation.
+    pub(crate) fn add_chain(&self, work: impl Fn() -> (u64, f64) + Send + Sync + 'static) {
+        self.work.lock().push(Box::new(work));
+    }
+
+    /// The current price of CPU time.
+    pub(crate) fn cpu_cost(&self, now: Instant) -> CpuCost {
         let mut load = self.load.lock();
         if load.is_due(now) {
-            let (operations, generation) = work();
+            let chains = self.work.lock();
+            let (operations, generation) =
+                chains.iter().map(|work| work()).fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             load.measure(now, Totals { operations, generation, ..self.clock.totals() });
         }
         load.cpu_cost()
@@ -65,6 +82,12 @@ impl LoadMonitor {
     pub(crate) fn last(&self) -> (f64, CpuCost) {
         let load = self.load.lock();
         (load.utilisation(), load.cpu_cost())
+    }
+}
+
+impl fmt::Debug for LoadMonitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadMonitor").field("load", &self.load).field("clock", &self.clock).finish_non_exhaustive()
     }
 }
 

@@ -29,15 +29,12 @@ use crate::{
     tier::{Tier, TierError, TierErrorKind},
 };
 
-/// Commands that may be queued. Writes beyond it are dropped, since every value can be generated again. Other commands
-/// are always queued: they are few, and their callers wait for them.
-const QUEUE: usize = 8192;
+/// Bytes of queued values for each command that may be queued: 8,192 commands for 64 MiB.
+const BYTES_PER_COMMAND: usize = 8 << 10;
 
-/// Bytes of values that may be queued: about a quarter of a second of a fast disk.
-const QUEUE_BYTES: usize = 64 << 20;
-
-/// Values that memory serves are queued only while fewer commands than this are, so that they displace no other write.
-const SHORT_QUEUE: usize = QUEUE / 8;
+/// Values that memory serves are queued only while fewer than one in this of the commands that may be queued are, so that
+/// they displace no other write.
+const SHORT_QUEUE_PART: usize = 8;
 
 /// Most entries in one transaction or pipeline: enough to share the cost of a sync, few enough that a reader of the
 /// same tier waits a few milliseconds at most.
@@ -51,8 +48,25 @@ const LINGER: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
     commands: Sender<Command>,
+    limits: QueueLimits,
     queued: Arc<Queued>,
     writes: WriteMetrics,
+}
+
+/// Beyond these, writes are dropped, since every value can be generated again. Other commands are always queued: they are
+/// few, and their callers wait for them.
+#[derive(Debug, Clone, Copy)]
+struct QueueLimits {
+    commands: usize,
+    /// Bytes of values.
+    bytes: usize,
+}
+
+impl QueueLimits {
+    /// Those of a queue for values of so many bytes. A batch always fits.
+    fn new(bytes: usize) -> Self {
+        Self { commands: (bytes / BYTES_PER_COMMAND).max(BATCH), bytes }
+    }
 }
 
 /// Commands that are queued, and the state of the tier behind them.
@@ -95,8 +109,14 @@ impl WriteMetrics {
 }
 
 impl WriteBehind {
-    /// Starts the writer thread of `tier`. It ends when this is dropped and the queue is empty.
-    pub(crate) fn start(tier: Arc<dyn Tier>, runtime: &Handle, writes: WriteMetrics) -> io::Result<Self> {
+    /// Starts the writer thread of `tier`, with a queue for values of `queue_bytes`. It ends when this is dropped and the
+    /// queue is empty.
+    pub(crate) fn start(
+        tier: Arc<dyn Tier>,
+        queue_bytes: usize,
+        runtime: &Handle,
+        writes: WriteMetrics,
+    ) -> io::Result<Self> {
         let (commands, queue) = mpsc::channel();
         let queued = Arc::<Queued>::default();
         let writer = Writer {
@@ -111,7 +131,7 @@ impl WriteBehind {
             failures: WriteFailures::default(),
         };
         thread::Builder::new().name(format!("write-{}", writer.tier.name())).spawn(move || writer.run())?;
-        Ok(Self { commands, queued, writes })
+        Ok(Self { commands, limits: QueueLimits::new(queue_bytes), queued, writes })
     }
 
     /// Queues `value`, or drops and counts it if the queue is full. Never waits. A nearly full tier may refuse it,
@@ -122,7 +142,7 @@ impl WriteBehind {
             return;
         }
         let bytes = self.queued.bytes.fetch_add(value.len(), Relaxed);
-        let fits = bytes < QUEUE_BYTES && self.queued.commands.load(Relaxed) < QUEUE;
+        let fits = bytes < self.limits.bytes && self.queued.commands.load(Relaxed) < self.limits.commands;
         if !fits || !self.send(Command::Put(key, value.clone(), reason)) {
             self.queued.bytes.fetch_sub(value.len(), Relaxed);
             self.writes.dropped.inc();
@@ -131,7 +151,8 @@ impl WriteBehind {
 
     /// Queues `value`, which a memory tier serves, if the tier is nearly full and the queue is short. Never waits.
     pub(crate) fn keep(&self, key: Key, value: &Bytes) {
-        if self.queued.is_tier_nearly_full.load(Relaxed) && self.queued.commands.load(Relaxed) < SHORT_QUEUE {
+        let short = self.limits.commands / SHORT_QUEUE_PART;
+        if self.queued.is_tier_nearly_full.load(Relaxed) && self.queued.commands.load(Relaxed) < short {
             self.put(key, value, WriteReason::Popular);
         }
     }

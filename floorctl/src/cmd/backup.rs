@@ -8,6 +8,7 @@ use indicatif::HumanBytes;
 use crate::{
     cli::Server,
     output::{self, ReportFormat},
+    tenant::Whose,
 };
 
 const AFTER_HELP: &str = "\
@@ -15,8 +16,11 @@ The server copies the store while it serves, to a directory beside the store tha
 (lmdb.backup-DATE), without the free space of the store. Floors that the server has not written yet are not in the copy. \
 docs/operating.md explains how to restore it.
 
-Example:
-  floorctl backup";
+A server with tenants copies the store of one of them at a time: name it.
+
+Examples:
+  floorctl backup
+  floorctl backup --tenant acme";
 
 /// Copy the store of a tier on the server's disk, while the server serves
 #[derive(Debug, Args)]
@@ -26,12 +30,15 @@ pub(crate) struct Backup {
     #[arg(long, default_value = "lmdb", value_name = "TIER", value_parser = tier)]
     tier: String,
     #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
     report: ReportFormat,
 }
 
 impl Backup {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let copied: BackedUp = server.operations()?.post(&format!("/backup?tier={}", self.tier)).await?;
+        let copied: BackedUp =
+            server.operations()?.post(&self.whose.path(&format!("/backup?tier={}", self.tier))).await?;
         if self.report.json {
             output::print_json(&copied)?;
         } else if let (Some(path), Some(bytes)) = (&copied.path, copied.bytes) {

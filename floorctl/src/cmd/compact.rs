@@ -10,6 +10,7 @@ use indicatif::HumanBytes;
 use crate::{
     cli::Server,
     output::{self, ReportFormat},
+    tenant::{Whose, owned},
 };
 
 const AFTER_HELP: &str = "\
@@ -24,24 +25,27 @@ Example:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Compact {
     #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
     report: ReportFormat,
 }
 
 impl Compact {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let compacted: Compacted = server.operations()?.post("/compact").await?;
+        let compacted: Compacted = server.operations()?.post(&self.whose.path("/compact")).await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {
             let mut out = output::stdout();
             for CompactedTier { done, before, after } in &compacted.tiers {
-                writeln!(out, "{}: {} -> {}", done.tier, size(before), size(after))?;
+                let tier = owned(done.tenant.as_deref(), &done.tier);
+                writeln!(out, "{tier}: {} -> {}", size(before), size(after))?;
             }
             out.flush()?;
         }
-        match compacted.tiers.iter().find_map(|tier| Some((&tier.done.tier, tier.done.error.as_ref()?))) {
+        match compacted.tiers.iter().find_map(|tier| Some((&tier.done, tier.done.error.as_ref()?))) {
             None => Ok(()),
-            Some((tier, error)) => bail!("{tier}: {error}"),
+            Some((tier, error)) => bail!("{}: {error}", owned(tier.tenant.as_deref(), &tier.tier)),
         }
     }
 }

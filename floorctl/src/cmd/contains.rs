@@ -10,10 +10,11 @@ use crate::{
     cli::Server,
     output::{self, ReportFormat},
     target::FloorSelection,
+    tenant::{Whose, owned},
 };
 
 const AFTER_HELP: &str = "\
-Prints one line per floor with the tiers that hold it. Does not read or generate floors, and does not count as an \
+Prints one line per floor with the tiers that hold it; per floor and tenant, if the server has tenants. Does not read or generate floors, and does not count as an \
 access. Calls the operations port.
 
 Examples:
@@ -27,6 +28,8 @@ pub(crate) struct Contains {
     #[command(flatten)]
     selection: FloorSelection,
     #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
     report: ReportFormat,
 }
 
@@ -35,13 +38,15 @@ impl Contains {
         let mut out = output::stdout();
         let mut all = Contained::default();
         for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
-            let Contained { floors } = server.operations()?.get(&path).await?;
+            let Contained { floors } = server.operations()?.get(&self.whose.path(&path)).await?;
             if self.report.json {
                 all.floors.extend(floors);
                 continue;
             }
-            for FloorTiers { floor, tiers } in floors {
-                let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(" ") };
+            for FloorTiers { floor, tenant, tiers } in floors {
+                let tiers: Vec<_> = tiers.iter().map(|tier| owned(tenant.as_deref(), tier)).collect();
+                let none = || owned(tenant.as_deref(), "-");
+                let tiers = if tiers.is_empty() { none() } else { tiers.join(" ") };
                 writeln!(out, "{floor}  {tiers}")?;
             }
         }

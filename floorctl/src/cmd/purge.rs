@@ -15,6 +15,7 @@ use crate::{
     output::{self, ReportFormat},
     progress,
     target::FloorSelection,
+    tenant::{Whose, owned},
 };
 
 const AFTER_HELP: &str = "\
@@ -29,6 +30,7 @@ Examples:
   floorctl purge 42/7
   floorctl purge --seed 42 --numbers 1-1000
   floorctl purge --seed 42 --numbers 1-1000 --size 64x64 --kind boss
+  floorctl purge --tenant acme 42/7
   floorctl --ops http://10.0.0.1:50052,http://10.0.0.2:50052 purge 42/7";
 
 /// Remove floors from every tier
@@ -37,6 +39,8 @@ Examples:
 pub(crate) struct Purge {
     #[command(flatten)]
     selection: FloorSelection,
+    #[command(flatten)]
+    whose: Whose,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -70,7 +74,7 @@ impl Purge {
         for operations in &servers {
             let name = (servers.len() > 1).then_some(operations.url);
             for path in queries("/purge", &self.selection.pattern(), &numbers) {
-                match (operations.post::<Purged>(&path).await, name) {
+                match (operations.post::<Purged>(&self.whose.path(&path)).await, name) {
                     (Ok(purged), _) => {
                         bar.inc(purged.floors);
                         sum.add(name, purged);
@@ -118,7 +122,8 @@ impl fmt::Display for Failed {
 impl PurgeJson {
     /// Adds an answer of `server`.
     fn add(&mut self, server: Option<&str>, Purged { tiers, .. }: Purged) {
-        for TierResult { tier, error, .. } in tiers {
+        for TierResult { tier, tenant, error, .. } in tiers {
+            let tier = owned(tenant.as_deref(), &tier);
             if let Some(error) = error {
                 self.purged.retain(|purged| *purged != tier);
                 self.fail(server, Some(&tier), error);
@@ -178,7 +183,7 @@ mod tests {
     fn purged(tiers: &[(&str, Option<&str>)]) -> Purged {
         let result = |(tier, error): &(&str, Option<&str>)| {
             let (done, error) = (error.is_none(), error.map(str::to_owned));
-            TierResult { tier: (*tier).to_owned(), done, error }
+            TierResult { tier: (*tier).to_owned(), tenant: None, done, error }
         };
         Purged { floors: 10, tiers: tiers.iter().map(result).collect() }
     }

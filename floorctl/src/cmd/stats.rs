@@ -8,6 +8,7 @@ use indicatif::{HumanBytes, HumanCount};
 use crate::{
     cli::Server,
     output::{self, ReportFormat},
+    tenant::{Whose, owned},
 };
 
 const AFTER_HELP: &str = "\
@@ -24,12 +25,14 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Stats {
     #[command(flatten)]
+    whose: Whose,
+    #[command(flatten)]
     report: ReportFormat,
 }
 
 impl Stats {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let stats: operations::Stats = server.operations()?.get("/stats").await?;
+        let stats: operations::Stats = server.operations()?.get(&self.whose.path("/stats")).await?;
         if self.report.json {
             return output::print_json(&stats);
         }
@@ -45,7 +48,7 @@ fn table(tiers: &[TierHoldings]) -> Table {
             tier.writes.as_ref().map_or_else(|| "-".to_owned(), |writes| HumanCount(count(writes)).to_string())
         };
         [
-            tier.tier.clone(),
+            owned(tier.tenant.as_deref(), &tier.tier),
             HumanCount(tier.entries).to_string(),
             bytes(Some(tier.bytes)),
             bytes(tier.limit_bytes),

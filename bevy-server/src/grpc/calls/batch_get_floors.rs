@@ -36,7 +36,8 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     let keys: Vec<_> = decode(&message)?.iter().map(key::of).collect();
     drop(message);
     let timer = LookupTimer::start(record);
-    let get = async { state.deps.chain.get_many(&keys, call.options()).await.map_err(from_source_error) };
+    let get =
+        async { state.deps.chains.of(call.tenant).get_many(&keys, call.options()).await.map_err(from_source_error) };
     let served = call.with_deadline(get).await?;
     timer.finish(&served);
     let mut counts = ServedCounts::default();

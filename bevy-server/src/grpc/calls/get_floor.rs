@@ -29,11 +29,11 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     let key = key::of(&spec);
     let timer = LookupTimer::start(record);
     // A hit in memory is ready at the first poll: no task, no timer, no allocation.
-    let get = async { state.deps.chain.get(key, call.options()).await.map_err(from_source_error) };
+    let get = async { state.deps.chains.of(call.tenant).get(key, call.options()).await.map_err(from_source_error) };
     let served = call.with_deadline(get).await?;
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
-        recorder.record(spec, served.by != TierKind::Lru.name());
+        recorder.record(spec, call.tenant, served.by != TierKind::Lru.name());
     }
     let mut response = respond(call.framing, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {

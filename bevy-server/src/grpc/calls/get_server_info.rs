@@ -1,7 +1,7 @@
 //! `GetServerInfo`: versions, limits and the report of the tiers.
 
 use bytes::{Bytes, BytesMut};
-use floor_cache::TierReport;
+use floor_cache::{TierKind, TierReport};
 use floor_gen::{GENERATOR_VERSION, Kind};
 use floor_proto::{
     FRAME_PREFIX_BYTES,
@@ -27,7 +27,14 @@ pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result
         max_batch: MAX_BATCH as u32,
         max_stream: MAX_STREAM,
         uptime_seconds: state.since.elapsed().as_secs(),
-        tiers: state.deps.chain.report().into_iter().map(tier_info).collect(),
+        tiers: state
+            .deps
+            .chains
+            .of(call.tenant)
+            .report()
+            .into_iter()
+            .map(|tier| tier_info(tier, call.tenant.is_some()))
+            .collect(),
     };
     let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
     put_prefix(&mut message, info.encoded_len());
@@ -37,15 +44,18 @@ pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result
     Ok(response)
 }
 
-fn tier_info(tier: TierReport) -> v1::TierInfo {
+/// A tier as its caller may see it. Redis counts what others have too, of which a tenant is not told.
+fn tier_info(tier: TierReport, is_tenant: bool) -> v1::TierInfo {
+    let is_shared = is_tenant && tier.name == TierKind::Redis.name();
+    let (entries, bytes) = if is_shared { (0, 0) } else { (tier.entries, tier.bytes) };
     v1::TierInfo {
         name: tier.name.to_owned(),
         hits: tier.hits,
         misses: tier.misses,
         errors: tier.errors,
         bypasses: tier.bypasses,
-        entries: tier.entries,
-        bytes: tier.bytes,
+        entries,
+        bytes,
         hit_cost_us: tier.hit_cost_us,
         miss_cost_us: tier.miss_cost_us,
         verdict: tier.verdict.to_owned(),

@@ -19,7 +19,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use floor_cache::Chain;
 use floor_proto::status::code_name;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderMap, Request, Response, Uri};
@@ -42,11 +41,13 @@ use super::{
     status, web,
 };
 use crate::{
+    cache::Chains,
     clients::{Budget, Client, Clients, Reserved},
     config::NoCache,
     metrics::{Limit, Refusals},
     observer::{CallObserver, CallRecord},
     prefetch::AccessRecorder,
+    tenants::TenantId,
 };
 
 /// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
@@ -59,8 +60,8 @@ const WAITING_CALL_BYTES: usize = 16 << 10;
 /// The dependencies of [`FloorService`].
 #[derive(Debug, Clone)]
 pub struct ServiceDeps {
-    /// The source of floors.
-    pub chain: Chain,
+    /// The sources of floors.
+    pub chains: Chains,
     /// Counts calls.
     pub metrics: RequestMetrics,
     /// Counts calls that a limit refused.
@@ -116,6 +117,7 @@ impl FloorService {
             Err(name) => return Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}")).into_http(),
         };
         let mut metrics_guard = MetricsGuard::new(self.0, rpc, started);
+        metrics_guard.tenant = caller.client.tenant();
         metrics_guard.observe(&head.headers, &caller.client);
         // A panic becomes a status of this call and does not affect others.
         let record = metrics_guard.record.as_ref();
@@ -218,6 +220,8 @@ struct MetricsGuard {
     state: Arc<ServiceState>,
     code: Code,
     rpc: Rpc,
+    /// Of the caller.
+    tenant: Option<TenantId>,
     started: Instant,
     /// After it, a call without a code counts as DEADLINE_EXCEEDED.
     deadline: Option<Instant>,
@@ -228,7 +232,7 @@ struct MetricsGuard {
 impl MetricsGuard {
     /// A call that counts as cancelled until it has another code.
     const fn new(state: Arc<ServiceState>, rpc: Rpc, started: Instant) -> Self {
-        Self { state, code: Code::Cancelled, rpc, started, deadline: None, record: None }
+        Self { state, code: Code::Cancelled, rpc, tenant: None, started, deadline: None, record: None }
     }
 
     /// Starts the record of the call, if an observer wants one.
@@ -246,6 +250,9 @@ impl Drop for MetricsGuard {
         }
         let took = self.started.elapsed();
         self.state.deps.metrics.record(self.rpc, self.code, took);
+        if let Some(tenant) = self.tenant {
+            self.state.deps.chains.counts(tenant).count_call(self.code);
+        }
         if let Some(record) = &self.record {
             record.finish(self.rpc, self.code, self.started, took);
         }

@@ -29,6 +29,7 @@ use crate::{
         web::TextBody,
     },
     headers::{FLOOR_GENERATOR_VERSION, FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
+    tenants::TenantId,
 };
 
 /// A message up to this length is charged with its call, a longer one by itself.
@@ -44,6 +45,8 @@ pub(super) struct Call {
     /// When the server received the headers.
     pub(super) started: Instant,
     client: ClientId,
+    /// The tenant of the client, whose chain has its floors.
+    pub(super) tenant: Option<TenantId>,
     /// When the client stops waiting.
     deadline: Option<Instant>,
     /// `cache-control: no-cache`
@@ -85,7 +88,8 @@ impl Call {
             }
         }
         let trace = floor_headers(headers, rpc)?;
-        Ok(Self { framing, started, client: client.id(), deadline, no_cache, trace, is_traced: false })
+        let (client, tenant) = (client.id(), client.tenant());
+        Ok(Self { framing, started, client, tenant, deadline, no_cache, trace, is_traced: false })
     }
 
     /// The call, of whose lookups the steps are recorded if `is_traced`.

@@ -142,7 +142,9 @@ impl FloorStream {
         }
         let state = &self.state;
         let timer = LookupTimer::start(self.record.as_ref());
-        let get = async { state.deps.chain.get_many(&keys, self.call.options()).await.map_err(from_source_error) };
+        let get = async {
+            state.deps.chains.of(self.call.tenant).get_many(&keys, self.call.options()).await.map_err(from_source_error)
+        };
         let served = self.call.with_deadline(get).await;
         let served = served.inspect_err(|status| state.count_refusal(Limit::Generation, status))?;
         timer.finish(&served);
