@@ -54,6 +54,31 @@ async fn a_purge_removes_floors_from_every_tier_and_the_next_call_generates_them
     assert_eq!(server.generations() - generated, 1.0);
 }
 
+#[tokio::test]
+async fn a_tower_and_everything_can_be_purged() {
+    let data = TempDir::new().unwrap();
+    let server = filled_server(&data).await;
+    let other = GetFloorRequest { spec: Some(FloorSpec { width: 64, ..spec(43, 7) }) };
+    server.client().await.get_floor(other).await.unwrap();
+    for tier in ["lmdb", "sled"] {
+        let entries = format!("floors_tier_entries{{tier=\"{tier}\"}}");
+        wait_until("the floor is stored", || server.metric(&entries) == 11.0);
+    }
+    let removed = |count: u64| {
+        let tiers = ["lru", "lmdb", "sled"].map(|tier| json!({"tier": tier, "done": true, "removed": count}));
+        (200, json!({ "tiers": tiers }))
+    };
+    assert_eq!(parse_json(server.post("/purge?tower=41", "")), removed(0));
+    assert_eq!(parse_json(server.post("/purge?tower=42", "")), removed(10));
+    assert_eq!(tier_counts(&server), [0; 10]);
+    let generated = server.generations();
+    server.client().await.get_floor(other).await.unwrap();
+    assert_eq!(server.generations(), generated, "a floor of another tower stays");
+    assert_eq!(parse_json(server.post("/purge?all=true", "")), removed(1));
+    let (status, body) = server.post("/purge?all=yes", "");
+    assert_eq!((status, body.contains("write all=true")), (400, true), "{body}");
+}
+
 #[test]
 fn operations_are_in_the_audit_trail_whatever_the_filter() {
     let data = TempDir::new().unwrap();

@@ -10,10 +10,13 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use floor_cache::{Backup, Compaction, Holdings, Removal, TierError, TierErrorKind, TierStats};
+use floor_cache::{
+    Backup, Compaction, Holdings, KeyPrefix, PrefixRemoval, Removal, TierError, TierErrorKind, TierStats,
+};
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
-    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
+    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, PurgedTier, PurgedTiers, Size, Stats,
+    TierHoldings, TierResult, Writes,
 };
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
@@ -41,7 +44,13 @@ impl PurgeLimit {
 }
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::parse(&query.unwrap_or_default()) {
+    let query = query.unwrap_or_default();
+    match floors::parse_prefix(&query) {
+        Ok(None) => {}
+        Ok(Some(prefix)) => return purge_prefix(&state, prefix).await,
+        Err(error) => return bad_request(&error),
+    }
+    let specs = match floors::parse(&query) {
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
     };
@@ -63,6 +72,21 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
     let tiers: Vec<TierResult> = memory.chain(below).collect();
     let complete = tiers.iter().all(|tier| tier.done);
     json(status(complete), &Purged { floors: specs.len() as u64, tiers })
+}
+
+/// Removes every stored floor with `prefix`: of a tower, or of all. One at a time, because each reads whole stores.
+async fn purge_prefix(state: &OpsState, prefix: KeyPrefix) -> Response {
+    const NAME: &str = "purge of a tower or of everything";
+    let chain = state.chain.clone();
+    let removals = match run_alone(&state.prefix_purge, NAME, async move { chain.purge_prefix(prefix).await }).await {
+        Ok(removals) => removals,
+        Err(refusal) => return refusal,
+    };
+    let complete = removals.iter().all(|removal| removal.result.is_ok());
+    let tiers = removals
+        .into_iter()
+        .map(|PrefixRemoval { tier, removed, result }| PurgedTier { done: tier_result(tier, result), removed });
+    json(status(complete), &PurgedTiers { tiers: tiers.collect() })
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {

@@ -1,13 +1,19 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height` and `kind`.
+//! optionally with `width`, `height` and `kind`. Or `tower=42` and `all=true`, where a page takes every stored floor.
 
+use floor_cache::KeyPrefix;
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
+
+use crate::key;
 
 /// The valid parameters of a range.
 const RANGE: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
 /// The valid parameters of one floor.
 const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
+
+/// The valid parameters of every stored floor of a tower, and of all towers; one of them.
+const PREFIX: [&str; 2] = ["tower", "all"];
 
 /// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +52,21 @@ pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
         let parameter = if error.field() == "number" { "first" } else { error.field() };
         QueryError::new(parameter, format!("is wrong: {error}"))
     })
+}
+
+/// The stored floors that `tower=SEED` or `all=true` names; `None` if the query has neither, so it names floors. Without
+/// `first`, a query with `seed` is an error: whoever forgets `first` must not lose a tower.
+pub(super) fn parse_prefix(query: &str) -> Result<Option<KeyPrefix>, QueryError> {
+    if !query.split('&').any(|pair| PREFIX.contains(&pair.split('=').next().unwrap_or_default())) {
+        return Ok(None);
+    }
+    let query = Query::parse(query, &PREFIX)?;
+    match (query.number::<u64>("tower")?, query.text("all")) {
+        (Some(_), Some(_)) => Err(QueryError::new("all", "cannot be used with tower")),
+        (Some(seed), None) => Ok(Some(key::tower(seed))),
+        (None, Some("true")) => Ok(Some(KeyPrefix::ALL)),
+        (None, other) => Err(QueryError::new("all", format!("is {:?}; write all=true", other.unwrap_or_default()))),
+    }
 }
 
 /// The one floor of `query`.
@@ -124,6 +145,27 @@ mod tests {
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
             let wrong = parse_one(query).unwrap_err().to_string();
+            assert!(wrong.contains(expected), "{query}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn a_query_names_a_tower_or_everything() {
+        assert_eq!(parse_prefix("tower=42"), Ok(Some(key::tower(42))));
+        assert_eq!(parse_prefix("all=true"), Ok(Some(KeyPrefix::ALL)));
+        for floors in ["", "seed=42", "seed=42&first=1", "seed=42&first=1&count=9"] {
+            assert_eq!(parse_prefix(floors), Ok(None), "{floors}");
+        }
+        for (query, expected) in [
+            ("all", "all is \"\"; write all=true"),
+            ("all=false", "all is \"false\"; write all=true"),
+            ("tower=x", "tower is \"x\"; write a whole number"),
+            ("tower=", "tower is \"\"; write a whole number"),
+            ("tower=42&all=true", "all cannot be used with tower"),
+            ("tower=42&first=1", "first is no parameter; there are tower, all"),
+            ("tower=42&tower=43", "tower is given twice"),
+        ] {
+            let wrong = parse_prefix(query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }
