@@ -82,9 +82,6 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
-    /// The files that a start opens in the directory, if they are there.
-    pub(crate) const FILES: [&str; 2] = [DATA, LOCK];
-
     /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
     /// a new one created.
     ///
@@ -95,13 +92,19 @@ impl LmdbTier {
         open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
+    /// Whether a start could use the directory and the map of `config`, as far as it can be found without opening the store.
+    pub(crate) fn check(config: &LmdbConfig) -> Result<(), OpenError> {
+        directory::check(NAME, &config.path, &[DATA, LOCK])?;
+        file::check_map(map_size(config))
+    }
+
     fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         directory::create(NAME, path)?;
         let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let early_end = guard.begin_early_end();
         let opened = Self::open_prepared(config, envelope, early_end);
-        if matches!(opened, Err(OpenError::NoSpace { .. })) {
+        if matches!(opened, Err(OpenError::NoSpace { .. } | OpenError::MapSize { .. })) {
             guard.remove_new_files();
         }
         opened
@@ -109,12 +112,12 @@ impl LmdbTier {
 
     fn open_prepared(config: &LmdbConfig, envelope: &Envelope, early_end: Option<EarlyEnd>) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
+        let map_size = map_size(config);
         // With a reader for each thread, a thread that ends gives its reader back, in memory that the last owner of the
         // store may unmap at that moment: the process crashed now and then when it stopped.
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
-        let (env, data) = file::open(options, path, LAYOUT)?;
+        options.max_dbs(3).max_readers(MAX_READERS);
+        let (env, data) = file::open(options, map_size, path, LAYOUT)?;
         let broken = |error: heed::Error| match &error {
             heed::Error::Io(io) => OpenError::directory(NAME, path, io),
             _ => OpenError::store(NAME, path, &error),
@@ -445,6 +448,11 @@ impl LmdbTier {
             error => self.failed(action)(error),
         }
     }
+}
+
+/// The size of the map of `config`.
+fn map_size(config: &LmdbConfig) -> u64 {
+    config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY
 }
 
 /// An entry to evict.
