@@ -3,7 +3,7 @@
 
 use std::{io, net::SocketAddr, path::Path};
 
-use floor_cache::TierKind;
+use floor_cache::{LmdbConfig, TierKind, tiers::disk_size};
 
 use crate::{
     app,
@@ -50,6 +50,11 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
                 found.problems.push(problem);
             }
         }
+    }
+    if config.cache.chain.contains(&TierKind::Lmdb) {
+        let LmdbConfig { path, map_size } = &config.cache.lmdb;
+        let shares = config.tenants.iter().map(|tenant| tenant.cache.lmdb.map_size);
+        found.check_disk(path, map_size + shares.sum::<u64>(), disk_size(path));
     }
     ConfigError::from_problems(found.problems)?;
     found.warnings.extend_from_slice(config.warnings());
@@ -102,13 +107,25 @@ impl Findings {
     /// Checks the capacity of the memory tier against the memory that the process may have.
     fn check_memory(&mut self, capacity: u64, limit: Option<u64>) {
         let Some(limit) = limit.filter(|limit| capacity > *limit) else { return };
-        let mebibytes = |bytes: u64| format!("{}MiB", bytes >> 20);
         let (capacity, limit) = (mebibytes(capacity), mebibytes(limit));
         self.add(
             "cache.lru.capacity",
             format!("is {capacity}, more than the {limit} of memory that this process may have; write a smaller size"),
         );
     }
+
+    /// Compares the map of LMDB in `path` with its disk. A larger map stops no start.
+    fn check_disk(&mut self, path: &Path, map_size: u64, disk: Option<u64>) {
+        let Some(disk) = disk.filter(|disk| map_size > *disk) else { return };
+        let (path, map_size, disk) = (path.display(), mebibytes(map_size), mebibytes(disk));
+        self.warnings.push(format!(
+            "cache.lmdb.map_size is {map_size}, and the disk of {path} has {disk}: it will be full before old floors are evicted; write a smaller size"
+        ));
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{}MiB", bytes >> 20)
 }
 
 /// Whether one process cannot listen on both addresses. On most systems `[::]` is every address, those of IPv4 too.
@@ -145,6 +162,21 @@ mod tests {
         }
         assert!(!conflict("0.0.0.0:1", "[::1]:1") && conflict("[::]:1", "[::1]:1"));
         assert!(!conflict("127.0.0.1:0", "127.0.0.1:0"), "the system chooses two ports");
+    }
+
+    #[test]
+    fn a_map_beyond_the_disk_is_warned_of() {
+        let warnings = |map_size, disk| {
+            let mut found = Findings::default();
+            found.check_disk(Path::new("data/lmdb"), map_size, disk);
+            assert!(found.problems.is_empty(), "the server starts");
+            found.warnings
+        };
+        assert_eq!(warnings(1 << 30, Some(1 << 30)), [""; 0]);
+        assert_eq!(warnings(1 << 40, None), [""; 0]);
+        let [warning] = &warnings(2 << 30, Some(1 << 30))[..] else { panic!("one warning") };
+        let expected = "cache.lmdb.map_size is 2048MiB, and the disk of data/lmdb has 1024MiB: it will be full";
+        assert!(warning.starts_with(expected), "{warning}");
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //!
 //! Big-endian, so that an ordered store keeps the floors of a tower adjacent.
 
-use floor_cache::{Class, Key};
+use floor_cache::{Class, Key, KeyPrefix};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
 use floor_proto::FRAME_PREFIX_BYTES;
 
@@ -27,6 +27,12 @@ pub fn of(spec: &FloorSpec) -> Key {
     identity[14..16].copy_from_slice(&spec.height().to_be_bytes());
     identity[16..20].copy_from_slice(&GENERATOR_VERSION.to_be_bytes());
     Key::new(identity, class(spec.kind()))
+}
+
+/// The first bytes of the keys of every floor of the tower `seed`, of any generator version.
+#[must_use]
+pub fn tower(seed: u64) -> KeyPrefix {
+    KeyPrefix::new(&seed.to_be_bytes()).expect("a seed is shorter than a key")
 }
 
 /// The floor of a key, or `None` if [`of`] never returns that key.
@@ -151,6 +157,7 @@ mod tests {
         fn a_key_names_its_floor(seed in any::<u64>(), number in 1u32..=1_000_000, width in 16u32..=512, height in 16u32..=512, kind in prop::sample::select(Kind::ALL.to_vec())) {
             let wanted = FloorSpec::resolve(seed, number, width, height, Some(kind)).unwrap();
             prop_assert_eq!(spec(&of(&wanted)), Some(wanted));
+            prop_assert!(tower(seed).matches(&of(&wanted)) && !tower(!seed).matches(&of(&wanted)));
         }
 
         #[test]

@@ -6,6 +6,8 @@ use std::{
     fs,
     io::{ErrorKind, Read, Write},
     net::TcpStream,
+    sync::Barrier,
+    thread,
     time::Duration,
 };
 
@@ -52,6 +54,31 @@ async fn a_purge_removes_floors_from_every_tier_and_the_next_call_generates_them
     let generated = server.generations();
     server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 3)) }).await.unwrap();
     assert_eq!(server.generations() - generated, 1.0);
+}
+
+#[tokio::test]
+async fn a_tower_and_everything_can_be_purged() {
+    let data = TempDir::new().unwrap();
+    let server = filled_server(&data).await;
+    let other = GetFloorRequest { spec: Some(FloorSpec { width: 64, ..spec(43, 7) }) };
+    server.client().await.get_floor(other).await.unwrap();
+    for tier in ["lmdb", "sled"] {
+        let entries = format!("floors_tier_entries{{tier=\"{tier}\"}}");
+        wait_until("the floor is stored", || server.metric(&entries) == 11.0);
+    }
+    let removed = |count: u64| {
+        let tiers = ["lru", "lmdb", "sled"].map(|tier| json!({"tier": tier, "done": true, "removed": count}));
+        (200, json!({ "tiers": tiers }))
+    };
+    assert_eq!(parse_json(server.post("/purge?tower=41", "")), removed(0));
+    assert_eq!(parse_json(server.post("/purge?tower=42", "")), removed(10));
+    assert_eq!(tier_counts(&server), [0; 10]);
+    let generated = server.generations();
+    server.client().await.get_floor(other).await.unwrap();
+    assert_eq!(server.generations(), generated, "a floor of another tower stays");
+    assert_eq!(parse_json(server.post("/purge?all=true", "")), removed(1));
+    let (status, body) = server.post("/purge?all=yes", "");
+    assert_eq!((status, body.contains("write all=true")), (400, true), "{body}");
 }
 
 #[test]
@@ -194,6 +221,40 @@ async fn a_backup_that_was_made_while_serving_is_a_store() {
     let answer = restored.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 7)) }).await.unwrap();
     assert_eq!(answer.metadata().get("floor-served-by").unwrap(), "lmdb");
     assert_eq!(restored.metric("floors_tier_entries{tier=\"lmdb\"}"), 10.0);
+}
+
+/// Four backups at once, again until two of them meet: a copy of a small store takes milliseconds.
+#[tokio::test]
+async fn a_second_backup_is_refused_while_one_runs() {
+    let data = TempDir::new().unwrap();
+    let server = filled_server(&data).await;
+    let begin = Barrier::new(4);
+    let mut copies = 0;
+    for round in 0.. {
+        assert!(round < 50, "no two backups met");
+        let answers: Vec<(u16, String)> = thread::scope(|scope| {
+            let backup = || {
+                begin.wait();
+                server.post("/backup?tier=lmdb", "")
+            };
+            let backups: Vec<_> = (0..4).map(|_| scope.spawn(backup)).collect();
+            backups.into_iter().map(|backup| backup.join().unwrap()).collect()
+        });
+        let done = answers.iter().filter(|(status, _)| *status == 200).count();
+        copies += done;
+        assert!(done >= 1, "{answers:?}");
+        let refused: Vec<_> = answers.iter().filter(|(status, _)| *status != 200).collect();
+        for (status, body) in &refused {
+            assert_eq!((*status, body.as_str()), (409, "a backup is already running; wait until it ends\n"));
+        }
+        if !refused.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(server.post("/backup?tier=lmdb", "").0, 200, "none runs any more");
+    let directories = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let backups = directories.filter(|name| name.starts_with("lmdb.backup-")).count();
+    assert_eq!(backups, copies + 1, "a refused backup copies nothing");
 }
 
 #[tokio::test]

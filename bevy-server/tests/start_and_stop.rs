@@ -215,6 +215,10 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
         (vec![("GRPC__LISTEN", &free), ("OPS__LISTEN", &every)], "which is the same port; choose another port"),
         (vec![("OPS__LISTEN", "192.0.2.1:0")], "ops.listen is 192.0.2.1:0, on which this user cannot listen: "),
         (vec![("CACHE__LRU__CAPACITY", "900000GiB")], "of memory that this process may have; write a smaller size"),
+        (
+            vec![("CACHE__LMDB__MAP_SIZE", "900000GiB")],
+            "map_size is 921600000MiB, more address space than this process",
+        ),
         (vec![("CACHE__LMDB__PATH", &other)], "its file data.mdb: is a directory"),
         (vec![("CACHE__CHAIN", "[]"), ("AUTH__TOKENS_FILE", "nowhere")], "auth.tokens_file: nowhere cannot be used: "),
         (vec![("CACHE__REDIS__URL", "redis://bad:port")], "cache.redis.url \"redis://bad:port\" cannot be used"),
@@ -255,6 +259,19 @@ fn a_check_reports_everything_at_once() {
     for expected in ["wrong in 3 places", "ops.listen is \"here\"", "tokens.toml", "cache.chian is no key"] {
         assert!(errors.contains(expected), "{expected} is not in\n{errors}");
     }
+}
+
+#[test]
+fn a_map_beyond_the_address_space_or_the_disk_is_named() {
+    let data = TempDir::new().unwrap();
+    let setup = |size: &str| Setup::new(&data).with("CACHE__LMDB__MAP_SIZE", size);
+    let errors = start_error(setup("900000GiB"));
+    assert!(errors.contains("cache.lmdb.map_size is 921600000MiB, more address space"), "{errors}");
+    assert!(!data.path().join("lmdb/data.mdb").exists(), "a start that fails leaves no file");
+    // More than the disk of this test, and less than the address space.
+    let (code, _, errors) = setup("61440GiB").arg("--check-config").run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("warning: cache.lmdb.map_size is 62914560MiB, and the disk of "), "{errors}");
 }
 
 #[test]

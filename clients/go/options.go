@@ -3,6 +3,7 @@ package floors
 import (
 	"crypto/tls"
 	"net/http"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -95,6 +96,16 @@ func NoCache() CallOption {
 // Trace asks for the result and the time of each tier: fills [Served.Trace] and [Served.ServerTime].
 func Trace() CallOption {
 	return func(header http.Header) { header.Set("Floor-Trace", "1") }
+}
+
+// GeneratorVersion accepts floors of this generator version only, for games whose towers must not change: store what
+// [Client.Info] returned when a tower was made, and send it with every call for the tower. A balancer can route by it. A
+// server of another version answers with [connect.CodeFailedPrecondition], whose message has both versions; no retry
+// helps.
+func GeneratorVersion(version uint32) CallOption {
+	return func(header http.Header) {
+		header.Set("Floor-Generator-Version", strconv.FormatUint(uint64(version), 10))
+	}
 }
 
 func (s *settings) connectOptions() []connect.ClientOption {

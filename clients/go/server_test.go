@@ -2,7 +2,9 @@ package floors
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +52,35 @@ func TestServerSendsTheVectors(t *testing.T) {
 	floors, _, err := client.Batch(t.Context(), specs)
 	if err != nil || len(floors) != len(specs) {
 		t.Errorf("%d floors, %v", len(floors), err)
+	}
+}
+
+func TestServerRefusesAnotherGeneratorVersion(t *testing.T) {
+	client := client(t, server(t))
+	info, err := client.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &floorsv1.FloorSpec{Seed: 42, Number: 7}
+	floor, _, err := client.Get(t.Context(), spec, GeneratorVersion(info.GeneratorVersion))
+	if err != nil || floor.Message.GeneratorVersion != info.GeneratorVersion {
+		t.Errorf("its own version: %v", err)
+	}
+	other := GeneratorVersion(info.GeneratorVersion + 1)
+	failures := map[string]error{}
+	_, _, failures["get"] = client.Get(t.Context(), spec, other)
+	_, _, failures["batch"] = client.Batch(t.Context(), []*floorsv1.FloorSpec{spec}, other)
+	for _, err := range client.Stream(t.Context(), spec, 2, other) {
+		failures["stream"] = err
+	}
+	for call, err := range failures {
+		wants := fmt.Sprintf("generator version %d, and this server generates version %d", info.GeneratorVersion+1, info.GeneratorVersion)
+		if connect.CodeOf(err) != connect.CodeFailedPrecondition || !strings.Contains(err.Error(), wants) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	if len(failures) != 3 {
+		t.Errorf("%d calls failed", len(failures))
 	}
 }
 

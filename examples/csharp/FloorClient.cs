@@ -18,6 +18,12 @@ namespace Floors
         private readonly Uri getFloor;
         private readonly Random random = new Random();
 
+        /// <summary>
+        /// Accepts floors of this generator version only, for games whose towers must not change; 0 is any. A server of
+        /// another version refuses the call: "failed_precondition".
+        /// </summary>
+        public uint GeneratorVersion { get; set; }
+
         /// <param name="server">Such as http://127.0.0.1:50051.</param>
         /// <param name="token">Sent as "authorization: Bearer TOKEN" if given; to other machines by https only.</param>
         public FloorClient(Uri server, string token = null)
@@ -61,6 +67,7 @@ namespace Floors
         {
             var content = new ByteArrayContent(request);
             content.Headers.ContentType = new MediaTypeHeaderValue("application/proto");
+            if (GeneratorVersion != 0) content.Headers.Add("floor-generator-version", GeneratorVersion.ToString());
             try
             {
                 using (var response = await http.PostAsync(getFloor, content, cancel).ConfigureAwait(false))

@@ -17,6 +17,9 @@ const RETRIES := 3
 var server := "http://127.0.0.1:50051"
 # Sent as "authorization: Bearer TOKEN" if it is not empty. Use https then.
 var token := ""
+# Accepts floors of this generator version only, for games whose towers must not change; 0 is any. A server of another
+# version refuses the call: "failed_precondition".
+var generator_version := 0
 
 var _request := HTTPRequest.new()
 var _codec := FloorCodec.new()
@@ -46,8 +49,10 @@ func _send() -> void:
 	# A GET, because a body of HTTPRequest is text. The message is base64 for URLs.
 	var message := Marshalls.raw_to_base64(FloorCodec.encode_request(_spec))
 	message = message.replace("+", "-").replace("/", "_")
-	var url := server + "/floors.v1.FloorService/GetFloor?connect=v1&encoding=proto&base64=1&message="
-	var error := _request.request(url + message, headers)
+	var url := server + "/floors.v1.FloorService/GetFloor?connect=v1&encoding=proto&base64=1&message=" + message
+	if generator_version != 0:
+		url += "&generator_version=%d" % generator_version
+	var error := _request.request(url, headers)
 	if error != OK:
 		emit_signal("failed", "internal", "the request could not be made: error %d" % error)
 

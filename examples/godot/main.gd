@@ -1,4 +1,4 @@
-# Prints a floor and ends: godot3-server --path examples/godot -s main.gd [SERVER] [NUMBER]
+# Prints a floor and ends: godot3-server --path examples/godot -s main.gd [SERVER] [NUMBER] [GENERATOR_VERSION]
 extends SceneTree
 
 const FloorClient := preload("floor_client.gd")
@@ -6,12 +6,15 @@ const FloorClient := preload("floor_client.gd")
 
 func _init() -> void:
 	var client := FloorClient.new()
-	var number := 7
+	var numbers := []
 	for argument in OS.get_cmdline_args():
 		if argument.begins_with("http"):
 			client.server = argument
 		elif argument.is_valid_integer():
-			number = int(argument)
+			numbers.append(int(argument))
+	var number: int = numbers[0] if numbers else 7
+	if numbers.size() > 1:
+		client.generator_version = numbers[1]
 	client.connect("floor_received", self, "_show")
 	client.connect("failed", self, "_fail")
 	get_root().add_child(client)

@@ -63,6 +63,39 @@ impl Key {
     }
 }
 
+/// The first bytes of keys. Without bytes it is the prefix of every key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPrefix {
+    bytes: [u8; Key::LEN],
+    len: u8,
+}
+
+impl KeyPrefix {
+    /// The prefix of every key.
+    pub const ALL: Self = Self { bytes: [0; Key::LEN], len: 0 };
+
+    /// The prefix `bytes`; `None` if it is longer than a key.
+    #[must_use]
+    pub fn new(prefix: &[u8]) -> Option<Self> {
+        let mut bytes = [0; Key::LEN];
+        bytes.get_mut(..prefix.len())?.copy_from_slice(prefix);
+        // At most `Key::LEN` (24), which a byte holds.
+        Some(Self { bytes, len: prefix.len() as u8 })
+    }
+
+    /// The bytes of the prefix.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Whether `key` begins with it.
+    #[must_use]
+    pub fn matches(&self, key: &Key) -> bool {
+        key.0.starts_with(self.as_bytes())
+    }
+}
+
 /// Hashes three words instead of a length and 24 bytes, which takes a third of the time in a hasher for words.
 impl Hash for Key {
     #[inline]

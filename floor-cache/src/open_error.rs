@@ -31,6 +31,14 @@ pub enum OpenError {
         /// The error of the system.
         reason: String,
     },
+    /// The map of LMDB takes more address space than the process may have. Bytes are shown in MiB.
+    #[error("cache.lmdb.map_size is {}MiB, more address space than this process may have ({reason}); write a smaller size, or raise the limit (ulimit -v, LimitAS)", bytes >> 20)]
+    MapSize {
+        /// The size of the map in bytes.
+        bytes: u64,
+        /// The limit, or the error of the system.
+        reason: String,
+    },
     /// The disk has no space for the files written at startup. Stored values are not affected.
     #[error("no space left on the disk for the {tier} store in {} ({reason}); free 1 MiB or more there, or set cache.{tier}.path to a directory on another disk", path.display())]
     NoSpace {

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
-use crate::key::Key;
+use crate::key::{Key, KeyPrefix};
 
 /// A store for values.
 ///
@@ -65,6 +65,15 @@ pub trait TierAdmin {
         Answer::Now(Ok(()))
     }
 
+    /// Removes one batch of the entries whose keys begin with `prefix`, from `from` on, or from the start. The batch is
+    /// small enough that other calls wait for it for milliseconds only. An entry that is stored after the first batch
+    /// has begun may stay. By default a tier cannot do it.
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        let (_, _) = (prefix, from);
+        let reason = "it cannot find entries by their prefix";
+        Answer::Now(Err(TierError::new(TierErrorKind::Refused, "remove by prefix", reason)))
+    }
+
     /// The directory of its files; `None` if it has none on this machine.
     fn directory(&self) -> Option<&Path> {
         None
@@ -78,6 +87,19 @@ pub trait TierAdmin {
         let reason = "it has no store that can be copied while it is in use";
         Err(TierError::new(TierErrorKind::Refused, "back up the tier", reason))
     }
+}
+
+/// How far a removal by prefix has come in a tier. Only that tier can read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanPosition(pub(crate) Vec<u8>);
+
+/// One batch of a removal by prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedBatch {
+    /// Entries that were removed.
+    pub entries: u64,
+    /// Where the next batch begins; `None` after the last.
+    pub next: Option<ScanPosition>,
 }
 
 /// A copy of a store.

@@ -11,7 +11,7 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -23,8 +23,8 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainConfig, Key, LmdbConfig, LruConfig, Options, SledConfig, Tier, TierAdmin, TierKind,
-    TierStats, Tuning,
+    Admit, Answer, Chain, ChainConfig, Key, KeyPrefix, LmdbConfig, LruConfig, Options, RedisConfig, SledConfig, Tier,
+    TierAdmin, TierKind, TierStats, Tuning,
     tiers::{LmdbTier, SledTier},
 };
 use futures_util::FutureExt;
@@ -62,6 +62,49 @@ async fn a_purge_removes_the_keys_from_every_tier_and_no_others() {
     let generations = fixture.source.generations();
     fixture.chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
     assert_eq!(fixture.source.generations() - generations, 100);
+}
+
+/// The keys of a prefix are gone from every tier, queued writes included; others stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_by_prefix_removes_its_keys_from_every_tier() {
+    let server = RedisServer::start();
+    let mut tiers = vec![TierKind::Lru, TierKind::Lmdb, TierKind::Sled];
+    tiers.extend(server.as_ref().map(|_| TierKind::Redis));
+    let fixture = Fixture::new(&tiers, |config| {
+        if let Some(server) = &server {
+            config.redis = server.config();
+        }
+    });
+    let chain = &fixture.chain;
+    chain.get_many(&keys(1000..1100), Options::default()).await.expect("it serves");
+    assert!(chain.close(LONG_TIMEOUT).await);
+    chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
+    // A whole key is a prefix too.
+    let one = key(7, 1);
+    let removals = chain.purge_prefix(KeyPrefix::new(one.as_bytes()).expect("a key is no longer than a key")).await;
+    assert_eq!(removals.iter().map(|removal| removal.removed).collect::<Vec<_>>(), vec![1; tiers.len()]);
+    assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
+    assert_eq!(held(chain, &[one]).await, [], "it was queued for the lower tiers");
+    assert_eq!(held(chain, &keys(8..300)).await.len(), 292 * tiers.len());
+    let removals = chain.purge_prefix(KeyPrefix::ALL).await;
+    assert_eq!(removals.iter().map(|removal| removal.removed).collect::<Vec<_>>(), vec![399; tiers.len()]);
+    assert_eq!(held(chain, &keys(0..1100)).await, []);
+}
+
+/// A tier that fails is named, with the others done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_that_fails_to_remove_by_prefix_is_reported() {
+    let Some(server) = RedisServer::start() else { return };
+    let fixture = Fixture::new(&[TierKind::Lru, TierKind::Redis, TierKind::Lmdb], |config| {
+        config.redis = RedisConfig { timeout: Duration::from_millis(50), ..server.config() };
+    });
+    fixture.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
+    assert!(fixture.chain.close(LONG_TIMEOUT).await);
+    server.pause();
+    let removals = fixture.chain.purge_prefix(KeyPrefix::ALL).await;
+    server.resume();
+    let results: Vec<_> = removals.iter().map(|r| (r.tier, r.removed, r.result.is_ok())).collect();
+    assert_eq!(results, [("lru", 10, true), ("redis", 0, false), ("lmdb", 10, true)], "{removals:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,23 @@ pub struct Purged {
     pub tiers: Vec<TierResult>,
 }
 
+/// The answer to `POST /purge` of a tower or of everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurgedTiers {
+    /// What each tier did.
+    pub tiers: Vec<PurgedTier>,
+}
+
+/// What a tier did for a purge of a tower or of everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurgedTier {
+    /// Whether it has looked through all of its entries.
+    #[serde(flatten)]
+    pub done: TierResult,
+    /// The floors that it removed, also if it failed later.
+    pub removed: u64,
+}
+
 /// The result of an operation in one tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierResult {

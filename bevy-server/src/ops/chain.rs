@@ -10,10 +10,13 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use floor_cache::{Backup, Chain, Compaction, Holdings, Removal, TierError, TierErrorKind, TierStats};
+use floor_cache::{
+    Backup, Chain, Compaction, Holdings, KeyPrefix, PrefixRemoval, Removal, TierError, TierErrorKind, TierStats,
+};
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
-    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, Size, Stats, TierHoldings, TierResult, Writes,
+    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, PurgedTier, PurgedTiers, Size, Stats,
+    TierHoldings, TierResult, Writes,
 };
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
@@ -45,7 +48,13 @@ impl PurgeLimit {
 }
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), state.chains.names()) {
+    let (query, names) = (query.unwrap_or_default(), state.chains.names());
+    match floors::parse_prefix(&query, names) {
+        Ok(None) => {}
+        Ok(Some((prefix, whose))) => return purge_prefix(&state, prefix, whose).await,
+        Err(error) => return bad_request(&error),
+    }
+    let (specs, whose) = match floors::parse(&query, names) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
@@ -80,6 +89,30 @@ fn selected(chains: &Chains, whose: Whose) -> Vec<(Option<String>, Chain)> {
         Whose::All => chains.all().map(owned).collect(),
         Whose::Common => vec![(None, chains.of(None).clone())],
         Whose::Tenant(tenant) => vec![owned((Some(chains.names().name(tenant)), chains.of(Some(tenant))))],
+    }
+}
+
+/// Removes every stored floor with `prefix`: of a tower, or of all. One at a time, because each reads whole stores.
+async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Response {
+    const NAME: &str = "purge of a tower or of everything";
+    let chains = selected(&state.chains, whose);
+    let work = async move {
+        let mut tiers = Vec::new();
+        for (tenant, chain) in chains {
+            let removals = chain.purge_prefix(prefix).await.into_iter();
+            tiers.extend(removals.map(|PrefixRemoval { tier, removed, result }| PurgedTier {
+                done: tier_result(tier, tenant.as_deref(), result),
+                removed,
+            }));
+        }
+        tiers
+    };
+    match run_alone(&state.prefix_purge, NAME, work).await {
+        Ok(tiers) => {
+            let complete = tiers.iter().all(|tier| tier.done.done);
+            json(status(complete), &PurgedTiers { tiers })
+        }
+        Err(refusal) => refusal,
     }
 }
 

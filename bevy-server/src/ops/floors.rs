@@ -1,10 +1,15 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height` and `kind`. A query may also name whose stores it is about, by `tenant`.
+//! optionally with `width`, `height` and `kind`. Or `tower=42` and `all=true`, where a page takes every stored floor. A
+//! query may also name whose stores it is about, by `tenant`.
 
+use floor_cache::KeyPrefix;
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
-use crate::tenants::{TenantId, TenantNames};
+use crate::{
+    key,
+    tenants::{TenantId, TenantNames},
+};
 
 /// The valid parameters of a range.
 const RANGE: [&str; 7] = ["seed", "first", "count", "width", "height", "kind", TENANT];
@@ -13,6 +18,8 @@ const TENANT: &str = "tenant";
 /// The valid parameters of one floor.
 const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
 
+/// The valid parameters of every stored floor of a tower, and of all towers; one of the first two.
+const PREFIX: [&str; 3] = ["tower", "all", TENANT];
 /// The parameter for a tier.
 const TIER: &str = "tier";
 
@@ -58,6 +65,23 @@ pub(super) fn parse_tier(query: &str, tenants: &TenantNames) -> Result<(String, 
     let tier = query.text(TIER).filter(|tier| !tier.is_empty());
     let tier = tier.ok_or_else(|| QueryError::new(TIER, "is missing"))?;
     Ok((tier.to_owned(), query.whose(tenants)?))
+}
+
+/// The stored floors that `tower=SEED` or `all=true` names; `None` if the query has neither, so it names floors. Without
+/// `first`, a query with `seed` is an error: whoever forgets `first` must not lose a tower.
+pub(super) fn parse_prefix(query: &str, tenants: &TenantNames) -> Result<Option<(KeyPrefix, Whose)>, QueryError> {
+    let [tower, all, _] = PREFIX;
+    if !query.split('&').any(|pair| [tower, all].contains(&pair.split('=').next().unwrap_or_default())) {
+        return Ok(None);
+    }
+    let query = Query::parse(query, &PREFIX)?;
+    let prefix = match (query.number::<u64>(tower)?, query.text(all)) {
+        (Some(_), Some(_)) => Err(QueryError::new(all, "cannot be used with tower")),
+        (Some(seed), None) => Ok(key::tower(seed)),
+        (None, Some("true")) => Ok(KeyPrefix::ALL),
+        (None, other) => Err(QueryError::new(all, format!("is {:?}; write all=true", other.unwrap_or_default()))),
+    };
+    Ok(Some((prefix?, query.whose(tenants)?)))
 }
 
 /// The one floor of `query`.
@@ -186,6 +210,29 @@ mod tests {
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
             let wrong = parse_one(query).unwrap_err().to_string();
+            assert!(wrong.contains(expected), "{query}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn a_query_names_a_tower_or_everything() {
+        let parse_prefix = |query| super::parse_prefix(query, &TenantNames::new(["acme"]));
+        assert_eq!(parse_prefix("tower=42"), Ok(Some((key::tower(42), Whose::All))));
+        assert_eq!(parse_prefix("all=true&tenant="), Ok(Some((KeyPrefix::ALL, Whose::Common))));
+        for floors in ["", "seed=42", "seed=42&first=1", "seed=42&first=1&count=9"] {
+            assert_eq!(parse_prefix(floors), Ok(None), "{floors}");
+        }
+        for (query, expected) in [
+            ("all", "all is \"\"; write all=true"),
+            ("all=false", "all is \"false\"; write all=true"),
+            ("tower=x", "tower is \"x\"; write a whole number"),
+            ("tower=", "tower is \"\"; write a whole number"),
+            ("tower=42&all=true", "all cannot be used with tower"),
+            ("all=true&tenant=globex", "globex"),
+            ("tower=42&first=1", "first is no parameter; there are tower, all"),
+            ("tower=42&tower=43", "tower is given twice"),
+        ] {
+            let wrong = parse_prefix(query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }

@@ -6,6 +6,7 @@ use crate::{PAGE, SYSTEMD, config_map, deployed};
 
 const COMPOSE: &str = include_str!("../../../docker-compose.yml");
 const DEPLOYMENT: &str = include_str!("../../../deploy/kubernetes/deployment.yaml");
+const CHART: &str = include_str!("../../../deploy/helm/floor-server/values.yaml");
 const UNIT: &str = include_str!("../../../deploy/systemd/floor-server.service");
 
 const MIB: u64 = 1 << 20;
@@ -30,9 +31,15 @@ fn the_page_has_the_sum_of_the_defaults() {
 #[test]
 fn the_limits_of_the_manifests_have_room_for_a_server() {
     let (kubernetes, systemd) = (config_map(), SYSTEMD);
+    // The defaults of the chart, as .ci/helm renders them.
+    let chart = "[cache]\nchain = [\"lru\", \"lmdb\"]\n[cache.lru]\ncapacity = \"512MiB\"";
+    for value in ["\n    chain: [lru, lmdb]\n", "\n      capacity: 512MiB\n"] {
+        assert!(CHART.contains(value), "values.yaml has another value than {value}: change it here too");
+    }
     for (name, manifest, limit, mebibytes, configuration) in [
         ("docker-compose.yml", COMPOSE, "\n  mem_limit: 1g # docs/operating.md", 1024, ""),
         ("deployment.yaml", DEPLOYMENT, "\n            limits: { memory: 1Gi }\n", 1024, &kubernetes),
+        ("values.yaml", CHART, "\n  limits: { memory: 1Gi }\n", 1024, chart),
         ("floor-server.service", UNIT, "\nMemoryHigh=896M\n", 896, systemd),
     ] {
         assert!(manifest.contains(limit), "{name} has another limit: change it here too");

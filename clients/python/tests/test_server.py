@@ -64,6 +64,20 @@ def test_trace_and_no_cache(server: str) -> None:
     assert floor.served.trace[-1].tier == "generated"
 
 
+def test_another_generator_version_is_refused(server: str) -> None:
+    with Client(server) as client:
+        version = client.server_info().generator_version
+        assert client.with_options(generator_version=version).get(FloorSpec(42, 7)).generator_version == version
+        other = client.with_options(generator_version=version + 1)
+        message = f"version {version + 1}, and this server generates version {version}"
+        with pytest.raises(floors.FailedPreconditionError, match=message):
+            other.get(FloorSpec(42, 7))
+        with pytest.raises(floors.FailedPreconditionError, match=message):
+            other.batch([FloorSpec(42, 7)])
+        with pytest.raises(floors.FailedPreconditionError, match=message):
+            next(other.stream(FloorSpec(42, 7), 2))
+
+
 def test_wrong_fields_are_named(server: str) -> None:
     with Client(server) as client:
         with pytest.raises(floors.InvalidArgumentError) as caught:

@@ -135,6 +135,7 @@ export class FloorClient {
     const headers = new Headers();
     if (options.noCache) headers.set("cache-control", "no-cache");
     if (options.trace) headers.set("floor-trace", "1");
+    if (options.generatorVersion !== undefined) headers.set("floor-generator-version", `${options.generatorVersion}`);
     const timeoutMs = Math.ceil(deadline - performance.now());
     if (timeoutMs <= 0) throw new ConnectError("the deadline has passed", Code.DeadlineExceeded);
     return {

@@ -26,6 +26,12 @@ export interface CallOptions {
   noCache?: boolean;
   /** Asks for the result and the time of each tier, in `Served`. */
   trace?: boolean;
+  /**
+   * Accepts floors of this generator version only, for games whose towers must not change: store what `info` returned
+   * when a tower was made, and send it with every call for the tower. A balancer can route by it. A server of another
+   * version answers with `Code.FailedPrecondition`, whose message has both versions; no retry helps.
+   */
+  generatorVersion?: number;
 }
 
 /** Checks the URL and the token. Returns what all transports need. */

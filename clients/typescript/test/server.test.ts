@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { fromBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 import { GetFloorRequestSchema, type FloorSpec } from "../src/gen/floors/v1/floors_pb.js";
 import { connect as connectBrowser, decodeFloor, encodedFloor, v1, violations } from "../src/index.js";
@@ -41,6 +42,26 @@ test("the server sends the vectors", { skip }, async (t) => {
     }
     const { floors } = await client.batch(specs);
     assert.equal(floors.length, specs.length, name);
+  }
+});
+
+test("the server refuses another generator version", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const { generatorVersion } = await client.info();
+    const { floor } = await client.get({ seed: 42n, number: 7 }, { generatorVersion });
+    assert.equal(floor.message.generatorVersion, generatorVersion, name);
+    const options = { generatorVersion: generatorVersion + 1 };
+    const calls = [
+      () => client.get({ seed: 42n, number: 7 }, options),
+      () => client.batch([{ seed: 42n, number: 7 }], options),
+      () => client.stream({ seed: 42n, number: 7 }, 2, options).next(),
+    ];
+    for (const call of calls) {
+      const error = await call().then(() => undefined, (error: unknown) => error);
+      assert.ok(error instanceof ConnectError, `${name}: ${String(error)}`);
+      assert.equal(error.code, Code.FailedPrecondition, name);
+      assert.match(error.message, new RegExp(`version ${generatorVersion + 1}, and this server generates version ${generatorVersion}`));
+    }
   }
 });
 

@@ -1,4 +1,4 @@
-// Prints a floor: floors.exe [SERVER] [NUMBER]. With a folder of test vectors as the only argument it checks those.
+// Prints a floor: floors.exe [SERVER] [NUMBER] [GENERATOR_VERSION]. With a folder of test vectors as the only argument it checks those.
 using System;
 using System.IO;
 
@@ -11,9 +11,10 @@ namespace Floors
             if (arguments.Length == 1 && Directory.Exists(arguments[0])) return Vectors.Check(arguments[0]);
             var server = new Uri(arguments.Length > 0 ? arguments[0] : "http://127.0.0.1:50051");
             var number = arguments.Length > 1 ? uint.Parse(arguments[1]) : 7;
+            var version = arguments.Length > 2 ? uint.Parse(arguments[2]) : 0;
             try
             {
-                using (var client = new FloorClient(server))
+                using (var client = new FloorClient(server) { GeneratorVersion = version })
                 {
                     var floor = client.GetFloorAsync(new FloorSpec { Seed = 42, Number = number }).GetAwaiter().GetResult();
                     var exit = floor.Exit;

@@ -85,13 +85,13 @@ fn open_tiers<'a>(
 }
 
 /// What would stop [`assemble`] from opening the tiers of `config`, as far as it can be found without
-/// creating files or connecting: a directory or a file that cannot be written, a tier that this build lacks, an invalid Redis URL
+/// creating files or connecting: a directory or a file that cannot be written, a map beyond the address space, a tier that this build lacks, an invalid Redis URL
 /// or TLS options that do not fit it. The options of Redis are checked even if the chain does not use it.
 #[must_use]
 pub fn check(config: &ChainConfig) -> Vec<OpenError> {
     let store = |kind: &TierKind| match kind {
         TierKind::Lru | TierKind::Redis => Ok(()),
-        TierKind::Lmdb => directory::check(kind.name(), &config.lmdb.path, &LmdbTier::FILES),
+        TierKind::Lmdb => LmdbTier::check(&config.lmdb),
         TierKind::Sled if !cfg!(feature = "sled") => Err(OpenError::MissingTier(*kind)),
         TierKind::Sled => directory::check(kind.name(), &config.sled.path, &["conf", "db"]),
     };

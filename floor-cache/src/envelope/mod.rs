@@ -32,7 +32,7 @@ pub use self::{
     namespace::{Namespace, StoredKey},
     value_check::ValueCheck,
 };
-use crate::key::Key;
+use crate::key::{Key, KeyPrefix};
 
 const MAGIC: [u8; 3] = *b"FLC";
 const FORMAT: u8 = 1;
@@ -138,6 +138,11 @@ impl Envelope {
     #[must_use]
     pub fn stored(&self, key: &Key) -> StoredKey {
         self.namespace.stored(key)
+    }
+
+    /// The first bytes of the stored form of every key that begins with `prefix`.
+    pub(crate) fn stored_prefix(&self, prefix: &KeyPrefix) -> Vec<u8> {
+        self.namespace.stored_prefix(prefix)
     }
 
     /// Appends the envelope of `value` to `out`. It opens only under `key`.

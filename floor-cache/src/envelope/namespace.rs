@@ -1,6 +1,6 @@
 //! The stored form of keys, the same in every store.
 
-use crate::key::{Class, Key};
+use crate::key::{Class, Key, KeyPrefix};
 
 /// The stored key of a value: the namespace, a colon, the key. On the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,12 @@ impl StoredKey {
         let (identity, class) = self.as_bytes().split_at(usize::from(self.len) - 1);
         let identity = identity.last_chunk().expect("a stored key ends in a whole key");
         Key::new(*identity, Class::new(class[0]))
+    }
+}
+
+impl AsRef<[u8]> for StoredKey {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 
@@ -58,6 +64,11 @@ impl Namespace {
         bytes[name.len() + 1..][..Key::LEN].copy_from_slice(key.as_bytes());
         // At most `StoredKey::MAX` (89), which a byte holds.
         StoredKey { bytes, len: (name.len() + 1 + Key::LEN) as u8 }
+    }
+
+    /// The first bytes of the stored form of every key that begins with `prefix`.
+    pub(crate) fn stored_prefix(&self, prefix: &KeyPrefix) -> Vec<u8> {
+        [self.0.as_bytes(), b":", prefix.as_bytes()].concat()
     }
 }
 

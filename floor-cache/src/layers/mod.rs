@@ -8,8 +8,8 @@ use std::{fmt, path::Path, time::Duration};
 use bytes::Bytes;
 
 use crate::{
-    key::Key,
-    tier::{Answer, Backup, Tier, TierAdmin, TierError, TierStats},
+    key::{Key, KeyPrefix},
+    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 
 mod breaker;
@@ -49,6 +49,8 @@ pub enum Operation {
     RemoveMany,
     /// [`TierAdmin::contains`].
     Contains,
+    /// [`TierAdmin::remove_prefix`].
+    RemovePrefix,
     /// [`Tier::flush`].
     Flush,
 }
@@ -63,6 +65,7 @@ impl Operation {
             Self::PutMany => "put many",
             Self::RemoveMany => "remove many",
             Self::Contains => "contains",
+            Self::RemovePrefix => "remove by prefix",
             Self::Flush => "flush",
         }
     }
@@ -87,7 +90,7 @@ impl Timeouts {
     pub(crate) const fn of(self, operation: Operation) -> Duration {
         match operation {
             Operation::Get | Operation::GetMany(_) | Operation::Contains => self.query,
-            Operation::PutMany | Operation::RemoveMany | Operation::Flush => self.change,
+            Operation::PutMany | Operation::RemoveMany | Operation::RemovePrefix | Operation::Flush => self.change,
         }
     }
 }
@@ -103,6 +106,8 @@ pub trait Reply: Send + 'static {
 impl Reply for () {}
 
 impl Reply for bool {}
+
+impl Reply for RemovedBatch {}
 
 impl Reply for Option<Bytes> {
     fn hits(&self) -> usize {
@@ -153,6 +158,10 @@ impl<L: Layer> Tier for L {
 impl<L: Layer> TierAdmin for L {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         self.run(Operation::Contains, move |tier| tier.contains(key))
+    }
+
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        self.run(Operation::RemovePrefix, move |tier| tier.remove_prefix(prefix, from))
     }
 
     fn stats(&self) -> TierStats {

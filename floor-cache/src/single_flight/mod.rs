@@ -15,7 +15,7 @@ use schedules::Mutex;
 
 use crate::{
     hash::{Hashed, IdentityHasher},
-    key::Key,
+    key::{Key, KeyPrefix},
     served::{Found, Options},
     source::{Demand, DemandGuard, GenerationRequest, Priority, SourceError},
 };
@@ -89,6 +89,11 @@ impl Flights {
     /// flight.
     pub(crate) fn forget(&self, key: &Hashed) {
         self.table(key).lock().remove(key);
+    }
+
+    /// Removes the flights of every key with `prefix`, as [`forget`](Self::forget) does.
+    pub(crate) fn forget_prefix(&self, prefix: &KeyPrefix) {
+        self.0.iter().for_each(|table| table.lock().retain(|key, _| !prefix.matches(key.key())));
     }
 
     fn table(&self, key: &Hashed) -> &Mutex<Table> {

@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{
     envelope::MAX_VALUE,
-    key::Key,
+    key::{Key, KeyPrefix},
     report::WriteCounts,
-    tier::{Tier, TierError, TierErrorKind},
+    tier::{RemovedBatch, ScanPosition, Tier, TierError, TierErrorKind},
 };
 
 /// Bytes of queued values for each command that may be queued: 8,192 commands for 64 MiB.
@@ -82,15 +82,16 @@ struct Queued {
 enum Command {
     Put(Key, Bytes, WriteReason),
     Remove(Vec<Key>, Done),
+    RemovePrefix(KeyPrefix, Option<ScanPosition>, Done<RemovedBatch>),
     Flush(Done),
     Compact(Done),
 }
 
 /// Where the result of a command is sent.
-type Done = oneshot::Sender<Result<(), TierError>>;
+type Done<T = ()> = oneshot::Sender<Result<T, TierError>>;
 
 /// The result of a command. The command runs whether or not this is awaited.
-pub(crate) type Completion = BoxFuture<'static, Result<(), TierError>>;
+pub(crate) type Completion<T = ()> = BoxFuture<'static, Result<T, TierError>>;
 
 /// `floors_tier_writes_total{tier,outcome}`: writes by outcome.
 #[derive(Debug, Clone)]
@@ -162,6 +163,12 @@ impl WriteBehind {
         self.request(|done| Command::Remove(keys, done))
     }
 
+    /// Removes a batch of the entries with `prefix`, as [`TierAdmin::remove_prefix`](crate::TierAdmin::remove_prefix)
+    /// does, after everything that is queued now.
+    pub(crate) fn remove_prefix(&self, prefix: KeyPrefix, from: Option<ScanPosition>) -> Completion<RemovedBatch> {
+        self.request(|done| Command::RemovePrefix(prefix, from, done))
+    }
+
     /// Compacts the tier after everything that is queued now.
     pub(crate) fn compact(&self) -> Completion {
         self.request(Command::Compact)
@@ -196,7 +203,7 @@ impl WriteBehind {
         sent
     }
 
-    fn request(&self, command: impl FnOnce(Done) -> Command) -> Completion {
+    fn request<T: Send + 'static>(&self, command: impl FnOnce(Done<T>) -> Command) -> Completion<T> {
         let (done, finished) = oneshot::channel();
         self.send(command(done));
         // The channel closes when the writer ends. It writes nothing after that.
@@ -236,6 +243,13 @@ impl Writer {
                         self.write();
                         let removed = self.runtime.block_on(self.tier.remove_many(&keys));
                         self.log("remove", &removed);
+                        self.notice_room();
+                        let _ = done.send(removed);
+                    }
+                    Command::RemovePrefix(prefix, from, done) => {
+                        self.write();
+                        let removed = self.runtime.block_on(self.tier.remove_prefix(&prefix, from.as_ref()));
+                        self.log("remove by prefix", &removed);
                         self.notice_room();
                         let _ = done.send(removed);
                     }
@@ -321,7 +335,7 @@ impl Writer {
         }
     }
 
-    fn log(&self, what: &str, result: &Result<(), TierError>) {
+    fn log<T>(&self, what: &str, result: &Result<T, TierError>) {
         if let Err(error) = result {
             debug!(tier = self.tier.name(), what, %error, "a tier failed a command; the chain continues without it");
         }

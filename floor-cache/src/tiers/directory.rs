@@ -45,6 +45,13 @@ pub(crate) fn space(_directory: &Path) -> io::Result<Space> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The size in bytes of the file system that has `path`, or will have it when it is created; `None` if the system does not
+/// tell.
+pub fn disk_size(path: &Path) -> Option<u64> {
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("."));
+    space(existing).ok().map(|space| space.total)
+}
+
 /// Checks that this user could open a store in `path`: it is a directory that can be written, or can be created, and of
 /// `files` those that are there can be written. Creates nothing.
 pub(crate) fn check(tier: &'static str, path: &Path, files: &[&str]) -> Result<(), OpenError> {

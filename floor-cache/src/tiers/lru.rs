@@ -14,13 +14,13 @@ use crate::{
     doorkeeper::Doorkeeper,
     ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
-    key::Key,
+    key::{Key, KeyPrefix},
     layers::Counts,
     memory_tier::{LeadingHits, MemoryTier},
     report::{TierReport, micros},
     sampler::{Draw, Sampler},
     served::Served,
-    tier::{Answer, Tier, TierAdmin, TierError, TierStats},
+    tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 
 /// A cache in this process's memory. Its limit in bytes includes the overhead of each entry.
@@ -203,6 +203,14 @@ impl Shard {
             self.bytes -= size_of_entry(&entry);
         }
     }
+
+    /// Removes the entries whose keys begin with `prefix` and returns how many there were.
+    fn remove_prefix(&mut self, prefix: &KeyPrefix) -> u64 {
+        let keys = self.entries.iter().map(|(key, _)| *key).filter(|key| prefix.matches(key.key()));
+        let keys: Vec<Hashed> = keys.collect();
+        keys.iter().for_each(|key| self.remove(key));
+        keys.len() as u64
+    }
 }
 
 fn size_of_entry(entry: &Entry) -> usize {
@@ -330,6 +338,15 @@ impl Tier for LruTier {
 impl TierAdmin for LruTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         Answer::Now(Ok::<_, TierError>(self.holds(&Hashed::new(key))))
+    }
+
+    /// A batch is a shard. Its lock is held while its entries are walked.
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        let index = from.map_or(0, |ScanPosition(index)| index.first().map_or(0, |index| usize::from(*index)));
+        let entries = self.shards.get(index).map_or(0, |shard| shard.0.lock().remove_prefix(prefix));
+        // At most `MAX_SHARDS` (64), which a byte holds.
+        let next = (index + 1 < self.shards.len()).then(|| ScanPosition(vec![(index + 1) as u8]));
+        Answer::Now(Ok(RemovedBatch { entries, next }))
     }
 
     fn stats(&self) -> TierStats {

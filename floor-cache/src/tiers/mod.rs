@@ -10,6 +10,7 @@ mod sieve;
 #[cfg(feature = "sled")]
 mod sled;
 
+pub use directory::disk_size;
 pub use lmdb::LmdbTier;
 pub use lru::LruTier;
 pub use redis::RedisTier;

@@ -2,6 +2,7 @@
 
 use std::{
     fmt, fs, io,
+    ops::Bound::{Excluded, Included, Unbounded},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
@@ -15,9 +16,9 @@ use super::{directory, quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
     config::{SledConfig, TierKind},
     envelope::{Defect, Envelope},
-    key::Key,
+    key::{Key, KeyPrefix},
     open_error::OpenError,
-    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
 
 /// A tier in a sled store.
@@ -61,6 +62,9 @@ const HAND_KEY: &str = "hand";
 /// The number of values and their bytes, so that opening need not count them: two little-endian words, written after
 /// each batch of the chain. After a crash they may be off by a part of a batch. No stored key starts like this.
 const COUNTS_KEY: &[u8] = b"\0counts";
+
+/// Values that one batch of a removal by prefix removes: a few milliseconds, for which writes wait.
+const PREFIX_BATCH: usize = 512;
 
 /// Bytes of sled's page cache. Small, because the memory tier caches hot values.
 const PAGE_CACHE: u64 = 32 << 20;
@@ -227,12 +231,35 @@ impl SledTier {
         self.store_counts()
     }
 
-    fn remove_stored(&self, stored: &[u8]) -> Result<(), sled::Error> {
-        if let Some(held) = self.store.values.remove(stored)? {
-            change(&self.entries, 0, 1);
-            change(&self.bytes, 0, size_of_entry(stored, &held));
+    /// Removes [`PREFIX_BATCH`] values whose stored keys begin with `prefix`, after `from`.
+    fn remove_batch(&self, prefix: &[u8], from: Option<&ScanPosition>) -> Result<RemovedBatch, sled::Error> {
+        let _write_lock = self.next_age.lock();
+        let start = from.map_or(Included(prefix), |ScanPosition(last)| Excluded(last.as_slice()));
+        let (mut entries, mut next) = (0, None);
+        let values = self.store.values.range::<&[u8], _>((start, Unbounded));
+        for (index, stored) in values.keys().enumerate() {
+            let stored = stored?;
+            if !stored.starts_with(prefix) {
+                break;
+            }
+            entries += u64::from(self.remove_stored(&stored)?);
+            if index + 1 == PREFIX_BATCH {
+                next = Some(ScanPosition(stored.to_vec()));
+                break;
+            }
         }
-        Ok(())
+        self.store_counts()?;
+        Ok(RemovedBatch { entries, next })
+    }
+
+    /// Whether there was a value under `stored`.
+    fn remove_stored(&self, stored: &[u8]) -> Result<bool, sled::Error> {
+        let held = self.store.values.remove(stored)?;
+        if let Some(held) = &held {
+            change(&self.entries, 0, 1);
+            change(&self.bytes, 0, size_of_entry(stored, held));
+        }
+        Ok(held.is_some())
     }
 
     fn store_counts(&self) -> Result<(), sled::Error> {
@@ -331,6 +358,11 @@ impl TierAdmin for SledTier {
     fn contains<'a>(&'a self, key: &'a Key) -> Answer<'a, bool> {
         let held = self.store.values.contains_key(self.envelope.stored(key).as_bytes());
         Answer::Now(held.map_err(failed("look in sled")))
+    }
+
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        let removed = self.remove_batch(&self.envelope.stored_prefix(prefix), from);
+        Answer::Now(removed.map_err(failed("remove from sled by prefix")))
     }
 
     fn stats(&self) -> TierStats {

@@ -1,7 +1,7 @@
 //! Clauses of every tier: values, batches, removals and counts.
 
 use bytes::Bytes;
-use floor_cache::{Key, Tier};
+use floor_cache::{Class, Key, KeyPrefix, Tier};
 use tokio::runtime::Handle;
 
 use crate::fixture::{fake_source::value_of, key, keys, put};
@@ -47,6 +47,56 @@ pub(crate) async fn removed_values_are_gone(tier: &dyn Tier) {
         let is_there = get(tier, key(number, 1)).await.is_some();
         assert_eq!(is_there, number != 2 && number != 7, "key {number}");
     }
+}
+
+/// Removes every key with `prefix`. Returns how many there were, and in how many batches.
+async fn remove_prefix(tier: &dyn Tier, prefix: &KeyPrefix) -> (u64, usize) {
+    let (mut removed, mut batches, mut from) = (0, 0, None);
+    loop {
+        let batch = tier.remove_prefix(prefix, from.as_ref()).await.expect("it removes");
+        removed += batch.entries;
+        batches += 1;
+        assert!(batches < 1000, "the removal does not end");
+        from = batch.next;
+        if from.is_none() {
+            return (removed, batches);
+        }
+    }
+}
+
+/// A key of a tower, as the server orders them: the prefix has every byte that a pattern of Redis gives a meaning.
+fn tower_key(tower: u8, number: u32) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..8].copy_from_slice(&[b'*', b'?', b'[', b']', b'^', b'-', b'\\', tower]);
+    identity[8..12].copy_from_slice(&number.to_be_bytes());
+    Key::new(identity, Class::new((number % 9) as u8))
+}
+
+pub(crate) async fn a_prefix_removes_its_keys_in_batches_and_no_others(tier: &dyn Tier) {
+    const FLOORS: u32 = 600;
+    let tower = |tower| (0..FLOORS).map(move |number| tower_key(tower, number)).collect::<Vec<_>>();
+    for number in [0, 1, 0xFF] {
+        for batch in tower(number).chunks(100) {
+            put(tier, batch).await;
+        }
+    }
+    let all = tower_key(1, 0);
+    let prefix = |length: usize| KeyPrefix::new(&all.as_bytes()[..length]).expect("it is shorter than a key");
+    assert_eq!(remove_prefix(tier, &KeyPrefix::new(b"another tower").expect("it is short")).await.0, 0);
+    let (removed, batches) = remove_prefix(tier, &prefix(8)).await;
+    assert_eq!(removed, FLOORS.into());
+    assert!(batches > 1 || tier.stats().limit > 0, "a store removes in batches: {batches}");
+    assert_eq!(remove_prefix(tier, &prefix(8)).await.0, 0, "they are gone");
+    for (number, is_there) in [(0, true), (1, false), (0xFF, true)] {
+        for key in tower(number) {
+            assert_eq!(tier.contains(&key).await.expect("it answers"), is_there, "{key}");
+        }
+    }
+    assert_eq!(remove_prefix(tier, &prefix(7)).await.0, 2 * u64::from(FLOORS));
+    put(tier, &keys(0..10)).await;
+    assert_eq!(remove_prefix(tier, &KeyPrefix::ALL).await.0, 10);
+    put(tier, &tower(1)[..10]).await;
+    assert_eq!(get(tier, tower_key(1, 3)).await, Some(value_of(&tower_key(1, 3))), "a removed value is stored again");
 }
 
 pub(crate) async fn contains_reports_stored_keys(tier: &dyn Tier) {

@@ -1,12 +1,13 @@
-//! `floorctl purge`: removes floors from the tiers.
+//! `floorctl purge`: removes floors from the tiers: some by their names, every stored floor of a tower, or all.
 
-use std::fmt;
+use std::{fmt, io::Write as _};
 
 use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
 use floor_export::names;
-use floor_proto::operations::{Purged, TierResult};
+use floor_proto::operations::{Purged, PurgedTier, PurgedTiers, TierResult};
+use floor_query::seed;
 use serde::Serialize;
 
 use crate::{
@@ -21,7 +22,8 @@ use crate::{
 const AFTER_HELP: &str = "\
 Removes the floors with the given size and kind from every tier. The defaults are 100x100 and the kind \
 that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
-floor generates it again. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
+floor generates it again. --tower removes every stored floor of a tower, of any size, kind and generator version, and \
+--all those of every tower; a floor that is stored meanwhile may stay. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
 one does not answer, the others are purged.
 
 Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
@@ -31,18 +33,43 @@ Examples:
   floorctl purge --seed 42 --numbers 1-1000
   floorctl purge --seed 42 --numbers 1-1000 --size 64x64 --kind boss
   floorctl purge --tenant acme 42/7
-  floorctl --ops http://10.0.0.1:50052,http://10.0.0.2:50052 purge 42/7";
+  floorctl purge --tower 42
+  floorctl --ops http://10.0.0.1:50052,http://10.0.0.2:50052 purge --all";
 
 /// Remove floors from every tier
 #[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, mut_group("which", |which| which.args(["tower", "all"])))]
 pub(crate) struct Purge {
     #[command(flatten)]
     selection: FloorSelection,
+    /// Every stored floor of the tower with this seed, decimal or 0x hexadecimal
+    #[arg(long, value_name = "SEED", value_parser = seed, conflicts_with_all = OTHER_FLAGS)]
+    tower: Option<u64>,
+    /// Every stored floor
+    #[arg(long, conflicts_with_all = OTHER_FLAGS)]
+    all: bool,
     #[command(flatten)]
     whose: Whose,
     #[command(flatten)]
     report: ReportFormat,
+}
+
+/// The flags that narrow a choice of floors.
+const OTHER_FLAGS: [&str; 5] = ["seed", "width", "height", "size", "kind"];
+
+/// What each server removed of a tower or of everything.
+#[derive(Serialize)]
+struct StoresJson {
+    servers: Vec<ServerJson>,
+}
+
+#[derive(Serialize)]
+struct ServerJson {
+    server: String,
+    tiers: Vec<PurgedTier>,
+    /// Why the server did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 #[derive(Serialize, Default)]
@@ -67,6 +94,42 @@ struct Failed {
 
 impl Purge {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        match (self.tower, self.all) {
+            (Some(seed), _) => self.purge_stores(server, &format!("/purge?tower={seed}")).await,
+            (None, true) => self.purge_stores(server, "/purge?all=true").await,
+            (None, false) => self.purge_floors(server).await,
+        }
+    }
+
+    /// Calls `path` of each server and prints a row for it.
+    async fn purge_stores(&self, server: &Server, path: &str) -> anyhow::Result<()> {
+        let ports: Vec<_> = server.each_operations().collect();
+        let mut servers = Vec::new();
+        for operations in &ports {
+            let (tiers, error) = match operations.post::<PurgedTiers>(&self.whose.path(path)).await {
+                Ok(PurgedTiers { tiers }) => (tiers, None),
+                Err(error) if ports.len() == 1 => return Err(error),
+                Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+            };
+            servers.push(ServerJson { server: operations.url.to_owned(), tiers, error });
+        }
+        let sum = StoresJson { servers };
+        if self.report.json {
+            output::print_json(&sum)?;
+        } else {
+            let mut out = output::stdout();
+            sum.servers.iter().try_for_each(|server| writeln!(out, "{server}"))?;
+            out.flush()?;
+        }
+        match sum.servers.iter().filter(|server| !server.is_purged()).count() {
+            0 => Ok(()),
+            failed => {
+                bail!("{failed} of {} did not remove every floor", output::counted(sum.servers.len() as u64, "server"))
+            }
+        }
+    }
+
+    async fn purge_floors(&self, server: &Server) -> anyhow::Result<()> {
         let numbers = self.selection.numbers();
         let servers: Vec<_> = server.each_operations().collect();
         let bar = progress::bar("purging", numbers.len() * servers.len() as u64);
@@ -116,6 +179,31 @@ impl fmt::Display for Failed {
         let names = [&self.server, &self.tier].into_iter().flatten();
         names.into_iter().try_for_each(|name| write!(f, "{name}: "))?;
         f.write_str(&self.error)
+    }
+}
+
+impl ServerJson {
+    /// Whether every tier has removed the floors.
+    fn is_purged(&self) -> bool {
+        self.error.is_none() && self.tiers.iter().all(|tier| tier.done.done)
+    }
+}
+
+/// `http://10.0.0.1:50052: lru 120, redis 7 (timed out)`.
+impl fmt::Display for ServerJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.server)?;
+        if let Some(error) = &self.error {
+            return f.write_str(error);
+        }
+        for (index, PurgedTier { done, removed }) in self.tiers.iter().enumerate() {
+            let tier = owned(done.tenant.as_deref(), &done.tier);
+            write!(f, "{}{tier} {removed}", if index == 0 { "" } else { ", " })?;
+            if let Some(error) = &done.error {
+                write!(f, " ({error})")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -196,6 +284,21 @@ mod tests {
         }
         assert_eq!(sum.purged, ["lru"]);
         assert_eq!(sum.failed.iter().map(Failed::to_string).collect::<Vec<_>>(), ["redis: open"]);
+    }
+
+    #[test]
+    fn a_server_has_a_row_with_its_tiers() {
+        let tier = |tier: &str, removed, error: Option<&str>| {
+            let (done, error) = (error.is_none(), error.map(str::to_owned));
+            PurgedTier { done: TierResult { tier: tier.to_owned(), tenant: None, done, error }, removed }
+        };
+        let server = |tiers, error| ServerJson { server: "http://a".to_owned(), tiers, error };
+        let purged = server(vec![tier("lru", 120, None), tier("redis", 7, None)], None);
+        assert_eq!((purged.to_string().as_str(), purged.is_purged()), ("http://a: lru 120, redis 7", true));
+        let failed = server(vec![tier("lru", 120, None), tier("redis", 7, Some("open"))], None);
+        assert_eq!((failed.to_string().as_str(), failed.is_purged()), ("http://a: lru 120, redis 7 (open)", false));
+        let silent = server(Vec::new(), Some("refused".to_owned()));
+        assert_eq!((silent.to_string().as_str(), silent.is_purged()), ("http://a: refused", false));
     }
 
     #[test]

@@ -94,6 +94,10 @@ class InvalidArgumentError(CallError):
     """The request is wrong: `violations` names the fields."""
 
 
+class FailedPreconditionError(CallError):
+    """The server generates another version than `CallOptions.generator_version`: the message has both."""
+
+
 class UnauthenticatedError(CallError):
     """The server needs a token, or does not know this one."""
 
@@ -120,6 +124,7 @@ class UnavailableError(CallError):
 
 _BY_CODE: dict[grpc.StatusCode, type[CallError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
+    grpc.StatusCode.FAILED_PRECONDITION: FailedPreconditionError,
     grpc.StatusCode.UNAUTHENTICATED: UnauthenticatedError,
     grpc.StatusCode.PERMISSION_DENIED: PermissionDeniedError,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceededError,

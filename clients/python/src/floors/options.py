@@ -25,6 +25,10 @@ class CallOptions:
     """Skips the lookup in every tier. By default, servers allow that to callers on their own machine only."""
     trace: bool = False
     """Fills `Served.trace` and `Served.server_us`."""
+    generator_version: int | None = None
+    """Accepts floors of this generator version only, for games whose towers must not change: store what `server_info`
+    returned when a tower was made. A balancer can route by it. A server of another version answers with
+    `FailedPreconditionError`."""
 
     def metadata(self, token: Token | None) -> Metadata:
         """The headers of a call. A function as `token` is called for each attempt."""
@@ -33,6 +37,8 @@ class CallOptions:
             headers.append(("cache-control", "no-cache"))
         if self.trace:
             headers.append(("floor-trace", "1"))
+        if self.generator_version is not None:
+            headers.append(("floor-generator-version", str(self.generator_version)))
         if token is not None:
             headers.append(("authorization", f"Bearer {token() if callable(token) else token}"))
         return tuple(headers)

@@ -26,9 +26,11 @@ pub(super) const DAMAGED: &str = "damaged";
 #[expect(unsafe_code, reason = "heed opens a map of a file, which others may change, in no other way")]
 pub(super) fn open(
     mut options: EnvOpenOptions<WithoutTls>,
+    map_size: u64,
     path: &Path,
     layout: &'static str,
 ) -> Result<(Env<WithoutTls>, File), OpenError> {
+    options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX));
     // Without read-ahead: a floor is one or two pages at a random place, and the kernel would read up to 8 MB around it.
     // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity, and
     // `NO_READ_AHEAD` changes what the kernel reads; they are unsafe in heed because some other flags are.
@@ -39,6 +41,9 @@ pub(super) fn open(
     let env = unsafe { options.open(path) }.map_err(|error| match &error {
         heed::Error::Mdb(MdbError::VersionMismatch) => {
             OpenError::version(NAME, path, "another version of LMDB", layout)
+        }
+        heed::Error::Io(io) if io.kind() == io::ErrorKind::OutOfMemory => {
+            OpenError::MapSize { bytes: map_size, reason: io.to_string() }
         }
         heed::Error::Io(io) => OpenError::directory(NAME, path, io),
         heed::Error::EnvAlreadyOpened => OpenError::Locked { tier: NAME, path: path.to_owned() },
@@ -52,6 +57,29 @@ pub(super) fn open(
     }
     Ok((env, data))
 }
+
+/// Checks that this process could map `map_size` bytes, as far as its limit and the processor tell. Other memory of the
+/// process may leave less.
+#[cfg(unix)]
+pub(super) fn check_map(map_size: u64) -> Result<(), OpenError> {
+    use rustix::process::{Resource, getrlimit};
+
+    let limit = getrlimit(Resource::As).current.map_or(ADDRESSES, |limit| limit.min(ADDRESSES));
+    if map_size < limit {
+        return Ok(());
+    }
+    Err(OpenError::MapSize { bytes: map_size, reason: format!("the limit is {}MiB", limit >> 20) })
+}
+
+/// Unknown on this system.
+#[cfg(not(unix))]
+pub(super) fn check_map(_map_size: u64) -> Result<(), OpenError> {
+    Ok(())
+}
+
+/// The addresses of a process: 47 bits on x86-64, and as many or more on most others of 64 bits.
+#[cfg(unix)]
+const ADDRESSES: u64 = if usize::BITS == 64 { 1 << 47 } else { 1 << 31 };
 
 /// Extends the map to `space` bytes beyond the last page, in case the store was created for a larger map. Only while
 /// nothing else uses `env`.

@@ -19,10 +19,10 @@ use tracing::{debug, warn};
 use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
-    envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE},
-    key::Key,
+    envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE, StoredKey},
+    key::{Key, KeyPrefix},
     open_error::OpenError,
-    tier::{Answer, Backup, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -82,9 +82,6 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
-    /// The files that a start opens in the directory, if they are there.
-    pub(crate) const FILES: [&str; 2] = [DATA, LOCK];
-
     /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
     /// a new one created.
     ///
@@ -95,13 +92,19 @@ impl LmdbTier {
         open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
     }
 
+    /// Whether a start could use the directory and the map of `config`, as far as it can be found without opening the store.
+    pub(crate) fn check(config: &LmdbConfig) -> Result<(), OpenError> {
+        directory::check(NAME, &config.path, &[DATA, LOCK])?;
+        file::check_map(map_size(config))
+    }
+
     fn open_existing(config: &LmdbConfig, envelope: &Envelope) -> Result<Self, OpenError> {
         let path = config.path.as_path();
         directory::create(NAME, path)?;
         let guard = OpenGuard::acquire(path, MAX_READERS)?;
         let early_end = guard.begin_early_end();
         let opened = Self::open_prepared(config, envelope, early_end);
-        if matches!(opened, Err(OpenError::NoSpace { .. })) {
+        if matches!(opened, Err(OpenError::NoSpace { .. } | OpenError::MapSize { .. })) {
             guard.remove_new_files();
         }
         opened
@@ -109,12 +112,12 @@ impl LmdbTier {
 
     fn open_prepared(config: &LmdbConfig, envelope: &Envelope, early_end: Option<EarlyEnd>) -> Result<Self, OpenError> {
         let path = config.path.as_path();
-        let map_size = config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY;
+        let map_size = map_size(config);
         // With a reader for each thread, a thread that ends gives its reader back, in memory that the last owner of the
         // store may unmap at that moment: the process crashed now and then when it stopped.
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX)).max_dbs(3).max_readers(MAX_READERS);
-        let (env, data) = file::open(options, path, LAYOUT)?;
+        options.max_dbs(3).max_readers(MAX_READERS);
+        let (env, data) = file::open(options, map_size, path, LAYOUT)?;
         let broken = |error: heed::Error| match &error {
             heed::Error::Io(io) => OpenError::directory(NAME, path, io),
             _ => OpenError::store(NAME, path, &error),
@@ -356,39 +359,63 @@ impl LmdbTier {
         Ok((self.ages.get(txn, age)? == Some(stored)).then_some(*age))
     }
 
-    /// Removes `keys`. A transaction copies the pages that it changes, so in a full map many keys take several
-    /// transactions.
-    fn remove(&self, keys: &[Key]) -> Result<(), heed::Error> {
+    /// Removes what is under the stored `keys` and returns how many there were. A transaction copies the pages that it
+    /// changes, so in a full map many keys take several transactions.
+    fn remove<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u64, heed::Error> {
         match self.remove_at_once(keys) {
             Err(heed::Error::Mdb(MdbError::MapFull)) if keys.len() > 1 => {
                 let (first, rest) = keys.split_at(keys.len() / 2);
-                self.remove(first)?;
-                self.remove(rest)
+                Ok(self.remove(first)? + self.remove(rest)?)
             }
             removed => removed,
         }
     }
 
-    fn remove_at_once(&self, keys: &[Key]) -> Result<(), heed::Error> {
+    fn remove_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u64, heed::Error> {
         let mut txn = self.begin()?;
         let pending = self.remove_pending(&mut txn)?;
+        let mut removed = 0;
         for key in keys {
-            self.remove_stored(&mut txn, self.envelope.stored(key).as_bytes())?;
+            removed += u64::from(self.remove_stored(&mut txn, key.as_ref())?);
         }
-        self.commit(txn, pending)
+        self.commit(txn, pending)?;
+        Ok(removed)
+    }
+
+    /// Removes a batch of the entries whose stored keys begin with `prefix`, after `from`.
+    fn remove_batch(&self, prefix: &[u8], from: Option<&ScanPosition>) -> Result<RemovedBatch, heed::Error> {
+        let most =
+            usize::try_from(self.transaction_limit / LEAF_BYTES).map_or(PREFIX_BATCH, |most| most.min(PREFIX_BATCH));
+        let keys = {
+            let txn = self.read_txn()?;
+            let start = from.map_or(Included(prefix), |ScanPosition(last)| Excluded(last.as_slice()));
+            let mut keys = Vec::new();
+            for entry in self.values.range(&txn, &(start, Unbounded))?.take(most.max(1)) {
+                let (stored, _) = entry?;
+                if !stored.starts_with(prefix) {
+                    break;
+                }
+                keys.push(stored.to_vec());
+            }
+            keys
+        };
+        let Some(last) = keys.last() else { return Ok(RemovedBatch { entries: 0, next: None }) };
+        let entries = self.remove(&keys)?;
+        Ok(RemovedBatch { entries, next: Some(ScanPosition(last.clone())) })
     }
 
     fn remove_pending(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
         let pending = self.pending_deletes.take();
-        pending.keys().try_for_each(|stored| self.remove_stored(txn, stored))?;
+        pending.keys().try_for_each(|stored| self.remove_stored(txn, stored).map(drop))?;
         Ok(pending)
     }
 
-    fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<(), heed::Error> {
+    /// Whether there was an entry under `stored`.
+    fn remove_stored(&self, txn: &mut RwTxn<'_>, stored: &[u8]) -> Result<bool, heed::Error> {
         if let Some(age) = self.age(txn, stored)? {
             self.ages.delete(txn, &age)?;
         }
-        self.values.delete(txn, stored).map(|_| ())
+        self.values.delete(txn, stored)
     }
 
     /// Records damage that `error` shows, once.
@@ -423,6 +450,11 @@ impl LmdbTier {
     }
 }
 
+/// The size of the map of `config`.
+fn map_size(config: &LmdbConfig) -> u64 {
+    config.map_size.max(MIN_MAP) / file::MAP_GRANULARITY * file::MAP_GRANULARITY
+}
+
 /// An entry to evict.
 struct Victim {
     age: Box<[u8]>,
@@ -442,6 +474,9 @@ const RECORD_OVERHEAD: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
 /// Bytes of the leaves that a transaction rewrites per entry, at most: the leaf of the new entry, and one or two of the
 /// evicted ones.
 const LEAF_BYTES: u64 = 3 * PAGE;
+
+/// Entries that one batch of a removal by prefix removes, at most: a few milliseconds, for which writes wait.
+const PREFIX_BATCH: usize = 1024;
 
 /// The page size of most systems.
 const PAGE: u64 = 4096;
@@ -486,13 +521,14 @@ impl Tier for LmdbTier {
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
-        Answer::Now(self.remove(keys).map_err(self.failed_change("remove from lmdb")))
+        let stored: Vec<StoredKey> = keys.iter().map(|key| self.envelope.stored(key)).collect();
+        Answer::Now(self.remove(&stored).map(drop).map_err(self.failed_change("remove from lmdb")))
     }
 
     fn flush(&self) -> Answer<'_, ()> {
         let flush = || {
             if !self.pending_deletes.is_empty() {
-                self.remove(&[])?;
+                self.remove::<StoredKey>(&[])?;
             }
             self.check_usable()?;
             self.env.force_sync()?;
@@ -511,6 +547,11 @@ impl TierAdmin for LmdbTier {
             self.values.get(&txn, self.envelope.stored(key).as_bytes()).map(|record| record.is_some())
         };
         Answer::Now(look().map_err(self.failed("look in lmdb")))
+    }
+
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        let removed = self.remove_batch(&self.envelope.stored_prefix(prefix), from);
+        Answer::Now(removed.map_err(self.failed_change("remove from lmdb by prefix")))
     }
 
     fn stats(&self) -> TierStats {

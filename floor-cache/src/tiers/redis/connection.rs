@@ -13,11 +13,15 @@ use redis::{
     aio::{ConnectionLike, MultiplexedConnection},
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
+    cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo, SingleNodeRoutingInfo},
 };
 use tokio::runtime::Handle;
 
 use super::{connector, error::failed};
-use crate::{config::RedisConfig, tier::TierError};
+use crate::{
+    config::RedisConfig,
+    tier::{TierError, TierErrorKind},
+};
 
 /// A connection that may not be established yet.
 ///
@@ -92,6 +96,49 @@ impl Connection {
             }
         };
         call.ended(action, replies)
+    }
+
+    /// Sends `command` to the master at `node`, as [`send_to_masters`](Self::send_to_masters) names it.
+    pub(super) async fn send_to_master(
+        &self,
+        action: &'static str,
+        command: &Cmd,
+        node: &str,
+    ) -> Result<Value, TierError> {
+        let (transport, call) = self.transport(action).await?;
+        let reply = match (transport, node.rsplit_once(':')) {
+            (Transport::Cluster(mut cluster), Some((host, port))) => {
+                let port = port.parse().unwrap_or(0);
+                let route = RoutingInfo::SingleNode(SingleNodeRoutingInfo::ByAddress { host: host.to_owned(), port });
+                cluster.route_command(command.clone(), route).await
+            }
+            (mut transport, _) => transport.send(command).await,
+        };
+        call.ended(action, reply)
+    }
+
+    /// Sends `command` to every master. Returns the name of each and its reply; a server has the empty name.
+    pub(super) async fn send_to_masters(
+        &self,
+        action: &'static str,
+        command: &Cmd,
+    ) -> Result<Vec<(String, Value)>, TierError> {
+        let (transport, call) = self.transport(action).await?;
+        let reply = match transport {
+            Transport::Cluster(mut cluster) => {
+                let route = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
+                cluster.route_command(command.clone(), route).await
+            }
+            mut server @ Transport::Server(_) => {
+                let reply = server.send(command).await;
+                reply.map(|reply| Value::Map(vec![(Value::BulkString(Vec::new()), reply)]))
+            }
+        };
+        let name = |name: Value| redis::from_redis_value::<String>(name).unwrap_or_default();
+        match call.ended(action, reply)? {
+            Value::Map(replies) => Ok(replies.into_iter().map(|(node, reply)| (name(node), reply)).collect()),
+            _ => Err(TierError::new(TierErrorKind::Internal, action, "the cluster did not answer for each master")),
+        }
     }
 
     async fn transport(&self, action: &'static str) -> Result<(Transport, Call<'_>), TierError> {

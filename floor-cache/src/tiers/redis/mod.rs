@@ -3,6 +3,7 @@
 mod connection;
 mod connector;
 mod error;
+mod scan;
 mod server_stats;
 mod tier;
 

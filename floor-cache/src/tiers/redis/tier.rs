@@ -16,15 +16,16 @@ use super::{
     connection::Connection,
     connector,
     error::{failed, reason},
+    scan,
     server_stats::ServerStats,
 };
 use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey},
-    key::Key,
+    key::{Key, KeyPrefix},
     layers::Timeouts,
     open_error::OpenError,
-    tier::{Answer, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::pending_deletes::PendingDeletes,
 };
 
@@ -157,10 +158,11 @@ impl RedisTier {
         Ok(())
     }
 
-    async fn unlink<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<(), TierError> {
+    /// Removes `keys` and returns how many there were.
+    async fn unlink<'k>(&self, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Result<u64, TierError> {
         const ACTION: &str = "remove from redis";
         if keys.len() == 0 {
-            return Ok(());
+            return Ok(0);
         }
         let mut command = redis::cmd("UNLINK");
         keys.for_each(|key| {
@@ -168,7 +170,34 @@ impl RedisTier {
         });
         // Redis returns errors as replies.
         let removed = self.writes.send(ACTION, &command).await?.extract_error();
-        removed.map(|_count| ()).map_err(|error| failed(ACTION, &error))
+        let removed = removed.map_err(|error| failed(ACTION, &error))?;
+        Ok(if let Value::Int(count) = removed { u64::try_from(count).unwrap_or(0) } else { 0 })
+    }
+
+    /// Removes the keys of one step of a scan for `prefix`; of the first step of each master if it begins.
+    async fn remove_batch(&self, prefix: Vec<u8>, from: Option<&ScanPosition>) -> Result<RemovedBatch, TierError> {
+        const ACTION: &str = "scan redis";
+        let (mut scans, replies) = match from {
+            None => (Vec::new(), self.writes.send_to_masters(ACTION, &scan::step("0", &prefix)).await?),
+            Some(position) => {
+                let mut scans = scan::from_position(position);
+                let Some((node, cursor)) = scans.pop() else { return Ok(RemovedBatch { entries: 0, next: None }) };
+                let reply = self.writes.send_to_master(ACTION, &scan::step(&cursor, &prefix), &node).await?;
+                (scans, vec![(node, reply)])
+            }
+        };
+        let mut entries = 0;
+        for (node, reply) in replies {
+            let reply = reply.extract_error().map_err(|error| failed(ACTION, &error))?;
+            let found = scan::found(reply).ok_or_else(|| {
+                TierError::new(TierErrorKind::Internal, ACTION, "it sent no cursor with keys".to_owned())
+            })?;
+            // A pattern of bytes that are special to it may match more.
+            let keys: Vec<_> = found.keys.iter().map(Vec::as_slice).filter(|key| key.starts_with(&prefix)).collect();
+            entries += self.unlink(keys.into_iter()).await?;
+            scans.extend(found.cursor.map(|cursor| (node, cursor)));
+        }
+        Ok(RemovedBatch { entries, next: scan::position(&scans) })
     }
 }
 
@@ -216,7 +245,7 @@ impl Tier for RedisTier {
         Answer::later(async move {
             let stored: Vec<StoredKey> = keys.iter().map(|key| self.envelope.stored(key)).collect();
             self.remove_pending().await?;
-            self.unlink(stored.iter().map(StoredKey::as_bytes)).await
+            self.unlink(stored.iter().map(StoredKey::as_bytes)).await.map(drop)
         })
     }
 
@@ -234,6 +263,10 @@ impl TierAdmin for RedisTier {
             let start = self.reads.send("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty()))
         })
+    }
+
+    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+        Answer::later(self.remove_batch(self.envelope.stored_prefix(prefix), from))
     }
 
     fn stats(&self) -> TierStats {
