@@ -57,6 +57,9 @@ pub(crate) struct Bench {
     /// The greatest floor number to request
     #[arg(long, default_value_t = 1000, value_parser = numbers::parse_one, help_heading = "Floor")]
     floors: u32,
+    /// Call for floors of this generator version only, as the players of pinned towers do
+    #[arg(long, value_name = "N", help_heading = "Server")]
+    generator_version: Option<u32>,
     #[command(flatten)]
     report: ReportFormat,
 }
@@ -111,7 +114,11 @@ impl Bench {
                 "note: {url} is another machine; make sure that its owner expects a load test"
             )?;
         }
-        let clients = server.connect_many(self.connections).await?;
+        let mut clients = server.connect_many(self.connections).await?;
+        if let Some(version) = self.generator_version {
+            let options = server.options().generator_version(version);
+            clients = clients.into_iter().map(|client| client.with_options(options)).collect();
+        }
         // Reports an invalid flag, such as a kind that the server does not offer, before the load starts.
         clients[0].get(self.tower.floor(1)).await?;
         let period = Period::starting_now(WARM_UP, Duration::from_secs(self.seconds.into()));
