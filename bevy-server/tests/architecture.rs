@@ -45,7 +45,8 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     ("lru", &["floor-cache"]),
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     ("prost*", &["floor-proto", "bevy-server", "floor-client", "floorctl", "benches"]),
-    ("axum*", &["bevy-server"]),
+    // floorctl serves the page of `pack watch`.
+    ("axum*", &["bevy-server", "floorctl"]),
     ("opentelemetry*", &["bevy-server"]),
     ("opentelemetry_sdk", &["bevy-server"]),
     // floorctl sends HTTP/1.1 requests to the operations port.

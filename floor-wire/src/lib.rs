@@ -2,6 +2,8 @@
 //! floor; floorctl and the benches use the same conversion.
 #![forbid(unsafe_code)]
 
+pub mod pack_files;
+
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Point};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};

@@ -95,6 +95,7 @@ commands! {
     diff::Diff calls Grpc,
     explain::Explain calls Grpc,
     search::Search calls None,
+    pack::Pack calls None,
     schema::Schema calls None,
     completions::Completions calls None,
     man::Man calls None,

@@ -1,8 +1,8 @@
 //! Specs and names of floors that floorctl generates itself, without a server.
 
 use bytes::Bytes;
-use floor_client::{FloorKind, FloorSpec};
-use floor_gen::{Kind, SpecError};
+use floor_client::{EncodedFloor, Floor, FloorKind, FloorSpec};
+use floor_gen::{Generator, Kind, Pack, SpecError};
 
 use crate::target::FloorName;
 
@@ -17,6 +17,22 @@ pub(crate) fn resolve(requested: &FloorSpec) -> Result<floor_gen::FloorSpec, Spe
 pub(crate) fn generate(requested: &FloorSpec) -> Result<Bytes, SpecError> {
     let floor = floor_gen::generate(&resolve(requested)?);
     Ok(floor_wire::unframed(&floor_wire::framed(&floor)))
+}
+
+/// Generates the floor of a pack that is on this machine, as clients get it.
+pub(crate) fn generate_of(pack: &Pack, generator: &mut Generator, spec: &floor_gen::FloorSpec) -> Floor {
+    let message = floor_wire::unframed(&floor_wire::framed(&generator.generate_of(pack, spec)));
+    EncodedFloor::new(message).decode().expect("a generated floor is complete")
+}
+
+/// The name of a floor's theme.
+pub(crate) const fn theme(floor: &floor_gen::Floor) -> &'static str {
+    floor.theme.name()
+}
+
+/// The names of a pack's vaults, by their index.
+pub(crate) fn vaults(_: &Pack) -> Vec<String> {
+    floor_gen::vaults::LIBRARY.iter().map(|vault| vault.name.to_owned()).collect()
 }
 
 /// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.

@@ -123,15 +123,13 @@ impl Pack {
         }
     }
 
-
     /// The built-in pack, `tower`.
     #[must_use]
     pub fn tower() -> &'static Self {
         static TOWER: OnceBox<Pack> = OnceBox::new();
         TOWER.get_or_init(|| {
             let mut files = Files::new();
-            let manifest =
-                b"name = \"tower\"\ndescription = \"The tower: seven themes, nine kinds of floor\"\n";
+            let manifest = b"name = \"tower\"\ndescription = \"The tower: seven themes, nine kinds of floor\"\n";
             files.insert(MANIFEST, manifest).expect("its path and its text are constants");
             let read = Self::read(files).expect("its text is a constant");
             Box::new(Self { hash: PackHash::BUILT_IN, ..read })
