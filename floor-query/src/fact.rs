@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use floor_gen::{Floor, FloorSpec, Generator, RoomRole, Theme};
+use floor_gen::{Floor, FloorSpec, Generator, Pack, RoomRole};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
@@ -68,7 +68,7 @@ impl Fact {
     pub fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
-            Self::Theme => candidate.theme().name().to_owned(),
+            Self::Theme => Pack::tower().themes()[candidate.theme()].name().to_owned(),
             number => number.evaluate(candidate).to_string(),
         }
     }
@@ -80,7 +80,7 @@ pub struct Candidate<'g> {
     /// Names the floor.
     pub spec: FloorSpec,
     generator: &'g RefCell<Generator>,
-    floor: OnceCell<Floor>,
+    floor: OnceCell<Floor<'static>>,
 }
 
 impl<'g> Candidate<'g> {
@@ -96,11 +96,12 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some()
     }
 
-    fn theme(&self) -> Theme {
-        Theme::of_number(self.spec.number())
+    /// The index of the theme.
+    fn theme(&self) -> usize {
+        Pack::tower().theme_of(self.spec.number())
     }
 
-    fn generated(&self) -> &Floor {
+    fn generated(&self) -> &Floor<'static> {
         self.floor.get_or_init(|| self.generator.borrow_mut().generate(&self.spec))
     }
 
