@@ -42,14 +42,7 @@ impl Generator {
         self.build(pack, spec, None)
     }
 
-    /// The floor of [`generate_of`](Self::generate_of); `observer` is notified of each stage.
-    #[must_use]
-    pub fn generate_observed_of(&mut self, pack: &Pack, spec: &FloorSpec, observer: &dyn Observer) -> Floor {
-        assert_eq!(spec.pack(), pack.hash(), "the spec belongs to another pack");
-        self.build(spec, Some(observer))
-    }
-
-    /// The floor of [`generate`](Self::generate); `observer` is notified of each stage.
+    /// The same floor; `observer` is notified of each stage.
     #[must_use]
     pub fn generate_observed(&mut self, spec: &FloorSpec, observer: &dyn Observer) -> Floor<'static> {
         self.generate_observed_of(Pack::tower(), spec, observer)

@@ -25,16 +25,6 @@ pub(crate) fn generate_of(pack: &Pack, generator: &mut Generator, spec: &floor_g
     EncodedFloor::new(message).decode().expect("a generated floor is complete")
 }
 
-/// The name of a floor's theme.
-pub(crate) const fn theme(floor: &floor_gen::Floor) -> &'static str {
-    floor.theme.name()
-}
-
-/// The names of a pack's vaults, by their index.
-pub(crate) fn vaults(_: &Pack) -> Vec<String> {
-    floor_gen::vaults::LIBRARY.iter().map(|vault| vault.name.to_owned()).collect()
-}
-
 /// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.
 pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
     FloorName(FloorSpec {

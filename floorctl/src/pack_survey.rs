@@ -114,7 +114,7 @@ fn look(pack: &Pack, generator: &mut Generator, index: u64) -> Found {
     let monsters = floor.spawns.iter().map(|spawn| (Named::Monster, spawn.archetype));
     let items = floor.items.iter().map(|item| (Named::Item, item.archetype));
     let traps = floor.traps.iter().map(|trap| (Named::Trap, trap.archetype));
-    let theme = [(Named::Theme, local::theme(&floor))];
+    let theme = [(Named::Theme, floor.theme)];
     let used = monsters.chain(items).chain(traps).chain(theme).map(|(sort, name)| (sort, name.to_owned()));
     let broken = validate(&floor).err().and_then(|violations| violations.first().map(ToString::to_string));
     let is_fallback = generator.fallbacks() > fallbacks;

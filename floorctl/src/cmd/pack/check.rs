@@ -12,7 +12,6 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    local,
     output::{self, ReportFormat},
     pack_source::{self, InvalidPack, PackSource, PlacedError},
     pack_survey::{KindSurvey, Survey},
@@ -153,7 +152,7 @@ impl<'a> CheckJson<'a> {
     }
 
     fn of_survey(pack: &Pack, survey: Survey) -> Self {
-        let vaults = local::vaults(pack);
+        let vaults = pack.vaults().iter().map(|vault| vault.name.clone()).collect::<Vec<_>>();
         let has_floors = !survey.kinds.is_empty();
         let kinds = Kind::ALL.into_iter().filter_map(|kind| Some((kind, survey.kinds.get(&(kind as u8))?)));
         let placed = |index: &usize| survey.vaults.get(index).copied().unwrap_or(0);
