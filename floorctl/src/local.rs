@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use floor_client::{FloorKind, FloorSpec};
 use floor_gen::{Kind, SpecError};
+use floor_proto::pack::PackRef;
 
-use crate::target::FloorName;
+use crate::{failure::UsageError, target::FloorName};
 
 /// The resolved spec for the generator. A server with the same generator resolves size and kind in the same way.
 pub(crate) fn resolve(requested: &FloorSpec) -> Result<floor_gen::FloorSpec, SpecError> {
@@ -19,6 +20,17 @@ pub(crate) fn generate(requested: &FloorSpec) -> Result<Bytes, SpecError> {
     Ok(floor_wire::unframed(&floor_wire::framed(&floor)))
 }
 
+/// An error if the floor is of another pack than the built-in one, the only one that this program has.
+pub(crate) fn require_built_in(requested: &FloorSpec) -> Result<(), UsageError> {
+    if PackRef::matches(&requested.pack, "") {
+        return Ok(());
+    }
+    let pack = &requested.pack;
+    Err(UsageError(format!(
+        "this program has only the built-in pack tower, and --pack is {pack}: ask a server that has it"
+    )))
+}
+
 /// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.
 pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
     FloorName(FloorSpec {
@@ -27,6 +39,7 @@ pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
         width: spec.width().into(),
         height: spec.height().into(),
         kind: FloorKind::try_from(spec.kind() as i32).unwrap_or_default().into(),
+        pack: String::new(),
     })
 }
 

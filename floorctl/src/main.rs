@@ -22,9 +22,7 @@ mod output;
 mod parallel_scan;
 mod profile;
 mod progress;
-mod rules;
 mod saved;
-mod saved_json;
 mod source;
 mod target;
 

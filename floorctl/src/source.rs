@@ -66,13 +66,14 @@ impl FloorSource {
     ) -> anyhow::Result<(SavedFloor, Option<Served>)> {
         let spec = match &self.source {
             Some(Source::Saved(file)) => return Ok((file.read()?, None)),
-            Some(Source::Named(name)) => name.0,
+            Some(Source::Named(name)) => self.tower.named(name),
             None => self.tower.floor(self.number),
         };
         if self.offline {
+            local::require_built_in(&spec)?;
             return Ok((SavedFloor::parse(&local::generate(&spec)?)?, None));
         }
-        let answer = fetch.connect(server).await?.get_encoded(spec).await?;
+        let answer = fetch.connect(server).await?.get_encoded(spec.clone()).await?;
         answer.value.decode_for(&spec)?;
         Ok((SavedFloor::parse(answer.value.bytes())?, Some(answer.served)))
     }

@@ -9,6 +9,7 @@ use clap::{
 use floor_client::{FloorKind, FloorSpec, limits};
 use floor_export::names;
 use floor_gen::Kind;
+use floor_proto::pack::{InvalidPackRef, PackRef};
 use floor_query::{nearest, seed};
 
 use crate::numbers::{self, Numbers};
@@ -33,19 +34,27 @@ pub(crate) struct Tower {
     /// The kind of floor; by default the tower's schedule chooses it
     #[arg(long, value_parser = kind_parser())]
     kind: Option<Kind>,
+    /// The pack that has the content: NAME, or NAME@HASH for one version; by default the server's
+    #[arg(long, default_value = "", hide_default_value = true, value_parser = pack, value_name = "PACK")]
+    pack: String,
 }
 
 impl Tower {
     /// The tower of `seed`, with floors of `size` and of the kinds of its schedule.
     pub(crate) const fn of(seed: u64, size: (u32, u32)) -> Self {
-        Self { seed, width: None, height: None, size: Some(size), kind: None }
+        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: String::new() }
     }
 
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
         let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
-        FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
+        FloorSpec { seed: self.seed, number, width, height, kind: kind.into(), pack: self.pack.clone() }
+    }
+
+    /// The floor of that name, of the pack of the flag.
+    pub(crate) fn named(&self, FloorName(spec): &FloorName) -> FloorSpec {
+        FloorSpec { pack: self.pack.clone(), ..spec.clone() }
     }
 
     /// How many floors of this size fit into one batch.
@@ -78,7 +87,7 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn floor(&self) -> FloorSpec {
-        self.name.map_or_else(|| self.tower.floor(self.number), |name| name.0)
+        self.name.as_ref().map_or_else(|| self.tower.floor(self.number), |name| self.tower.named(name))
     }
 }
 
@@ -104,17 +113,17 @@ pub(crate) struct FloorSelection {
 impl FloorSelection {
     /// A floor with the tower, the size and the kind of all of them.
     pub(crate) fn pattern(&self) -> FloorSpec {
-        self.name.map_or_else(|| self.tower.floor(1), |name| name.0)
+        self.name.as_ref().map_or_else(|| self.tower.floor(1), |name| self.tower.named(name))
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
-        let one = self.name.map(|name| Numbers::single(name.0.number));
+        let one = self.name.as_ref().map(|name| Numbers::single(name.0.number));
         one.or_else(|| self.numbers.clone()).expect("clap requires one of the two")
     }
 }
 
 /// The name of a floor: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. Missing parts are 0 in the spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FloorName(pub(crate) FloorSpec);
 
 impl FromStr for FloorName {
@@ -132,13 +141,13 @@ impl FromStr for FloorName {
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
         let number = numbers::parse_one(number)?;
-        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
+        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
     }
 }
 
 impl fmt::Display for FloorName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FloorSpec { seed, number, width, height, kind } = self.0;
+        let FloorSpec { seed, number, width, height, kind, .. } = self.0;
         write!(f, "{seed}/{number}")?;
         if kind != 0 {
             write!(f, ":{}", names::kind_of(&self.0))?;
@@ -148,6 +157,14 @@ impl fmt::Display for FloorName {
         }
         Ok(())
     }
+}
+
+/// Parses the value of `--pack`.
+fn pack(text: &str) -> Result<String, InvalidPackRef> {
+    if !text.is_empty() {
+        PackRef::parse(text)?;
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses `WxH`.
@@ -199,8 +216,26 @@ mod tests {
     #[test]
     fn the_flags_name_a_floor() {
         let requested = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
-        assert_eq!(requested, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        assert_eq!(
+            requested,
+            FloorSpec {
+                seed: 255,
+                number: 10,
+                width: 64,
+                height: 48,
+                kind: FloorKind::Boss.into(),
+                ..FloorSpec::default()
+            }
+        );
         assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
+    }
+
+    #[test]
+    fn a_pack_is_a_name_or_a_version() {
+        assert_eq!(tower("x --pack mine").floor(1).pack, "mine");
+        let version = "mine@00000000000000ff";
+        assert_eq!(tower(&format!("x --pack {version}")).named(&"42/7".parse().unwrap()).pack, version);
+        assert!(TestArgs::try_parse_from(["x", "--pack", "Mine"]).is_err());
     }
 
     #[test]
@@ -209,7 +244,17 @@ mod tests {
             assert_eq!(name.parse::<FloorName>().unwrap().to_string(), name);
         }
         let FloorName(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
-        assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        assert_eq!(
+            spec,
+            FloorSpec {
+                seed: 255,
+                number: 10,
+                width: 64,
+                height: 48,
+                kind: FloorKind::Boss.into(),
+                ..FloorSpec::default()
+            }
+        );
         for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),

@@ -61,7 +61,9 @@ struct ExplainJson<'a> {
 
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let spec = local::resolve(&self.target.floor())?;
+        let requested = self.target.floor();
+        local::require_built_in(&requested)?;
+        let spec = local::resolve(&requested)?;
         let profile = GenerationProfile::of(&spec, self.runs.into());
         let violations = validate(&profile.floor).err().unwrap_or_default();
         let violations = violations.iter().map(ToString::to_string).collect::<Vec<_>>();

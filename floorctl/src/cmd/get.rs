@@ -43,7 +43,7 @@ impl Get {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let client = self.fetch.connect(server).await?;
         let spec = self.target.floor();
-        let answer = client.get_encoded(spec).await?;
+        let answer = client.get_encoded(spec.clone()).await?;
         // The check applies to every format: invalid bytes are never written.
         let floor = answer.value.decode_for(&spec)?;
         let mut out = self.to.open()?;

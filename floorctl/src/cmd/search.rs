@@ -183,6 +183,7 @@ impl<'a> SearchSpace<'a> {
         let floors = towers.saturating_mul(search.numbers.len().into());
         let floors = u64::try_from(floors).context("these are more floors than can be counted; narrow --seeds")?;
         for number in search.numbers.bounds() {
+            local::require_built_in(&search.tower.floor(number))?;
             local::resolve(&search.tower.floor(number))?;
         }
         Ok(Self { search, first_seed, floors })
