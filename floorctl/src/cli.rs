@@ -80,6 +80,7 @@ commands! {
     stream::Stream calls Grpc,
     render::Render calls Grpc,
     info::Info calls Grpc,
+    pack::Pack calls Grpc,
     tiers::Tiers calls Grpc,
     warm::Warm calls Grpc,
     verify::Verify calls Grpc,

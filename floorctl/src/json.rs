@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use floor_client::{Floor, Served, ServedBy, ServerInfo, Terrain};
+use floor_client::{Floor, PackInfo, Served, ServedBy, ServerInfo, Terrain, v1::ListPacksResponse};
 use floor_export::picture::glyph;
 use floor_proto::{
     floor_json::FLOOR,
@@ -15,6 +15,7 @@ use floor_proto::{
 use prost::Message;
 use serde::{Serialize, Serializer};
 
+static PACKS: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ListPacksResponse"));
 static SERVER_INFO: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ServerInfo"));
 
 fn codec(message: &str) -> JsonCodec {
@@ -29,6 +30,11 @@ fn message(codec: &JsonCodec, message: &impl Message) -> JsonMessage {
 /// The JSON of server information.
 pub(crate) fn server_info(info: &ServerInfo) -> JsonMessage {
     message(&SERVER_INFO, info)
+}
+
+/// The JSON of the packs of a server.
+pub(crate) fn packs(packs: Vec<PackInfo>) -> JsonMessage {
+    message(&PACKS, &ListPacksResponse { packs })
 }
 
 /// One floor: its message, its cells as rows of text, and how it was served.

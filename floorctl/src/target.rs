@@ -160,7 +160,7 @@ impl fmt::Display for FloorName {
 }
 
 /// Parses the value of `--pack`.
-fn pack(text: &str) -> Result<String, InvalidPackRef> {
+pub(crate) fn pack(text: &str) -> Result<String, InvalidPackRef> {
     if !text.is_empty() {
         PackRef::parse(text)?;
     }
