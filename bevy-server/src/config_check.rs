@@ -9,6 +9,7 @@ use crate::{
     app,
     auth::TokensFile,
     config::{Config, ConfigError, Problem},
+    packs::Packs,
 };
 
 /// A configuration with which the server would start.
@@ -37,6 +38,9 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
     found.check_tokens(config.tokens_file.as_deref());
     if config.cache.chain.contains(&TierKind::Lru) {
         found.check_memory(config.cache.lru.capacity, memory_limit());
+    }
+    if let Err(error) = Packs::check(config.packs.clone()) {
+        found.problems.extend(error.lines().iter().cloned().map(Problem::without_key));
     }
     let stores = floor_cache::check(&config.cache);
     found.problems.extend(stores.iter().map(|problem| Problem::without_key(problem.to_string())));

@@ -27,9 +27,7 @@ mod pack_text;
 mod parallel_scan;
 mod profile;
 mod progress;
-mod rules;
 mod saved;
-mod saved_json;
 mod source;
 mod target;
 

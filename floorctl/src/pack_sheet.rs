@@ -4,7 +4,8 @@ use std::io::Write;
 
 use floor_client::Floor;
 use floor_export::{ExportError, picture};
-use floor_gen::{Generator, Kind, Pack};
+use floor_gen::{Generator, Kind};
+use floor_wire::LoadedPack;
 
 use crate::{local, pack_source};
 
@@ -16,18 +17,24 @@ const FIRST: u32 = 3;
 const STEP: u32 = 7;
 
 /// Draws 16 floors of a kind. Each is another tower and another number, and they are the same every time.
-pub(crate) fn draw(out: impl Write, pack: &Pack, kind: Kind, size: (u32, u32), scale: u32) -> Result<(), ExportError> {
+pub(crate) fn draw(
+    out: impl Write,
+    pack: &LoadedPack,
+    kind: Kind,
+    size: (u32, u32),
+    scale: u32,
+) -> Result<(), ExportError> {
     let floors = floors(pack, kind, size);
-    let title = format!("{}: {} {}x{}", pack_source::reference(pack), kind.name(), size.0, size.1);
+    let title = format!("{}: {} {}x{}", pack_source::reference(pack.pack()), kind.name(), size.0, size.1);
     picture::draw_sheet(out, &title, &floors, COLUMNS, scale)
 }
 
-fn floors(pack: &Pack, kind: Kind, (width, height): (u32, u32)) -> Vec<Floor> {
+fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<Floor> {
     let mut generator = Generator::new();
     let floor = |index: u64| {
         let number = FIRST + index as u32 * STEP;
         let spec = pack.resolve(index + 1, number, width, height, Some(kind)).expect("number and sides are in range");
-        local::generate_of(pack, &mut generator, &spec)
+        local::floor(pack, &mut generator, &spec)
     };
     (0..FLOORS).map(floor).collect()
 }

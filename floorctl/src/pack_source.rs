@@ -4,17 +4,16 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 use floor_gen::{
     Pack,
-    pack::{FileError, Files, PackErrors},
+    pack::{FileError, Files, PackError, PackErrors},
 };
-use floor_wire::pack_files;
+use floor_proto::pack::BUILT_IN;
+use floor_wire::{LoadedPack, pack_files};
 use serde::Serialize;
-
-/// The name of the built-in pack.
-const BUILT_IN: &str = "tower";
 
 /// A pack: a folder, a `.floorpack` file, or the built-in pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +46,14 @@ impl PackSource {
         }
     }
 
-    /// Reads the pack.
-    pub(crate) fn read(&self) -> Result<Pack, InvalidPack> {
+    /// Reads the pack and checks its authored floors.
+    pub(crate) fn read(&self) -> Result<Arc<LoadedPack>, InvalidPack> {
+        if *self == Self::BuiltIn {
+            return Ok(Arc::clone(LoadedPack::built_in()));
+        }
         let files = self.files()?;
-        Pack::read(files.clone()).map_err(|errors| InvalidPack::new(&self.to_string(), &files, &errors))
+        let read = LoadedPack::read(files.clone());
+        read.map(Arc::new).map_err(|errors| InvalidPack::new(&self.to_string(), &files, &errors))
     }
 }
 
@@ -97,23 +100,19 @@ impl InvalidPack {
     }
 
     fn new(pack: &str, files: &Files, errors: &PackErrors) -> Self {
-        let errors = errors.to_string().lines().map(|line| PlacedError::read(line, files)).collect();
+        let errors = errors.list().iter().map(|error| PlacedError::new(error, files)).collect();
         Self { pack: pack.to_owned(), errors }
     }
 }
 
 impl PlacedError {
-    /// Reads `FILE:LINE:COLUMN: MESSAGE` as the pack's errors print it.
-    fn read(line: &str, files: &Files) -> Self {
-        let placed = line.split_once(": ").filter(|(place, _)| !place.contains(' '));
-        let (place, message) = placed.unwrap_or(("", line));
-        let mut parts = place.split(':');
-        let file = parts.next().unwrap_or_default().to_owned();
-        let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
-        let (line, column): (usize, usize) = (number(), number());
+    fn new(error: &PackError, files: &Files) -> Self {
+        let PackError { file, line, column, .. } = error.clone();
         let text = files.get(&file).and_then(|content| std::str::from_utf8(content).ok());
         let text = text.and_then(|text| text.lines().nth(line.checked_sub(1)?)).map(str::to_owned);
-        Self { file, line, column, message: message.to_owned(), text }
+        // The error without its place, which this one has.
+        let message = PackError { file: String::new(), line: 0, column: 0, ..error.clone() }.to_string();
+        Self { file, line, column, message, text }
     }
 
     /// The line of text with a caret, as compilers print it. A tab is one column, and so stays a tab before the caret.
@@ -167,11 +166,13 @@ mod tests {
     fn an_error_shows_the_line_and_the_place_in_it() {
         let mut files = Files::new();
         files.insert("pack.toml", b"name = \"a\"\nrooms = { tries = 7 }\n").unwrap();
-        let read = |line: &str| PlacedError::read(line, &files);
+        let error = |file: &str, line, column, what: &str| {
+            PlacedError::new(&PackError::new(file, line, column, what.to_owned()), &files)
+        };
         let errors = vec![
-            read("pack.toml:2:11: `tries` is 7; expected 1 to 6"),
-            read("vaults/a.txt:9:1: no such line"),
-            read("pack.toml: the file: is wrong"),
+            error("pack.toml", 2, 11, "`tries` is 7; expected 1 to 6"),
+            error("vaults/a.txt", 9, 1, "no such line"),
+            error("pack.toml", 0, 0, "the file: is wrong"),
         ];
         let invalid = InvalidPack { pack: "mine".to_owned(), errors: errors.clone() };
         assert_eq!(

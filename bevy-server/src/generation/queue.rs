@@ -29,6 +29,7 @@ use crate::{
     config::Quota,
     key,
     metrics::register_gauge,
+    packs::Packs,
 };
 
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
@@ -55,6 +56,7 @@ pub(super) struct Queue {
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
     pub(super) clients: Clients,
+    pub(super) packs: Packs,
     quotas: Arc<Quotas>,
     pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
@@ -115,6 +117,7 @@ pub(super) struct Job {
 
 impl GenerationQueue {
     /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `clients` has `quota`.
+    /// `packs` have the content of the floors.
     ///
     /// # Errors
     /// If `registry` already has the metrics of a queue.
@@ -123,6 +126,7 @@ impl GenerationQueue {
         workers: usize,
         quota: Quota,
         clients: Clients,
+        packs: Packs,
         registry: &Registry,
     ) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
@@ -138,6 +142,7 @@ impl GenerationQueue {
             waiting,
             refused: RefusedFloors::register(clients.clone(), registry)?,
             clients,
+            packs,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,

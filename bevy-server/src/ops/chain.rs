@@ -41,7 +41,7 @@ impl PurgeLimit {
 }
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::parse(&query.unwrap_or_default()) {
+    let specs = match floors::parse(&state.packs, &query.unwrap_or_default()) {
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
     };
@@ -66,7 +66,7 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let specs = match floors::parse(&query.unwrap_or_default()) {
+    let specs = match floors::parse(&state.packs, &query.unwrap_or_default()) {
         Ok(specs) => specs,
         Err(error) => return bad_request(&error),
     };

@@ -1,13 +1,15 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height` and `kind`.
+//! optionally with `width`, `height`, `kind` and `pack`.
 
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
+use crate::packs::{FoundPack, Packs, UnknownPack};
+
 /// The valid parameters of a range.
-const RANGE: [&str; 6] = ["seed", "first", "count", "width", "height", "kind"];
+const RANGE: [&str; 7] = ["seed", "first", "count", "width", "height", "kind", "pack"];
 /// The valid parameters of one floor.
-const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
+const ONE: [&str; 6] = ["seed", "number", "width", "height", "kind", "pack"];
 
 /// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +26,7 @@ impl QueryError {
 }
 
 /// The floors of `query`: at most one batch, which bounds the work of a call.
-pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
+pub(super) fn parse(packs: &Packs, query: &str) -> Result<Vec<FloorSpec>, QueryError> {
     let query = Query::parse(query, &RANGE)?;
     let seed = query.seed()?;
     let first =
@@ -41,7 +43,8 @@ pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
     }
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
     let kind = query.kind()?;
-    let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
+    let pack = query.pack(packs)?;
+    let resolve = |number| pack.resolve(seed, number, width, height, kind);
     (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
         let parameter = if error.field() == "number" { "first" } else { error.field() };
         QueryError::new(parameter, format!("is wrong: {error}"))
@@ -49,13 +52,14 @@ pub(super) fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
 }
 
 /// The one floor of `query`.
-pub(super) fn parse_one(query: &str) -> Result<FloorSpec, QueryError> {
+pub(super) fn parse_one(packs: &Packs, query: &str) -> Result<FloorSpec, QueryError> {
     let query = Query::parse(query, &ONE)?;
     let seed = query.seed()?;
     let number =
         query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
-    FloorSpec::resolve(seed, number, width, height, query.kind()?)
+    let pack = query.pack(packs)?;
+    pack.resolve(seed, number, width, height, query.kind()?)
         .map_err(|error| QueryError::new(error.field(), format!("is wrong: {error}")))
 }
 
@@ -91,6 +95,17 @@ impl<'a> Query<'a> {
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
+    fn pack(&self, packs: &Packs) -> Result<FoundPack, QueryError> {
+        let requested = self.text("pack").unwrap_or_default();
+        packs.find(requested).map_err(|unknown| {
+            let problem = match unknown {
+                UnknownPack::Invalid(error) => format!("is {requested:?}; {error}"),
+                UnknownPack::Unknown { known } => format!("is {requested}; there are {}", known.join(", ")),
+            };
+            QueryError::new("pack", problem)
+        })
+    }
+
     fn kind(&self) -> Result<Option<Kind>, QueryError> {
         let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         let wrong = |text: &str| QueryError::new("kind", format!("is {text:?}; there are {}", offered()));
@@ -105,25 +120,26 @@ mod tests {
 
     #[test]
     fn a_query_names_floors_by_tower_and_range() {
-        let specs = parse("seed=42&first=7&count=3").unwrap();
+        let specs = parse(&Packs::built_in(), "seed=42&first=7&count=3").unwrap();
         let expected: Vec<_> = (7..10).map(|number| FloorSpec::resolve(42, number, 0, 0, None).unwrap()).collect();
         assert_eq!(specs, expected);
-        let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
+        let one =
+            parse(&Packs::built_in(), "kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
-        assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
+        assert_eq!(parse(&Packs::built_in(), "seed=0&first=1&count=256").unwrap().len(), 256);
     }
 
     #[test]
     fn a_query_names_one_floor() {
         let spec = FloorSpec::resolve(42, 7, 64, 0, Some(Kind::Maze)).unwrap();
-        assert_eq!(parse_one("seed=42&number=7&width=64&kind=maze"), Ok(spec));
+        assert_eq!(parse_one(&Packs::built_in(), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
         for (query, expected) in [
             ("seed=1", "number is missing"),
             ("number=1", "seed is missing"),
             ("seed=1&number=0", "number is wrong: floor number 0"),
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
-            let wrong = parse_one(query).unwrap_err().to_string();
+            let wrong = parse_one(&Packs::built_in(), query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }
@@ -144,7 +160,7 @@ mod tests {
             ("seed=1&first=1&first=2", "first is given twice"),
             ("seed=1&from=1", "from is no parameter; there are seed, first"),
         ] {
-            let wrong = parse(query).unwrap_err().to_string();
+            let wrong = parse(&Packs::built_in(), query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }

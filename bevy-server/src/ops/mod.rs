@@ -40,6 +40,7 @@ use crate::{
     lifecycle::Phase,
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
+    packs::Packs,
     runtime::TokioHandle,
 };
 
@@ -66,6 +67,7 @@ impl Plugin for OpsPlugin {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
             clients: world.resource::<Clients>().clone(),
+            packs: world.resource::<Packs>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compaction: Arc::default(),
@@ -100,6 +102,7 @@ struct OpsState {
     registry: Registry,
     chain: Chain,
     clients: Clients,
+    packs: Packs,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,

@@ -18,6 +18,7 @@ use crate::{
     key,
     lifecycle::{EventSender, ServerEvent},
     metrics::MetricsRegistry,
+    packs::Packs,
     runtime::TokioHandle,
 };
 
@@ -30,6 +31,8 @@ pub struct Prefetcher {
     in_progress: InProgress,
     chain: Chain,
     generation: GenerationQueue,
+    /// The packs of the towers.
+    pub(super) packs: Packs,
     runtime: Handle,
     outcomes: IntCounterVec,
 }
@@ -44,6 +47,7 @@ impl Prefetcher {
             in_progress: in_progress.clone(),
             chain: world.resource::<ChainResource>().0.clone(),
             generation: world.resource::<GenerationQueue>().clone(),
+            packs: world.resource::<Packs>().clone(),
             runtime: world.resource::<TokioHandle>().0.clone(),
             outcomes: outcomes(world.resource::<MetricsRegistry>())?,
         };

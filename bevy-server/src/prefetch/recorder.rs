@@ -7,10 +7,9 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
-use floor_gen::FloorSpec;
 use tokio::time::Instant;
 
-use super::tower::{AccessHistory, Step};
+use super::tower::{AccessHistory, Step, Tower};
 use crate::lifecycle::{EventSender, ServerEvent};
 
 /// Steps per batch. More are dropped, which bounds the cost on a busy server.
@@ -67,9 +66,9 @@ impl Default for AccessRecorder {
 impl AccessRecorder {
     /// Records an access to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
     /// missed.
-    pub fn record(&self, spec: FloorSpec, was_missed: bool) {
+    pub fn record(&self, tower: Tower, number: u32, was_missed: bool) {
         let Ok(mut history) = self.history.try_lock() else { return };
-        let step = history.record(&spec, was_missed);
+        let step = history.record(Step { tower, number }, was_missed);
         drop(history);
         if let Some(step) = step {
             // If the channel is full, the step is dropped.

@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::files::FileError;
+
 /// One error. Lines and columns count from 1; 0 stands for the whole file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PackError {
@@ -22,13 +24,30 @@ pub struct PackError {
     pub nearest: Option<String>,
 }
 
+impl PackError {
+    /// An error without a remedy. A line of 0 stands for the whole file, an empty file for the whole pack.
+    #[must_use]
+    pub fn new(file: &str, line: usize, column: usize, what: String) -> Self {
+        Self { file: file.to_owned(), line, column, what, expected: String::new(), nearest: None }
+    }
+}
+
+impl From<FileError> for PackError {
+    fn from(FileError { path, what }: FileError) -> Self {
+        Self::new(&path, 0, 0, what)
+    }
+}
+
 impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if self.line > 0 {
             write!(f, ":{}:{}", self.line, self.column)?;
         }
-        write!(f, ": {}", self.what)?;
+        if !self.file.is_empty() {
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.what)?;
         if !self.expected.is_empty() {
             write!(f, "; expected {}", self.expected)?;
         }
@@ -50,7 +69,8 @@ impl PackErrors {
     pub const MOST: usize = 200;
 
     /// `None` without errors. Sorts them, and keeps [`Self::MOST`].
-    pub(crate) fn of(mut errors: Vec<PackError>) -> Option<Self> {
+    #[must_use]
+    pub fn of(mut errors: Vec<PackError>) -> Option<Self> {
         errors.sort();
         errors.dedup();
         errors.truncate(Self::MOST);
@@ -61,6 +81,12 @@ impl PackErrors {
     #[must_use]
     pub fn list(&self) -> &[PackError] {
         &self.0
+    }
+}
+
+impl From<PackError> for PackErrors {
+    fn from(error: PackError) -> Self {
+        Self(Vec::from([error]))
     }
 }
 

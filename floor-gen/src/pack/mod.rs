@@ -128,6 +128,21 @@ impl Pack {
 }
 
 impl FloorSpec {
+    /// The floor of these numbers in the version `pack`. A side of 0 becomes [`FloorSpec::DEFAULT_SIDE`].
+    ///
+    /// # Errors
+    /// The first argument that is out of range.
+    pub fn of_pack(
+        pack: PackHash,
+        seed: u64,
+        number: u32,
+        width: u32,
+        height: u32,
+        kind: Kind,
+    ) -> Result<Self, SpecError> {
+        Self::checked(pack, seed, number, width, height, || kind)
+    }
+
     /// [`Pack::resolve`] of the built-in pack.
     ///
     /// # Errors

@@ -45,8 +45,9 @@ pub(crate) struct Build {
 
 impl Build {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let pack = self.source.read()?;
-        let reference = pack_source::reference(&pack);
+        let loaded = self.source.read()?;
+        let pack = loaded.pack();
+        let reference = pack_source::reference(pack);
         let stem = if self.keep { &reference } else { pack.name() };
         let path = self.path(&format!("{stem}{EXTENSION}"))?;
         write_whole(&path, &pack.files().to_bytes()).with_context(|| format!("cannot write {}", path.display()))?;

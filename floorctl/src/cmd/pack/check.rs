@@ -8,6 +8,7 @@ use std::{
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use floor_gen::{Kind, Pack};
+use floor_wire::LoadedPack;
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -59,6 +60,8 @@ struct CheckJson<'a> {
     pack: Option<String>,
     valid: bool,
     errors: &'a [PlacedError],
+    /// Floors that are drawn by hand.
+    authored_floors: usize,
     kinds: Vec<KindJson>,
     vaults: Vec<VaultJson>,
     unused: Vec<UnusedJson>,
@@ -122,9 +125,9 @@ impl Check {
     }
 
     /// Generates floors, and prints what was found.
-    fn survey(&self, pack: &Pack) -> anyhow::Result<ExitCode> {
+    fn survey(&self, pack: &LoadedPack) -> anyhow::Result<ExitCode> {
         let bar = progress::bar("checking", crate::pack_sample::len(self.floors));
-        let survey = Survey::of(pack, self.floors, &bar);
+        let survey = Survey::of(pack.pack(), self.floors, &bar);
         bar.finish_and_clear();
         let json = CheckJson::of_survey(pack, survey);
         let mut out = output::stdout();
@@ -144,6 +147,7 @@ impl<'a> CheckJson<'a> {
             pack: None,
             valid: false,
             errors,
+            authored_floors: 0,
             kinds: Vec::new(),
             vaults: Vec::new(),
             unused: Vec::new(),
@@ -151,7 +155,8 @@ impl<'a> CheckJson<'a> {
         }
     }
 
-    fn of_survey(pack: &Pack, survey: Survey) -> Self {
+    fn of_survey(loaded: &LoadedPack, survey: Survey) -> Self {
+        let pack = loaded.pack();
         let vaults = pack.vaults().iter().map(|vault| vault.name.clone()).collect::<Vec<_>>();
         let has_floors = !survey.kinds.is_empty();
         let kinds = Kind::ALL.into_iter().filter_map(|kind| Some((kind, survey.kinds.get(&(kind as u8))?)));
@@ -161,6 +166,7 @@ impl<'a> CheckJson<'a> {
             pack: Some(pack_source::reference(pack)),
             valid: survey.broken.is_empty(),
             errors: &[],
+            authored_floors: loaded.authored_count(),
             kinds: kinds.map(|(kind, found)| KindJson::new(kind, found, &vaults)).collect(),
             vaults: counts.map(|(index, vault)| VaultJson { vault: vault.clone(), floors: placed(&index) }).collect(),
             unused: if has_floors { unused(pack, &survey, &vaults) } else { Vec::new() },
@@ -213,7 +219,11 @@ fn unused(pack: &Pack, survey: &Survey, vaults: &[String]) -> Vec<UnusedJson> {
 
 fn write_text(out: &mut impl Write, json: &CheckJson<'_>) -> io::Result<()> {
     let floors = json.kinds.iter().map(|kind| kind.floors).sum::<u64>();
-    writeln!(out, "{}: no errors", json.pack.as_deref().unwrap_or_default())?;
+    write!(out, "{}: no errors", json.pack.as_deref().unwrap_or_default())?;
+    if json.authored_floors > 0 {
+        write!(out, " in {}", output::counted(json.authored_floors as u64, "authored floor"))?;
+    }
+    writeln!(out)?;
     if floors == 0 {
         return Ok(());
     }

@@ -89,13 +89,14 @@ struct KindDiff {
 impl Diff {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let (one, other) = (self.one.read()?, self.other.read()?);
+        let (one, other) = (one.pack(), other.pack());
         let json = DiffJson {
-            a: pack_source::reference(&one),
-            b: pack_source::reference(&other),
+            a: pack_source::reference(one),
+            b: pack_source::reference(other),
             equal: one.files() == other.files(),
             files: files(one.files(), other.files()),
             values: values(one.files(), other.files()),
-            floors: floors(&one, &other, self.floors),
+            floors: floors(one, other, self.floors),
         };
         let mut out = output::stdout();
         if self.report.json {

@@ -1,8 +1,10 @@
-//! `floorctl pack`: writes, checks, draws, packs and compares content packs.
+//! `floorctl pack`: writes, checks, draws and compares content packs, and gets them from a server.
 
 mod build;
 mod check;
 mod diff;
+mod get;
+mod list;
 mod new;
 mod show;
 mod unpack;
@@ -12,16 +14,19 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::Server;
+
 const AFTER_HELP: &str = "\
 A pack is what a designer may change about floors: a folder with pack.toml, vaults/*.txt and floors/*.json, or the same \
 in one .floorpack file. What it does not say is as in tower, the built-in pack. Wherever a pack is expected, `tower` \
-stands for that one.
+stands for that one. `list` and `get` ask a server; the others need none.
 
 Examples:
   floorctl pack new mine
   floorctl pack watch mine
   floorctl pack check mine
-  floorctl pack build mine --output mine.floorpack";
+  floorctl pack build mine --output mine.floorpack
+  floorctl pack list";
 
 /// Write, check, draw and compare content packs
 #[derive(Debug, Args)]
@@ -40,10 +45,12 @@ enum PackCommand {
     Unpack(unpack::Unpack),
     Diff(diff::Diff),
     Watch(watch::Watch),
+    List(list::List),
+    Get(get::Get),
 }
 
 impl Pack {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
         match self.command {
             PackCommand::New(new) => new.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Check(check) => check.run(),
@@ -51,7 +58,9 @@ impl Pack {
             PackCommand::Build(build) => build.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Unpack(unpack) => unpack.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Diff(diff) => diff.run(),
-            PackCommand::Watch(watch) => watch.run().map(|()| ExitCode::SUCCESS),
+            PackCommand::Watch(watch) => watch.run().await.map(|()| ExitCode::SUCCESS),
+            PackCommand::List(list) => list.run(server).await.map(|()| ExitCode::SUCCESS),
+            PackCommand::Get(get) => get.run(server).await.map(|()| ExitCode::SUCCESS),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Show {
         let pack = self.source.read()?;
         fs::create_dir_all(&self.output).with_context(|| format!("cannot create {}", self.output.display()))?;
         for kind in Kind::ALL.into_iter().filter(|kind| self.kind.is_none_or(|only| only == *kind)) {
-            let path = self.output.join(format!("{}-{}.png", pack.name(), kind.name()));
+            let path = self.output.join(format!("{}-{}.png", pack.pack().name(), kind.name()));
             let cannot = || format!("cannot write {}", path.display());
             let mut file = BufWriter::new(File::create(&path).with_context(cannot)?);
             pack_sheet::draw(&mut file, &pack, kind, self.size, self.scale).with_context(cannot)?;

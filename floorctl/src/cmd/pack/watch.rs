@@ -23,8 +23,8 @@ use axum::{
 };
 use bytes::Bytes;
 use clap::Args;
-use floor_gen::{Kind, Pack};
-use floor_wire::pack_files;
+use floor_gen::Kind;
+use floor_wire::{LoadedPack, pack_files};
 use futures_util::{Stream, stream};
 use http::{HeaderValue, StatusCode, header};
 use hyper_util::{
@@ -32,7 +32,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use serde::Serialize;
-use tokio::{net::TcpListener, runtime::Handle, sync::Semaphore, sync::watch, task};
+use tokio::{net::TcpListener, sync::Semaphore, sync::watch, task};
 
 use crate::{
     pack_sheet,
@@ -79,7 +79,7 @@ const PAGE: &str = include_str!("watch.html");
 struct Saved {
     /// Rises with each save.
     version: u64,
-    pack: Result<Pack, InvalidPack>,
+    pack: Result<Arc<LoadedPack>, InvalidPack>,
     /// The sheets that were drawn of it.
     sheets: Mutex<BTreeMap<u8, Bytes>>,
 }
@@ -103,11 +103,11 @@ struct Page {
 }
 
 impl Watch {
-    pub(crate) fn run(self) -> anyhow::Result<()> {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
         if !self.dir.is_dir() {
             bail!("{} is no folder; name the folder of a pack", self.dir.display());
         }
-        task::block_in_place(|| Handle::current().block_on(self.serve()))
+        self.serve().await
     }
 
     async fn serve(self) -> anyhow::Result<()> {
@@ -156,7 +156,7 @@ fn read(dir: &Path, version: u64) -> Saved {
 /// Prints what a save has changed, for those who look at the terminal.
 fn report(saved: &Saved) -> io::Result<()> {
     match &saved.pack {
-        Ok(pack) => writeln!(io::stderr(), "{}: no errors", pack_source::reference(pack)),
+        Ok(pack) => writeln!(io::stderr(), "{}: no errors", pack_source::reference(pack.pack())),
         Err(invalid) => writeln!(io::stderr(), "{invalid}"),
     }
 }
@@ -255,7 +255,7 @@ impl SavedEvent {
     fn of(saved: &Saved) -> Self {
         Self {
             version: saved.version,
-            pack: saved.pack.as_ref().ok().map(pack_source::reference),
+            pack: saved.pack.as_ref().ok().map(|pack| pack_source::reference(pack.pack())),
             errors: saved.pack.as_ref().err().map(ToString::to_string),
         }
     }
