@@ -35,8 +35,22 @@ pub(crate) struct KindSurvey {
     pub(crate) floors: u64,
     pub(crate) fallbacks: u64,
     times: Vec<Duration>,
-    /// Why layouts were rejected, with the vault that was being placed, and how often.
-    pub(crate) rejections: BTreeMap<(&'static str, Option<usize>), u64>,
+    /// What was rejected and why, and how often.
+    pub(crate) rejections: BTreeMap<Rejection, u64>,
+}
+
+/// A layout, or a vault that was drawn for one, that does not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rejection {
+    pub(crate) what: Rejected,
+    pub(crate) why: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rejected {
+    Layout,
+    /// The vault with that index.
+    Vault(usize),
 }
 
 /// Floors that break a rule and are listed. More are counted only.
@@ -47,7 +61,7 @@ struct Found {
     kind: Kind,
     took: Duration,
     is_fallback: bool,
-    rejections: Vec<(&'static str, Option<usize>)>,
+    rejections: Vec<Rejection>,
     vaults: BTreeSet<usize>,
     used: BTreeSet<(Named, String)>,
     broken: Option<(String, String)>,
@@ -107,7 +121,7 @@ impl KindSurvey {
 
 fn look(pack: &Pack, generator: &mut Generator, index: u64) -> Found {
     let spec = pack_sample::spec(pack, index);
-    let (recorder, fallbacks) = (Recorder::default(), generator.fallbacks());
+    let recorder = Recorder::default();
     let started = Instant::now();
     let floor = generator.generate_observed_of(pack, &spec, &recorder);
     let took = started.elapsed();
@@ -117,47 +131,57 @@ fn look(pack: &Pack, generator: &mut Generator, index: u64) -> Found {
     let theme = [(Named::Theme, floor.theme)];
     let used = monsters.chain(items).chain(traps).chain(theme).map(|(sort, name)| (sort, name.to_owned()));
     let broken = validate(&floor).err().and_then(|violations| violations.first().map(ToString::to_string));
-    let is_fallback = generator.fallbacks() > fallbacks;
-    let Recorder { rejections, placed, .. } = recorder;
+    let Recorder { rejections, placed, is_fallback } = recorder;
     Found {
         kind: spec.kind(),
         took,
-        is_fallback,
+        is_fallback: is_fallback.get(),
         rejections: rejections.into_inner(),
-        // The fallback has none of the vaults that rejected layouts had.
-        vaults: if is_fallback { BTreeSet::new() } else { placed.into_inner() },
+        vaults: placed.into_inner(),
         used: used.collect(),
         broken: broken.map(|rule| (local::name(&spec).to_string(), rule)),
     }
 }
 
-/// The note of a stage that places a vault; its value is the index of the vault.
-const VAULT: &str = "vault";
-
 /// Records vaults and rejected layouts.
 #[derive(Default)]
 struct Recorder {
-    rejections: RefCell<Vec<(&'static str, Option<usize>)>>,
+    rejections: RefCell<Vec<Rejection>>,
     /// The vaults of the current layout.
     placed: RefCell<BTreeSet<usize>>,
-    last: Cell<Option<usize>>,
+    is_fallback: Cell<bool>,
 }
 
 impl Observer for Recorder {
     fn attempt(&self, _: u32) {
         self.placed.borrow_mut().clear();
-        self.last.set(None);
     }
 
-    fn note(&self, what: &'static str, value: usize) {
-        if what == VAULT {
-            self.placed.borrow_mut().insert(value);
-            self.last.set(Some(value));
-        }
+    fn vault_placed(&self, vault: usize) {
+        self.placed.borrow_mut().insert(vault);
+    }
+
+    fn vault_rejected(&self, vault: usize, why: &'static str) {
+        self.rejections.borrow_mut().push(Rejection { why, what: Rejected::Vault(vault) });
     }
 
     fn rejected(&self, why: &'static str) {
-        self.rejections.borrow_mut().push((why, self.last.get()));
+        self.rejections.borrow_mut().push(Rejection { why, what: Rejected::Layout });
+        // Layouts of EVENT floors are rejected because of the vault in their middle.
+        let vaults = self
+            .placed
+            .borrow()
+            .iter()
+            .map(|&vault| Rejection { why, what: Rejected::Vault(vault) })
+            .collect::<Vec<_>>();
+        self.rejections.borrow_mut().extend(vaults);
+    }
+
+    fn finished(&self, is_fallback: bool) {
+        self.is_fallback.set(is_fallback);
+        if is_fallback {
+            self.placed.borrow_mut().clear();
+        }
     }
 }
 
@@ -172,7 +196,7 @@ mod tests {
         assert_eq!(survey.kinds.len(), Kind::ALL.len());
         let event = &survey.kinds[&(Kind::Event as u8)];
         assert_eq!(event.floors, 40);
-        assert_eq!(survey.vaults.values().sum::<u64>(), 40 - event.fallbacks, "an event floor has one vault");
+        assert!(survey.vaults.values().sum::<u64>() >= 40 - event.fallbacks, "an event floor has a vault");
         assert!(event.median() > Duration::ZERO);
         assert!(survey.used.has(Named::Monster, "rat") && survey.used.has(Named::Item, "key"));
         assert!(survey.used.has(Named::Theme, "crypt") && survey.used.has(Named::Trap, "spikes"));

@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn links_to_files_are_followed_and_links_to_folders_are_errors() {
         use std::os::unix::fs::symlink;
-        let directory = directory(&[(".data/pack.toml", "name = \"one\"\n"), ("one/vaults/a.txt", "#\n")]);
-        symlink(directory.path().join(".data/pack.toml"), directory.path().join("one/pack.toml")).unwrap();
+        let directory = directory(&[("one/.data/pack.toml", "name = \"one\"\n"), ("one/vaults/a.txt", "#\n")]);
+        symlink(directory.path().join("one/.data/pack.toml"), directory.path().join("one/pack.toml")).unwrap();
         assert_eq!(read(directory.path()).unwrap().current.len(), 1);
         let before = fingerprint(directory.path());
         assert_eq!(before, fingerprint(directory.path()));

@@ -1,6 +1,8 @@
 //! `floorctl pack check`: lists everything that is wrong with a pack, or proves floors of it and says what they use.
 
 use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
     io::{self, Write},
     process::ExitCode,
 };
@@ -15,7 +17,7 @@ use serde::Serialize;
 use crate::{
     output::{self, ReportFormat},
     pack_source::{self, InvalidPack, PackSource, PlacedError},
-    pack_survey::{KindSurvey, Survey},
+    pack_survey::{KindSurvey, Rejected, Survey},
     pack_text::{self, Named},
     profile::micros,
     progress,
@@ -29,7 +31,7 @@ sizes, always the same ones, and checks each against every rule. Then it prints 
   median     the time that a floor takes
   rejected   layouts that did not work, and why most of them did not
 
-and on how many floors each vault is. At the end it lists what is on none: it may be too rare, too large, or for floors \
+and on how many floors each vault is, and how often it was drawn but did not fit. At the end it lists what is on none: it may be too rare, too large, or for floors \
 that nobody reaches.
 
 Exit codes: 0 if the pack is right; 1 if it has an error, or a floor breaks a rule.
@@ -81,15 +83,15 @@ struct KindJson {
 #[derive(Serialize)]
 struct RejectionJson {
     why: &'static str,
-    /// The vault that the layout had; null if it had none.
-    vault: Option<String>,
-    layouts: u64,
+    times: u64,
 }
 
 #[derive(Serialize)]
 struct VaultJson {
     vault: String,
     floors: u64,
+    /// Why it was drawn and is not on the floor.
+    rejections: Vec<RejectionJson>,
 }
 
 #[derive(Serialize)]
@@ -160,15 +162,18 @@ impl<'a> CheckJson<'a> {
         let vaults = pack.vaults().iter().map(|vault| vault.name.clone()).collect::<Vec<_>>();
         let has_floors = !survey.kinds.is_empty();
         let kinds = Kind::ALL.into_iter().filter_map(|kind| Some((kind, survey.kinds.get(&(kind as u8))?)));
-        let placed = |index: &usize| survey.vaults.get(index).copied().unwrap_or(0);
-        let counts = vaults.iter().enumerate().filter(|_| has_floors);
+        let vault = |(index, vault): (usize, &String)| VaultJson {
+            vault: vault.clone(),
+            floors: survey.vaults.get(&index).copied().unwrap_or(0),
+            rejections: rejections(survey.kinds.values(), Rejected::Vault(index)),
+        };
         Self {
             pack: Some(pack_source::reference(pack)),
             valid: survey.broken.is_empty(),
             errors: &[],
             authored_floors: loaded.authored_count(),
-            kinds: kinds.map(|(kind, found)| KindJson::new(kind, found, &vaults)).collect(),
-            vaults: counts.map(|(index, vault)| VaultJson { vault: vault.clone(), floors: placed(&index) }).collect(),
+            kinds: kinds.map(|(kind, found)| KindJson::new(kind, found)).collect(),
+            vaults: vaults.iter().enumerate().filter(|_| has_floors).map(vault).collect(),
             unused: if has_floors { unused(pack, &survey, &vaults) } else { Vec::new() },
             broken_floors: survey.broken.into_iter().map(|(floor, rule)| BrokenJson { floor, rule }).collect(),
         }
@@ -176,30 +181,35 @@ impl<'a> CheckJson<'a> {
 }
 
 impl KindJson {
-    fn new(kind: Kind, found: &KindSurvey, vaults: &[String]) -> Self {
-        let mut rejections = found.rejections.iter().map(|(&(why, vault), &layouts)| RejectionJson {
-            why,
-            vault: vault.and_then(|index| vaults.get(index).cloned()),
-            layouts,
-        });
-        let mut rejections: Vec<_> = rejections.by_ref().collect();
-        rejections.sort_by_key(|rejection| std::cmp::Reverse(rejection.layouts));
+    fn new(kind: Kind, found: &KindSurvey) -> Self {
         Self {
             kind: kind.name(),
             floors: found.floors,
             fallbacks: found.fallbacks,
             median_us: micros(found.median()),
-            rejections,
+            rejections: rejections([found].into_iter(), Rejected::Layout),
         }
     }
+}
 
-    /// How many layouts were rejected, and why most of them.
-    fn most_rejected(&self) -> String {
-        let Some(RejectionJson { why, vault, layouts }) = self.rejections.first() else { return "-".to_owned() };
-        let all = self.rejections.iter().map(|rejection| rejection.layouts).sum::<u64>();
-        let vault = vault.as_ref().map(|vault| format!(", vault {vault}")).unwrap_or_default();
-        let most = if all == *layouts { String::new() } else { format!("{} ", HumanCount(*layouts)) };
-        format!("{}: {most}{why}{vault}", HumanCount(all))
+/// Why something was rejected on floors of these kinds, the most frequent reason first.
+fn rejections<'a>(kinds: impl Iterator<Item = &'a KindSurvey>, what: Rejected) -> Vec<RejectionJson> {
+    let mut times = BTreeMap::<&'static str, u64>::new();
+    let all = kinds.flat_map(|kind| &kind.rejections);
+    for (rejection, count) in all.filter(|(rejection, _)| rejection.what == what) {
+        *times.entry(rejection.why).or_default() += count;
+    }
+    let mut list = times.into_iter().map(|(why, times)| RejectionJson { why, times }).collect::<Vec<_>>();
+    list.sort_by_key(|rejection| Reverse(rejection.times));
+    list
+}
+
+/// How often something was rejected, and why most of the time.
+fn most(rejections: &[RejectionJson]) -> String {
+    let Some(RejectionJson { why, times }) = rejections.first() else { return "-".to_owned() };
+    match rejections.iter().map(|rejection| rejection.times).sum::<u64>() {
+        all if all == *times => format!("{}: {why}", HumanCount(all)),
+        all => format!("{}: {} {why}", HumanCount(all), HumanCount(*times)),
     }
 }
 
@@ -237,12 +247,12 @@ fn write_text(out: &mut impl Write, json: &CheckJson<'_>) -> io::Result<()> {
     let row = |kind: &KindJson| {
         let median = format!("{:.0} us", kind.median_us);
         let (floors, fallbacks) = (HumanCount(kind.floors).to_string(), HumanCount(kind.fallbacks).to_string());
-        [kind.kind.to_owned(), floors, fallbacks, median, kind.most_rejected()]
+        [kind.kind.to_owned(), floors, fallbacks, median, most(&kind.rejections)]
     };
     write_table(out, ["kind", "floors", "fallback", "median", "rejected"], json.kinds.iter().map(row), 1..=3)?;
     writeln!(out)?;
-    let row = |vault: &VaultJson| [vault.vault.clone(), HumanCount(vault.floors).to_string()];
-    write_table(out, ["vault", "floors"], json.vaults.iter().map(row), 1..=1)?;
+    let row = |vault: &VaultJson| [vault.vault.clone(), HumanCount(vault.floors).to_string(), most(&vault.rejections)];
+    write_table(out, ["vault", "floors", "rejected"], json.vaults.iter().map(row), 1..=1)?;
     if !json.unused.is_empty() {
         writeln!(out, "\non no floor")?;
     }
