@@ -67,7 +67,7 @@ const PACK_HASH: [u8; 2] = [0x81, 0x01];
 /// Where the fields of the spec begin.
 const SPEC_START: usize = 2;
 /// The most bytes of `NAME@HASH`.
-const MAX_PACK: usize = pack::MAX_NAME + 1 + 16;
+const LONGEST_PACK: usize = pack::MAX_NAME + 1 + 16;
 
 /// Checks that `value`, which comes from a store outside this process, can be the floor of `key`. The chain calls it on
 /// each such hit, so it neither decodes nor allocates.
@@ -119,7 +119,7 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
 /// there, and in the last field of the floor.
 fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
     let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
-    let name = rest.get(..usize::from(length)).filter(|name| name.len() <= MAX_PACK)?;
+    let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
     let hash = pack::PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
     let (tag, last) = message.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
     let is_wanted = hash == Some(wanted.0) && *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0;
@@ -133,8 +133,8 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// The maximum: a spec of 2 + 11 + 4 * 6 + 2 + [`MAX_PACK`] bytes, a version of 6, a tag.
-    const MAX: usize = 48 + 2 + MAX_PACK;
+    /// The maximum: a spec of 2 + 11 + 4 * 6 + 2 + [`LONGEST_PACK`] bytes, a version of 6, a tag.
+    const MAX: usize = 48 + 2 + LONGEST_PACK;
 
     const fn new() -> Self {
         Self { bytes: [0; Self::MAX], len: 0 }

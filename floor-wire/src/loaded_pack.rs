@@ -30,8 +30,11 @@ pub struct LoadedPack {
     /// `spec.pack` of its floors.
     reference: String,
     /// By number, and by tower; without a tower, for every tower.
-    authored: BTreeMap<(u32, Option<u64>), Authored>,
+    authored: AuthoredFloors,
 }
+
+/// Authored floors by number, and by tower.
+type AuthoredFloors = BTreeMap<(u32, Option<u64>), Authored>;
 
 #[derive(Debug)]
 struct Authored {
@@ -91,7 +94,10 @@ impl LoadedPack {
     /// The pack.
     #[must_use]
     pub fn pack(&self) -> &Pack {
-        self.read.as_ref().map_or_else(|| Pack::tower(), |pack| pack)
+        match &self.read {
+            Some(pack) => pack,
+            None => Pack::tower(),
+        }
     }
 
     /// `spec.pack` of its floors: `NAME@HASH`, or nothing for the built-in pack.
@@ -186,7 +192,7 @@ fn of_pack(spec: &FloorSpec, pack: PackHash) -> FloorSpec {
 }
 
 /// The authored floors, or everything that is wrong with them.
-fn authored(files: &Files) -> Result<BTreeMap<(u32, Option<u64>), Authored>, Vec<PackError>> {
+fn authored(files: &Files) -> Result<AuthoredFloors, Vec<PackError>> {
     let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
     for (path, content) in files.iter() {
         let Some(name) = path.strip_prefix(FOLDER).filter(|name| !name.ends_with(".md")) else { continue };

@@ -62,6 +62,11 @@ fn a_new_pack_has_no_errors_and_its_vault_is_on_floors() {
     let well = vaults.iter().find(|vault| vault["vault"] == "mine well").unwrap();
     assert!(well["floors"].as_u64() > Some(0), "{well}");
 
+    let schema = fs::read_to_string(dir.path().join("mine/.pack.schema.json")).unwrap();
+    assert_eq!(schema.trim_end(), run(dir.path(), &["pack", "schema"]).trim_end());
+    let properties: Value = serde_json::from_str(&schema).unwrap();
+    assert!(properties["properties"]["kinds"].is_object() && properties["properties"]["rooms"].is_object());
+
     let (code, stdout, stderr) = floorctl(dir.path(), &["pack", "new", "mine"]);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.contains("mine/pack.toml is there already; name another folder"), "{stderr}");
@@ -182,6 +187,50 @@ fn a_sheet_is_a_picture_of_16_floors() {
     let file = fs::File::open(dir.path().join("out/mine-maze.png")).unwrap();
     let info = png::Decoder::new(BufReader::new(file)).read_info().unwrap();
     assert_eq!((info.info().width, info.info().height), (4 * (32 * 2 + 8) + 8, 28 + 4 * (24 * 2 + 14 + 8)));
+}
+
+#[test]
+fn commands_without_a_server_take_a_pack_of_this_machine() {
+    let dir = with_new_pack();
+    let manifest = dir.path().join("mine/pack.toml");
+    let text = fs::read_to_string(&manifest).unwrap() + "\n[items]\nplain = [\"acorn\"]\nfine = [\"acorn\"]\n";
+    fs::write(&manifest, text).unwrap();
+    run(dir.path(), &["pack", "build", "mine"]);
+    let get = |pack: &str| run(dir.path(), &["get", "42/7:maze@48x48", "--pack", pack]);
+    let floor = get("mine");
+    let json: Value = serde_json::from_str(&floor).unwrap();
+    let archetypes = json["items"].as_array().unwrap().iter().map(|item| item["archetype"].as_str().unwrap());
+    assert!(
+        archetypes.clone().any(|name| name == "acorn") && !archetypes.clone().any(|name| name == "gold"),
+        "{floor}"
+    );
+    assert!(json["spec"]["pack"].as_str().unwrap().starts_with("mine@"), "{floor}");
+    assert_eq!(get("./mine.floorpack"), floor);
+    assert!(run(dir.path(), &["render", "42/7:maze@48x48", "--pack", "mine", "--plain"]).contains("acorn"));
+    assert!(run(dir.path(), &["validate", "42/7:maze@48x48", "--pack", "mine"]).contains("every rule holds"));
+    assert!(run(dir.path(), &["explain", "42/7:maze@48x48", "--pack", "mine"]).contains("every rule holds"));
+    let exported = run(dir.path(), &["export", "42/7:maze@48x48", "--pack", "mine", "--to", "json"]);
+    assert_eq!(serde_json::from_str::<Value>(&exported).unwrap()["items"], json["items"]);
+    run(dir.path(), &["search", "--pack", "mine", "--where", "items > 3", "--limit", "1"]);
+
+    // The floor becomes an authored one, under its own number in every tower.
+    fs::create_dir(dir.path().join("mine/floors")).unwrap();
+    fs::write(dir.path().join("mine/floors/12.json"), &exported).unwrap();
+    let authored: Value = serde_json::from_str(&run(dir.path(), &["get", "1/12", "--pack", "mine"])).unwrap();
+    assert_eq!((&authored["terrain"], &authored["items"]), (&json["terrain"], &json["items"]));
+    assert!(run(dir.path(), &["pack", "check", "mine", "--floors", "1"]).contains("no errors in 1 authored floor"));
+    let (code, _, stderr) = floorctl(dir.path(), &["explain", "1/12", "--pack", "mine"]);
+    assert!(code == Some(1) && stderr.contains("is authored"), "{stderr}");
+
+    for (arguments, expected) in [
+        (&["batch", "--numbers", "1", "--pack", "./mine"][..], "`batch` asks a server, which has packs by their names"),
+        (&["render", "42/7", "--offline", "--pack", "other"], "name the folder or the .floorpack file"),
+        (&["render", "42/7", "--pack", "Other"], "there is no such folder, and it names no pack"),
+        (&["render", "42/7", "--pack", "./other"], "there is no such folder and no such file"),
+    ] {
+        let (code, _, stderr) = floorctl(dir.path(), arguments);
+        assert!(code == Some(2) && stderr.contains(expected), "{arguments:?}: {stderr}");
+    }
 }
 
 /// A request to the page of `pack watch`: the connection after the answer's head.

@@ -102,7 +102,7 @@ fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
     let failed = |error: io::Error| {
         PackLoadError::one(format!("packs.dir {} cannot be read: {error}; name a directory", directory.display()))
     };
-    let (mut found, mut errors): (BTreeMap<(String, Option<u64>), Found>, Vec<String>) = Default::default();
+    let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
     for (index, entry) in fs::read_dir(directory).map_err(failed)?.enumerate() {
         if index == MAX_ENTRIES {
             let path = directory.display();
@@ -123,7 +123,8 @@ fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
             continue;
         };
         let one = Found { path, name: name.to_owned(), kept: hash, is_folder };
-        if let Some(other) = found.insert((name.to_owned(), hash), one) {
+        let other: Option<Found> = found.insert((name.to_owned(), hash), one);
+        if let Some(other) = other {
             errors.push(format!("{}: there is also {name}{EXTENSION}; remove one of them", other.path.display()));
         }
     }

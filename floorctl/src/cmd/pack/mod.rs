@@ -6,6 +6,7 @@ mod diff;
 mod get;
 mod list;
 mod new;
+mod schema;
 mod show;
 mod unpack;
 mod watch;
@@ -45,6 +46,7 @@ enum PackCommand {
     Unpack(unpack::Unpack),
     Diff(diff::Diff),
     Watch(watch::Watch),
+    Schema(schema::Schema),
     List(list::List),
     Get(get::Get),
 }
@@ -59,6 +61,7 @@ impl Pack {
             PackCommand::Unpack(unpack) => unpack.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Diff(diff) => diff.run(),
             PackCommand::Watch(watch) => watch.run().await.map(|()| ExitCode::SUCCESS),
+            PackCommand::Schema(schema) => schema.run().map(|()| ExitCode::SUCCESS),
             PackCommand::List(list) => list.run(server).await.map(|()| ExitCode::SUCCESS),
             PackCommand::Get(get) => get.run(server).await.map(|()| ExitCode::SUCCESS),
         }

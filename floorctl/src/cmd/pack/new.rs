@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use floor_gen::Pack;
 
 const AFTER_HELP: &str = "\
-Writes pack.toml and one vault, both with comments. Every value in pack.toml is commented out, so the new pack has the \
+Writes pack.toml and one vault, both with comments, and the schema by which editors check pack.toml. Every value in pack.toml is commented out, so the new pack has the \
 floors of tower with one vault more. No file is overwritten.
 
 Examples:
@@ -39,22 +40,26 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// The files of a new pack. `NAME` stands for its name.
+/// The files of a new pack, without the schema. `NAME` stands for its name.
 const FILES: [(&str, &str); 2] =
     [("pack.toml", include_str!("template/pack.toml")), ("vaults/well.txt", include_str!("template/well.txt"))];
+/// The schema, for editors. The dot keeps it out of the pack.
+const SCHEMA: &str = ".pack.schema.json";
 
 impl New {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let dir = self.dir.unwrap_or_else(|| self.name.clone().into());
-        if let Some((path, _)) = FILES.into_iter().find(|(path, _)| dir.join(path).exists()) {
+        let files = FILES.map(|(path, text)| (path, text.replace("NAME", &self.name)));
+        let files = files.into_iter().chain([(SCHEMA, Pack::schema())]).collect::<Vec<_>>();
+        if let Some((path, _)) = files.iter().find(|(path, _)| dir.join(path).exists()) {
             bail!("{} is there already; name another folder", dir.join(path).display());
         }
-        for (path, text) in FILES {
+        for (path, text) in files {
             let path = dir.join(path);
             let written = fs::create_dir_all(path.parent().unwrap_or(&dir)).and_then(|()| {
                 // Fails if another program has written it since.
                 let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-                file.write_all(text.replace("NAME", &self.name).as_bytes())
+                file.write_all(text.as_bytes())
             });
             written.with_context(|| format!("cannot write {}", path.display()))?;
             writeln!(io::stderr(), "wrote {}", path.display())?;
