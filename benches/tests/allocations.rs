@@ -81,6 +81,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let deps = ServiceDeps {
         chains: chain.clone().into(),
+        packs: bevy_server::packs::Packs::built_in(),
         metrics: RequestMetrics::register(&registry).unwrap(),
         refusals: Refusals::register(&registry).unwrap(),
         in_flight: InFlight::default(),

@@ -26,6 +26,7 @@ use crate::{
     metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
+    packs::{PackLoadError, PackPlugin, Packs},
     prefetch::PrefetchPlugin,
     reload::ReloadPlugin,
     runtime::TokioHandle,
@@ -62,8 +63,16 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let reloads = Reloads::register(&registry)?;
+    let packs = Packs::load(config.packs.clone(), &registry, reloads.clone())?;
     let (clients, workers) = (Clients::new(config.client_identity.clone()), config.generation_threads);
-    let generation = GenerationQueue::new(config.generation_queue, workers, config.quota, clients.clone(), &registry)?;
+    let generation = GenerationQueue::new(
+        config.generation_queue,
+        workers,
+        config.quota,
+        clients.clone(),
+        packs.clone(),
+        &registry,
+    )?;
     #[cfg(unix)]
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
@@ -86,12 +95,13 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         .insert_resource(clients)
         .insert_resource(generation)
         .insert_resource(chains)
+        .insert_resource(packs)
         .insert_resource(log);
 
     if let Some(tokens) = tokens {
         app.add_plugins(AuthPlugin { tokens });
     }
-    app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin));
+    app.add_plugins((task_pools(workers), StatesPlugin, LifecyclePlugin, GenerationPlugin, PackPlugin));
     // Without a tier there is no place to store prefetched floors.
     if config.prefetch_ahead > 0 && !config.cache.chain.is_empty() {
         // Half the workers, so that prefetches never occupy all of them.
@@ -204,6 +214,9 @@ pub enum StartError {
     /// The tokens file cannot be used.
     #[error(transparent)]
     Tokens(#[from] TokensError),
+    /// The packs cannot be used.
+    #[error(transparent)]
+    Packs(#[from] PackLoadError),
     /// The tokio threads could not be started.
     #[error("cannot start tokio's threads: {0}")]
     Runtime(std::io::Error),

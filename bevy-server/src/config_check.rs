@@ -9,6 +9,7 @@ use crate::{
     app,
     auth::TokensFile,
     config::{Config, ConfigError, Problem},
+    packs::Packs,
     tenants::TenantNames,
 };
 
@@ -55,6 +56,9 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
         let LmdbConfig { path, map_size } = &config.cache.lmdb;
         let shares = config.tenants.iter().map(|tenant| tenant.cache.lmdb.map_size);
         found.check_disk(path, map_size + shares.sum::<u64>(), disk_size(path));
+    }
+    if let Err(error) = Packs::check(config.packs.clone()) {
+        found.problems.extend(error.lines().iter().cloned().map(Problem::without_key));
     }
     ConfigError::from_problems(found.problems)?;
     found.warnings.extend_from_slice(config.warnings());

@@ -11,6 +11,7 @@ pub(crate) const SETTLE_TIME: Duration = Duration::from_secs(1);
 ///
 /// It compares what the files contain, and not their times. So a link that leads to another file, as Kubernetes replaces
 /// mounted secrets, is a change. What it returns was read twice, so a file that is half written is not taken.
+#[derive(Debug)]
 pub(crate) struct Follower<C> {
     /// The contents that were taken last, also if they could not be used.
     taken: C,

@@ -8,14 +8,16 @@
 //! | 12..14 | width | big-endian |
 //! | 14..16 | height | big-endian |
 //! | 16..20 | generator version | big-endian |
-//! | 20..23 | zero | |
-//! | 23 | kind | the key's [`Class`] |
+//! | 20..28 | hash of the pack, 0 for the built-in one | big-endian |
+//! | 28..31 | zero | |
+//! | 31 | kind | the key's [`Class`] |
 //!
-//! Big-endian, so that an ordered store keeps the floors of a tower adjacent.
+//! Big-endian, so that an ordered store keeps the floors of a tower adjacent. Before packs a key had 24 bytes. Keys of
+//! another length are other keys, so a store evicts those floors as it evicts all that is not read.
 
 use floor_cache::{Class, Key, KeyPrefix};
-use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
-use floor_proto::FRAME_PREFIX_BYTES;
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, PackHash};
+use floor_proto::{FRAME_PREFIX_BYTES, pack};
 
 /// The key of a floor.
 #[must_use]
@@ -26,6 +28,7 @@ pub fn of(spec: &FloorSpec) -> Key {
     identity[12..14].copy_from_slice(&spec.width().to_be_bytes());
     identity[14..16].copy_from_slice(&spec.height().to_be_bytes());
     identity[16..20].copy_from_slice(&GENERATOR_VERSION.to_be_bytes());
+    identity[20..28].copy_from_slice(&spec.pack().0.to_be_bytes());
     Key::new(identity, class(spec.kind()))
 }
 
@@ -45,7 +48,8 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
         return None;
     }
     let kind = Kind::from_number(key.class().index() as u32)?;
-    let spec = FloorSpec::resolve(field(0, 8), small(8, 12)?, small(12, 14)?, small(14, 16)?, Some(kind)).ok()?;
+    let (pack, seed) = (PackHash(field(20, 28)), field(0, 8));
+    let spec = FloorSpec::of_pack(pack, seed, small(8, 12)?, small(12, 14)?, small(14, 16)?, kind).ok()?;
     (of(&spec) == *key).then_some(spec)
 }
 
@@ -62,12 +66,21 @@ const HASH_BYTES: usize = 8;
 const SPEC: u8 = 1 << 3 | 2;
 const VERSION: u8 = 2 << 3;
 const HASH: u8 = 3 << 3 | 1;
+/// The tag of the pack in a spec.
+const PACK: u8 = 6 << 3 | 2;
+/// The tag of a floor's last field, the hash of the pack: 16 << 3 | 1 as a varint.
+const PACK_HASH: [u8; 2] = [0x81, 0x01];
+/// Where the fields of the spec begin.
+const SPEC_START: usize = 2;
+/// The most bytes of `NAME@HASH`.
+const LONGEST_PACK: usize = pack::MAX_NAME + 1 + 16;
 
 /// Checks that `value`, which comes from a store outside this process, can be the floor of `key`. The chain calls it on
 /// each such hit, so it neither decodes nor allocates.
 ///
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
-/// generator version, the tag of the content hash. The content is not checked: a floor with the right start and wrong
+/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash at its end. The content is
+/// not checked: a floor with the right start and wrong
 /// rooms passes. Sealing with `cache.keys` prevents that.
 ///
 /// # Errors
@@ -89,9 +102,16 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
     fields.varint_field(3, spec.width().into());
     fields.varint_field(4, spec.height().into());
     fields.varint_field(5, spec.kind() as u64);
+    if spec.pack() != PackHash::BUILT_IN {
+        // The key has no name, so that of the value counts if it can be one.
+        let name = pack_name(message, fields.len, spec.pack()).ok_or("it is not of the pack of its key")?;
+        fields.push(PACK);
+        fields.push(name.len() as u8);
+        fields.extend(name);
+    }
     let mut start = Prefix::new();
     start.push(SPEC);
-    // At most 31 bytes, so one byte holds the length.
+    // At most 82 bytes, so one byte holds the length.
     start.push(fields.len as u8);
     start.extend(fields.as_bytes());
     start.push(VERSION);
@@ -101,6 +121,17 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
     if rest.len() < HASH_BYTES { Err("it ends in its content hash") } else { Ok(()) }
 }
 
+/// `NAME@HASH` in a floor whose spec begins with `before` bytes of other fields, if its hash is `wanted` in both places:
+/// there, and in the last field of the floor.
+fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
+    let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
+    let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
+    let hash = pack::PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
+    let (tag, last) = message.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
+    let is_wanted = hash == Some(wanted.0) && *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0;
+    is_wanted.then_some(name)
+}
+
 /// The canonical encoding of the first fields of a floor, on the stack.
 struct Prefix {
     bytes: [u8; Self::MAX],
@@ -108,8 +139,8 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// The maximum: a spec of 2 + 11 + 4 * 6 bytes, a version of 6, a tag.
-    const MAX: usize = 48;
+    /// The maximum: a spec of 2 + 11 + 4 * 6 + 2 + [`LONGEST_PACK`] bytes, a version of 6, a tag.
+    const MAX: usize = 48 + 2 + LONGEST_PACK;
 
     const fn new() -> Self {
         Self { bytes: [0; Self::MAX], len: 0 }
@@ -148,6 +179,8 @@ impl Prefix {
 
 #[cfg(test)]
 mod tests {
+    use floor_gen::{Generator, pack::Files};
+    use floor_wire::LoadedPack;
     use proptest::prelude::*;
 
     use super::*;
@@ -176,6 +209,37 @@ mod tests {
         let scheduled = FloorSpec::resolve(7, 10, 0, 0, None).unwrap();
         let named = FloorSpec::resolve(7, 10, 100, 100, Some(scheduled.kind())).unwrap();
         assert_eq!(of(&scheduled), of(&named));
+    }
+
+    #[test]
+    fn packs_have_different_keys_and_the_pack_of_a_stored_floor_is_checked() {
+        let load = |description: &str| {
+            let mut files = Files::new();
+            let text = format!("name = \"mine\"\ndescription = \"{description}\"\n");
+            files.insert("pack.toml", text.as_bytes()).unwrap();
+            LoadedPack::read(files).unwrap()
+        };
+        let (one, other, tower) = (load("one"), load("other"), LoadedPack::built_in());
+        let resolve = |pack: &LoadedPack| pack.resolve(u64::MAX, 1_000_000, 16, 16, Some(Kind::Standard)).unwrap();
+        let packs = [&one, &other, &**tower];
+        let keys = packs.map(|pack| of(&resolve(pack)));
+        let mut generator = Generator::new();
+        for (pack, key) in packs.into_iter().zip(&keys) {
+            assert_eq!(spec(key), Some(resolve(pack)));
+            let value = pack.framed(&mut generator, &resolve(pack)).to_vec();
+            for other in &keys {
+                assert_eq!(check(other, &value).is_ok(), key == other);
+            }
+            for length in 0..value.len() {
+                check(key, &value[..length]).unwrap_err();
+            }
+        }
+        let mut value = one.framed(&mut generator, &resolve(&one)).to_vec();
+        *value.last_mut().unwrap() ^= 1;
+        assert_eq!(check(&keys[0], &value), Err("it is not of the pack of its key"));
+        for length in FRAME_PREFIX_BYTES..200 {
+            check(&keys[0], &reframed(value[..length].to_vec())).unwrap_err();
+        }
     }
 
     fn framed(spec: &FloorSpec) -> Vec<u8> {

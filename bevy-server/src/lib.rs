@@ -31,6 +31,7 @@ pub mod memory;
 pub mod metrics;
 pub mod observer;
 pub mod ops;
+pub mod packs;
 pub mod prefetch;
 mod rate_limit;
 pub mod reload;

@@ -109,6 +109,7 @@ pub(crate) enum Reloaded {
     Configuration,
     Tokens,
     Tls,
+    Packs,
 }
 
 impl Reloaded {
@@ -117,6 +118,7 @@ impl Reloaded {
             Self::Configuration => "configuration",
             Self::Tokens => "tokens",
             Self::Tls => "tls",
+            Self::Packs => "packs",
         }
     }
 }

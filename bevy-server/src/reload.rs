@@ -16,6 +16,8 @@ use crate::{
     metrics::{Reloaded, Reloads},
     observer::CallObserver,
     ops::OperatorAccess,
+    packs::Packs,
+    runtime::TokioHandle,
 };
 
 /// The key of the operators' token. Its file's content can change while its value, the path, stays.
@@ -67,12 +69,15 @@ fn reload(
     operators: Res<'_, OperatorAccess>,
     (certificates, authenticator): (Res<'_, Certificates>, Option<Res<'_, Authenticator>>),
     (log, observer): (Res<'_, LogControl>, Res<'_, CallObserver>),
-    reloads: Res<'_, Reloads>,
+    (reloads, packs, runtime): (Res<'_, Reloads>, Res<'_, Packs>, Res<'_, TokioHandle>),
 ) {
     let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
     if !requested {
         return;
     }
+    let packs = packs.clone();
+    // It may read many files.
+    runtime.spawn_blocking(move || packs.reload());
     let read = running.config.read_again();
     reloads.record(Reloaded::Configuration, read.is_ok());
     let config = match read {
@@ -162,7 +167,7 @@ mod tests {
         cache.redis.url cache.sled.capacity cache.sled.path generation.queue generation.threads grpc.cors_origins \
         grpc.drain grpc.drain_delay grpc.idle_timeout grpc.listen grpc.max_connection_age grpc.max_connections \
         grpc.max_connections_per_ip grpc.max_streams grpc.no_cache grpc.reflection grpc.stall_timeout \
-        grpc.trusted_proxies grpc.unsent log.format ops.listen prefetch.ahead trace.ca trace.endpoint \
+        grpc.trusted_proxies grpc.unsent log.format ops.listen packs.default packs.dir prefetch.ahead trace.ca trace.endpoint \
         trace.max_per_second trace.sample";
 
     #[test]

@@ -15,6 +15,7 @@ use bevy_server::{
     generation::GenerationQueue,
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
     metrics::Refusals,
+    packs::Packs,
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
@@ -43,7 +44,7 @@ async fn a_status_names_the_invalid_field_of_a_spec() {
         (Some(FloorSpec { kind: -1, ..spec(1, 1) }), "spec.kind"),
     ];
     for (spec, field) in cases {
-        let status = client.get_floor(GetFloorRequest { spec }).await.unwrap_err();
+        let status = client.get_floor(GetFloorRequest { spec: spec.clone() }).await.unwrap_err();
         assert_eq!(invalid_fields(&status), [field], "{spec:?}");
     }
     let status = client.get_floor(GetFloorRequest { spec: Some(FloorSpec { kind: 99, ..spec(1, 1) }) }).await;
@@ -58,16 +59,16 @@ async fn a_status_names_every_invalid_field() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
-    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77 };
-    let status = client.get_floor(GetFloorRequest { spec: Some(wrong) }).await.unwrap_err();
-    assert_eq!(invalid_fields(&status), ["spec.number", "spec.width", "spec.height", "spec.kind"]);
-    assert!(status.message().starts_with("4 fields are wrong"), "{status:?}");
-    let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong), count: 0 }).await.unwrap_err();
-    let fields = ["count", "first.number", "first.width", "first.height", "first.kind"];
+    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77, pack: "Mine".to_owned() };
+    let status = client.get_floor(GetFloorRequest { spec: Some(wrong.clone()) }).await.unwrap_err();
+    assert_eq!(invalid_fields(&status), ["spec.pack", "spec.number", "spec.width", "spec.height", "spec.kind"]);
+    assert!(status.message().starts_with("5 fields are wrong"), "{status:?}");
+    let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong.clone()), count: 0 }).await.unwrap_err();
+    let fields = ["count", "first.pack", "first.number", "first.width", "first.height", "first.kind"];
     assert_eq!(invalid_fields(&status), fields);
     let specs = vec![wrong; 10];
     let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
-    assert!(status.message().starts_with("40 fields are wrong, of which the first 16 are named"), "{status:?}");
+    assert!(status.message().starts_with("50 fields are wrong, of which the first 16 are named"), "{status:?}");
     assert_eq!(status.get_error_details().bad_request().unwrap().field_violations.len(), 16);
 }
 
@@ -154,7 +155,9 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
     let clients = Clients::new(config.client_identity.clone());
-    let queue = GenerationQueue::new(config.generation_queue, 1, config.quota, clients.clone(), &registry).unwrap();
+    let queue =
+        GenerationQueue::new(config.generation_queue, 1, config.quota, clients.clone(), Packs::built_in(), &registry)
+            .unwrap();
     let source = Arc::new(queue);
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
@@ -165,6 +168,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let (access_recorder, unsent, no_cache) = (None, Budget::unsent(1 << 20), config.no_cache);
     let service = FloorService::new(ServiceDeps {
         chains: chain.into(),
+        packs: Packs::built_in(),
         metrics,
         refusals,
         in_flight: in_flight.clone(),

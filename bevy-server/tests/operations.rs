@@ -61,7 +61,7 @@ async fn a_tower_and_everything_can_be_purged() {
     let data = TempDir::new().unwrap();
     let server = filled_server(&data).await;
     let other = GetFloorRequest { spec: Some(FloorSpec { width: 64, ..spec(43, 7) }) };
-    server.client().await.get_floor(other).await.unwrap();
+    server.client().await.get_floor(other.clone()).await.unwrap();
     for tier in ["lmdb", "sled"] {
         let entries = format!("floors_tier_entries{{tier=\"{tier}\"}}");
         wait_until("the floor is stored", || server.metric(&entries) == 11.0);

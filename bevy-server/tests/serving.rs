@@ -43,7 +43,7 @@ async fn a_floor_is_generated_once_then_served_from_memory_and_from_disk_after_a
     let floor = first.into_inner();
     assert!(verify(&floor));
     assert_eq!(again.into_inner(), floor);
-    let resolved = floor.spec.unwrap();
+    let resolved = floor.spec.clone().unwrap();
     assert_eq!((resolved.seed, resolved.number, resolved.width, resolved.height), (42, 7, 100, 100));
     assert_ne!(resolved.kind(), FloorKind::Unspecified);
     let named = GetFloorRequest { spec: Some(resolved) };
@@ -83,9 +83,9 @@ async fn ten_thousand_identical_misses_generate_one_floor() {
     let client = server.client().await;
     let calls: Vec<_> = (0..10_000)
         .map(|_| {
-            let mut client = client.clone();
+            let (mut client, spec) = (client.clone(), Some(wanted.clone()));
             tokio::spawn(async move {
-                let answer = client.get_floor(GetFloorRequest { spec: Some(wanted) }).await.unwrap();
+                let answer = client.get_floor(GetFloorRequest { spec }).await.unwrap();
                 let waited = header(answer.metadata(), "floor-coalesced") == Some("1");
                 (answer.into_inner().content_hash, waited)
             })
@@ -118,10 +118,10 @@ async fn a_batch_keeps_its_order_and_reports_floors_per_tier() {
     assert_eq!(total, 5, "every position is counted");
     let floors = answer.into_inner().floors;
     assert!(floors.iter().all(verify));
-    let numbers: Vec<_> = floors.iter().map(|floor| floor.spec.unwrap().number).collect();
+    let numbers: Vec<_> = floors.iter().map(|floor| floor.spec.as_ref().unwrap().number).collect();
     assert_eq!(numbers, [9, 5, 1, 9, 10]);
     assert_eq!(floors[0], floors[3]);
-    assert_eq!(floors[4].spec.unwrap().kind(), FloorKind::Boss, "every tenth floor is a boss floor");
+    assert_eq!(floors[4].spec.as_ref().unwrap().kind(), FloorKind::Boss, "every tenth floor is a boss floor");
     assert_eq!(server.generations(), 4.0, "5, 9, 1 and 10, each once");
 }
 
@@ -133,7 +133,7 @@ async fn a_stream_keeps_its_order_and_reports_floors_per_tier_in_trailers() {
     let request =
         StreamFloorsRequest { first: Some(FloorSpec { width: 32, height: 32, ..spec(8, 999_951) }), count: 50 };
     for (round, by) in ["generated=50", "lru=50"].into_iter().enumerate() {
-        let mut stream = client.stream_floors(request).await.unwrap().into_inner();
+        let mut stream = client.stream_floors(request.clone()).await.unwrap().into_inner();
         let mut numbers = Vec::new();
         while let Some(floor) = stream.message().await.unwrap() {
             assert!(verify(&floor));
@@ -155,7 +155,7 @@ async fn a_client_that_stops_reading_bounds_what_the_server_buffers() {
     let small_window = small_window.initial_stream_window_size(65_535).initial_connection_window_size(65_535);
     let mut client = FloorServiceClient::new(small_window.connect().await.unwrap());
     let request = StreamFloorsRequest { first: Some(spec(8, 1)), count: 10_000 };
-    let mut stream = client.stream_floors(request).await.unwrap().into_inner();
+    let mut stream = client.stream_floors(request.clone()).await.unwrap().into_inner();
     stream.message().await.unwrap().unwrap();
     let generations = || server.generations();
     // Generation stops when the HTTP/2 windows are full. Wait until the count is stable.

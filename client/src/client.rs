@@ -8,12 +8,17 @@ use std::{
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use floor_proto::{
+    pack::PackRef,
     rpc::Rpc,
-    v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetServerInfoRequest, ServerInfo, StreamFloorsRequest},
+    v1::{
+        BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest,
+        ListPacksResponse, Pack, PackInfo, ServerInfo, StreamFloorsRequest,
+    },
 };
 use http::HeaderValue;
 use prost::Message;
 use tonic::{Code, Response, Status, transport::Channel};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served, server::Server, transport,
@@ -114,7 +119,7 @@ impl FloorClient {
     /// # Errors
     /// See [`ClientError`].
     pub async fn get(&self, spec: FloorSpec) -> Result<Answer<Floor>, ClientError> {
-        let Answer { value, served } = self.get_encoded(spec).await?;
+        let Answer { value, served } = self.get_encoded(spec.clone()).await?;
         Ok(Answer { value: value.decode_for(&spec)?, served })
     }
 
@@ -162,7 +167,7 @@ impl FloorClient {
     /// # Errors
     /// See [`ClientError`]. The stream itself may end with one, too.
     pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
-        let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
+        let body: Bytes = StreamFloorsRequest { first: Some(first.clone()), count }.encode_to_vec().into();
         let deadline = self.deadline();
         let open = |authorization| {
             let request = transport::request(body.clone(), &self.options, deadline, authorization);
@@ -179,6 +184,34 @@ impl FloorClient {
     pub async fn server_info(&self) -> Result<ServerInfo, ClientError> {
         let response = self.call(Rpc::GetServerInfo, &GetServerInfoRequest {}).await?;
         decode_response(Rpc::GetServerInfo, response.into_inner())
+    }
+
+    /// The packs that the server has, in all versions that it holds.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn packs(&self) -> Result<Vec<PackInfo>, ClientError> {
+        let response = self.call(Rpc::ListPacks, &ListPacksRequest {}).await?;
+        decode_response(Rpc::ListPacks, response.into_inner()).map(|ListPacksResponse { packs }| packs)
+    }
+
+    /// The files of `pack`: a name, `NAME@HASH`, or nothing for the server's default. The hash of the files is checked.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn pack(&self, pack: &str) -> Result<Pack, ClientError> {
+        let response = self.call(Rpc::GetPack, &GetPackRequest { pack: pack.to_owned() }).await?;
+        let received: Pack = decode_response(Rpc::GetPack, response.into_inner())?;
+        let malformed = |reason: String| ClientError::Malformed { rpc: Rpc::GetPack.name(), reason };
+        let hash = xxh3_64(&received.file);
+        if received.hash != 0 && received.hash != hash {
+            return Err(malformed(format!("the pack has the hash {:016x}, and its files {hash:016x}", received.hash)));
+        }
+        let resolved = PackRef { name: &received.name, hash: Some(received.hash) }.to_string();
+        if !PackRef::matches(pack, &resolved) {
+            return Err(malformed(format!("{resolved} instead of {pack}")));
+        }
+        Ok(received)
     }
 
     async fn call(&self, rpc: Rpc, request: &impl Message) -> Result<Response<Bytes>, ClientError> {

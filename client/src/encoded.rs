@@ -33,12 +33,12 @@ impl EncodedFloor {
     }
 
     /// Decodes the floor and checks that it is the one that `requested` names. Fields that the request left unset
-    /// (size 0, no kind) may have any value.
+    /// (size 0, no kind, no pack) may have any value.
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the bytes are not a valid floor, or are another floor.
     pub fn decode_for(&self, requested: &FloorSpec) -> Result<Floor, ClientError> {
         let checked = self.decode().and_then(|floor| floor.check_spec(requested));
-        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(*requested), source: Box::new(invalid) })
+        checked.map_err(|invalid| ClientError::Invalid { spec: Box::new(requested.clone()), source: Box::new(invalid) })
     }
 }

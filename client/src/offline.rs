@@ -1,31 +1,57 @@
 //! Generates floors in the game's process, as a server of the same version would answer.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::Arc};
 
 use floor_gen::{Generator, Kind, SpecError};
+use floor_proto::pack::PackRef;
+use floor_wire::LoadedPack;
 use tonic::Code;
 
 use crate::{Answer, ClientError, EncodedFloor, Floor, FloorSpec, Served, ServedBy, StatusError, Violation};
 
 /// A generator with the client's answers and errors.
-#[derive(Default)]
 pub(crate) struct OfflineFloors {
+    pack: Arc<LoadedPack>,
     generator: RefCell<Generator>,
 }
 
 impl OfflineFloors {
+    /// Generates floors of `pack`.
+    pub(crate) fn of(pack: Arc<LoadedPack>) -> Self {
+        Self { pack, generator: RefCell::default() }
+    }
+
     /// Generates a floor. The answer says that it was `generated`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` in [`ClientError::Status`] if `requested` names no floor.
+    /// In [`ClientError::Status`] `INVALID_ARGUMENT` if `requested` names no floor, and `NOT_FOUND` if it names another
+    /// pack.
     pub(crate) fn get(&self, requested: &FloorSpec) -> Result<Answer<Floor>, ClientError> {
         let kind = kind(requested.kind)?;
-        let spec =
-            floor_gen::FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind)
-                .map_err(|error: SpecError| invalid(error.field(), error.to_string()))?;
-        let framed = floor_wire::framed(&self.generator.borrow_mut().generate(&spec));
+        self.check_pack(&requested.pack)?;
+        let spec = self
+            .pack
+            .resolve(requested.seed, requested.number, requested.width, requested.height, kind)
+            .map_err(|error: SpecError| invalid(error.field(), error.to_string()))?;
+        let framed = self.pack.framed(&mut self.generator.borrow_mut(), &spec);
         let value = EncodedFloor::new(floor_wire::unframed(&framed)).decode_for(requested)?;
         Ok(Answer { value, served: Served { by: ServedBy::one_from("generated"), ..Served::default() } })
+    }
+
+    fn check_pack(&self, requested: &str) -> Result<(), ClientError> {
+        if PackRef::matches(requested, self.pack.reference()) {
+            return Ok(());
+        }
+        if let Err(error) = PackRef::parse(requested) {
+            return Err(invalid("pack", error.to_string()));
+        }
+        let own = PackRef { name: self.pack.pack().name(), hash: Some(self.pack.pack().hash().0) };
+        Err(ClientError::Status(Box::new(StatusError {
+            code: Code::NotFound,
+            message: format!("there is no pack {requested}; the game has {own}"),
+            violations: Vec::new(),
+            retry_after: None,
+        })))
     }
 }
 
@@ -57,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_floor_is_that_of_the_spec() {
-        let answer = OfflineFloors::default().get(&spec(10)).unwrap();
+        let answer = OfflineFloors::of(Arc::clone(LoadedPack::built_in())).get(&spec(10)).unwrap();
         assert_eq!((answer.value.spec().seed, answer.value.spec().number), (42, 10));
         assert_eq!((answer.value.width(), answer.value.height()), (48, 32));
         assert_eq!(answer.served.by.to_string(), "generated");
@@ -65,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_bad_spec_is_refused_with_its_field() {
-        let floors = OfflineFloors::default();
+        let floors = OfflineFloors::of(Arc::clone(LoadedPack::built_in()));
         let bad = [(spec(0), "spec.number"), (FloorSpec { kind: 99, ..spec(1) }, "spec.kind")];
         for (spec, field) in bad {
             let error = floors.get(&spec).unwrap_err();

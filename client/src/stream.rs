@@ -109,7 +109,7 @@ impl FloorStream {
         let next = match ready!(message) {
             Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
             Some(Ok(message)) => {
-                let spec = self.expected;
+                let spec = self.expected.clone();
                 self.remaining -= 1;
                 self.expected.number += 1;
                 Some(Ok((spec, EncodedFloor::new(message))))

@@ -119,6 +119,33 @@ fn an_offline_game_generates_its_floors() {
     assert_eq!(world.resource::<FloorServer>().status, FloorServerStatus::Offline);
 }
 
+#[cfg(feature = "offline")]
+#[test]
+fn an_offline_game_with_a_pack_generates_the_floors_of_a_server_with_it() {
+    use floor_client::FloorSpec;
+
+    let mut files = floor_gen::pack::Files::new();
+    files.insert("pack.toml", b"name = \"mine\"\n").unwrap();
+    // As the server makes them: its tests compare its answers with this.
+    let pack = floor_wire::LoadedPack::read(files.clone()).unwrap();
+    let made = pack.framed(&mut floor_gen::Generator::new(), &pack.resolve(42, 1, 0, 0, None).unwrap());
+    let mut app = app(FloorClientPlugin::offline_with(&files.to_bytes()).unwrap());
+    let requests = [pack.reference(), "mine", "yours"]
+        .map(|pack| app.world_mut().spawn(RequestFloor(FloorSpec { pack: pack.to_owned(), ..spec(1) })).id());
+    run_until(&mut app, "no three results", |world| requests.iter().all(|request| is_done(world, *request)));
+    let world = app.world();
+    for request in &requests[..2] {
+        let floor = &world.get::<FloorArrived>(*request).unwrap().floor;
+        assert_eq!(floor.spec().pack, pack.reference());
+        assert_eq!(floor.encoded_len(), floor_wire::unframed(&made).len());
+        assert_eq!(floor.wire(), &floor_proto::hash::verify_encoded(&floor_wire::unframed(&made)).unwrap());
+    }
+    let error = &world.get::<FloorFailed>(requests[2]).unwrap().error;
+    assert!(error.to_string().starts_with("NOT_FOUND: there is no pack yours; the game has mine@"), "{error}");
+    let wrong = FloorClientPlugin::offline_with(b"floorpack 1\n").unwrap_err().to_string();
+    assert!(wrong.starts_with("pack.toml: "), "{wrong}");
+}
+
 #[test]
 fn a_request_is_made_again_when_it_is_inserted_again() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

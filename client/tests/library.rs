@@ -30,7 +30,10 @@ fn busy(wait: Option<Duration>) -> Status {
 async fn a_floor_is_returned_with_its_response_metadata() {
     let (_, client) = ScriptedServer::serve([Ok(vec![floor(7)])]).await;
     let answer = client.get(spec(7)).await.unwrap();
-    assert_eq!(answer.value.spec(), &FloorSpec { seed: 42, number: 7, width: 16, height: 16, kind: 1 });
+    assert_eq!(
+        answer.value.spec(),
+        &FloorSpec { seed: 42, number: 7, width: 16, height: 16, kind: 1, ..FloorSpec::default() }
+    );
     assert_eq!(answer.value.terrain_at(1, 1), Some(Terrain::Floor));
     assert_eq!(answer.value.terrain_at(16, 0), None);
     assert_eq!(answer.value.room_at(3, 3).map(|room| room.id), Some(0));
@@ -207,6 +210,14 @@ async fn unknown_terrain_is_unspecified_and_impassable() {
 async fn server_info_decodes() {
     let (_, client) = ScriptedServer::serve([Ok(Vec::new())]).await;
     assert_eq!(client.server_info().await.unwrap().version, "1.2.3");
+}
+
+#[tokio::test]
+async fn the_files_of_a_pack_are_checked_against_its_hash() {
+    let (_, client) = ScriptedServer::serve([Ok(Vec::new()), Ok(Vec::new())]).await;
+    assert_eq!(client.packs().await.unwrap()[0].name, "mine");
+    let error = client.pack("mine").await.unwrap_err();
+    assert!(matches!(error, ClientError::Malformed { rpc: "GetPack", .. }), "{error}");
 }
 
 #[tokio::test]

@@ -130,7 +130,7 @@ fn malformed_floors_are_rejected_with_their_class() {
             InvalidFloor::Missing(_) => "missing",
             InvalidFloor::Terrain { .. } => "terrain",
             InvalidFloor::Outside { .. } => "outside",
-            InvalidFloor::SpecMismatch { .. } => "spec",
+            InvalidFloor::Pack { .. } | InvalidFloor::SpecMismatch { .. } => "spec",
         };
         assert_eq!(class, text(&vector, "error"), "{name}: {source}");
     }

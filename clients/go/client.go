@@ -174,5 +174,6 @@ func requested(message *floorsv1.Floor, spec *floorsv1.FloorSpec) (*Floor, error
 func cloneSpec(spec *floorsv1.FloorSpec) *floorsv1.FloorSpec {
 	return &floorsv1.FloorSpec{
 		Seed: spec.GetSeed(), Number: spec.GetNumber(), Width: spec.GetWidth(), Height: spec.GetHeight(), Kind: spec.GetKind(),
+		Pack: spec.GetPack(),
 	}
 }

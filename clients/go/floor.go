@@ -1,6 +1,10 @@
 package floors
 
-import "floors.example/go/floorsv1"
+import (
+	"strings"
+
+	"floors.example/go/floorsv1"
+)
 
 // Floor is a floor whose hash, grids and coordinates are checked: all points lie inside it.
 type Floor struct {
@@ -131,12 +135,24 @@ func (f *Floor) checkPoints() error {
 	return failed
 }
 
+// isOfPack returns whether the pack in the spec of a floor is the one that asked names: NAME, NAME@HASH, or "" for any.
+func isOfPack(got, asked string) bool {
+	if asked == "" || asked == got {
+		return true
+	}
+	name, _, _ := strings.Cut(got, "@")
+	if name == "" {
+		name = "tower"
+	}
+	return asked == name
+}
+
 // checkSpec checks that the floor is the one that asked names. Fields that asked leaves 0 may have any value.
 func (f *Floor) checkSpec(asked *floorsv1.FloorSpec) error {
 	got := f.Message.Spec
 	open := func(asked, got uint32) bool { return asked == 0 || asked == got }
 	if got.Seed == asked.GetSeed() && got.Number == asked.GetNumber() && open(asked.GetWidth(), got.Width) &&
-		open(asked.GetHeight(), got.Height) && (asked.GetKind() == 0 || asked.GetKind() == got.Kind) {
+		open(asked.GetHeight(), got.Height) && (asked.GetKind() == 0 || asked.GetKind() == got.Kind) && isOfPack(got.Pack, asked.GetPack()) {
 		return nil
 	}
 	return invalid(ClassSpec, "the server sent another floor: floor %d of tower %d, %dx%d, %v", got.Number, got.Seed, got.Width, got.Height, got.Kind)

@@ -22,6 +22,8 @@ namespace Floors
         public int Width;
         public int Height;
         public FloorKind Kind;
+        /// <summary>The pack that has the content: NAME, or NAME@HASH for one version; null for the server's.</summary>
+        public string Pack;
 
         /// <summary>The bytes of a GetFloorRequest.</summary>
         public byte[] EncodeRequest()
@@ -36,13 +38,21 @@ namespace Floors
                 for (; rest > 0x7F; rest >>= 7) fields.Add((byte)(rest & 0x7F | 0x80));
                 fields.Add((byte)rest);
             }
+            if (!string.IsNullOrEmpty(Pack))
+            {
+                // Names are ASCII and shorter than 128 bytes, which one byte states.
+                if (Pack.Length > 49) throw new ArgumentException("a pack has at most 49 characters, NAME@HASH");
+                fields.Add((byte)(6 << 3 | 2));
+                fields.Add((byte)Pack.Length);
+                foreach (var character in Pack) fields.Add((byte)character);
+            }
             fields.InsertRange(0, new[] { (byte)(1 << 3 | 2), (byte)fields.Count });
             return fields.ToArray();
         }
 
         internal static FloorSpec Read(ProtobufReader reader)
         {
-            var spec = new FloorSpec();
+            var spec = new FloorSpec { Pack = "" };
             while (reader.Next())
                 switch (reader.Field)
                 {
@@ -51,6 +61,7 @@ namespace Floors
                     case 3: spec.Width = reader.Int(); break;
                     case 4: spec.Height = reader.Int(); break;
                     case 5: spec.Kind = (FloorKind)reader.Int(); break;
+                    case 6: spec.Pack = reader.Text(); break;
                     default: reader.Skip(); break;
                 }
             return spec;
@@ -59,7 +70,15 @@ namespace Floors
         internal bool Answers(FloorSpec asked)
         {
             return Seed == asked.Seed && Number == asked.Number && (asked.Width == 0 || asked.Width == Width) &&
-                (asked.Height == 0 || asked.Height == Height) && (asked.Kind == 0 || asked.Kind == Kind);
+                (asked.Height == 0 || asked.Height == Height) && (asked.Kind == 0 || asked.Kind == Kind) &&
+                IsOfPack(asked.Pack);
+        }
+
+        /// <summary>Whether this is the pack that was asked for; null or empty asks for any.</summary>
+        private bool IsOfPack(string asked)
+        {
+            if (string.IsNullOrEmpty(asked) || asked == Pack) return true;
+            return asked == (string.IsNullOrEmpty(Pack) ? "tower" : Pack.Split('@')[0]);
         }
 
         public override string ToString()

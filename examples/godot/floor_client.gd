@@ -35,7 +35,7 @@ func _ready() -> void:
 	_request.connect("request_completed", self, "_completed")
 
 
-# Leave out what the server shall choose: get_floor({"seed": 42, "number": 7}), and "width", "height", "kind".
+# Leave out what the server shall choose: get_floor({"seed": 42, "number": 7}), and "width", "height", "kind", "pack".
 func get_floor(spec: Dictionary) -> void:
 	_spec = spec
 	_attempt = 0

@@ -14,7 +14,7 @@ enum Encoding {UNIFORM = 1, RAW8, PACKED, RLE}
 
 const SPEC := {
 	1: ["seed", Protobuf.UINT], 2: ["number", Protobuf.UINT], 3: ["width", Protobuf.UINT],
-	4: ["height", Protobuf.UINT], 5: ["kind", Protobuf.UINT],
+	4: ["height", Protobuf.UINT], 5: ["kind", Protobuf.UINT], 6: ["pack", Protobuf.TEXT],
 }
 const POINT := {1: ["x", Protobuf.UINT], 2: ["y", Protobuf.UINT]}
 const GRID := {
@@ -68,6 +68,13 @@ var _xxh3 := Xxh3.new()
 static func encode_request(spec: Dictionary) -> PoolByteArray:
 	var fields := PoolByteArray()
 	for number in SPEC:
+		if SPEC[number][1] == Protobuf.TEXT:
+			# Names of packs are shorter than 128 bytes, which one byte states.
+			var text: PoolByteArray = str(spec.get(SPEC[number][0], "")).to_ascii()
+			if text.size() > 0:
+				fields.append_array(PoolByteArray([number << 3 | Protobuf.LENGTH_DELIMITED, text.size()]))
+				fields.append_array(text)
+			continue
 		var value := int(spec.get(SPEC[number][0], 0))
 		if value == 0:
 			continue
@@ -117,7 +124,13 @@ func _problem(decoded: Dictionary, hashed: Dictionary, asked: Dictionary) -> Str
 	for point in points:
 		if point.x < 0 or point.x >= spec.width or point.y < 0 or point.y >= spec.height:
 			return "outside"
+	var pack := str(asked.get("pack", ""))
+	var sent: String = spec.pack
+	if not pack in ["", sent, "tower" if sent == "" else sent.split("@")[0]]:
+		return "spec"
 	for name in asked:
+		if name == "pack":
+			continue
 		var wanted := int(asked[name])
 		if spec[name] != wanted and (wanted != 0 or name in ["seed", "number"]):
 			return "spec"

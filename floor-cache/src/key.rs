@@ -27,15 +27,15 @@ impl Class {
     }
 }
 
-/// A storage key: 23 bytes from the caller and a [`Class`]. It has 24 bytes and is `Copy`.
+/// A storage key: 31 bytes from the caller and a [`Class`]. It has 32 bytes and is `Copy`.
 ///
-/// Two keys are equal if all 24 bytes are.
+/// Two keys are equal if all 32 bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key([u8; Key::LEN]);
 
 impl Key {
     /// Bytes in a key.
-    pub const LEN: usize = 24;
+    pub const LEN: usize = 32;
 
     /// The key of the value that `identity` names.
     #[must_use]
@@ -79,7 +79,7 @@ impl KeyPrefix {
     pub fn new(prefix: &[u8]) -> Option<Self> {
         let mut bytes = [0; Key::LEN];
         bytes.get_mut(..prefix.len())?.copy_from_slice(prefix);
-        // At most `Key::LEN` (24), which a byte holds.
+        // At most `Key::LEN` (32), which a byte holds.
         Some(Self { bytes, len: prefix.len() as u8 })
     }
 
@@ -96,7 +96,7 @@ impl KeyPrefix {
     }
 }
 
-/// Hashes three words instead of a length and 24 bytes, which takes a third of the time in a hasher for words.
+/// Hashes four words instead of a length and 32 bytes, which takes a third of the time in a hasher for words.
 impl Hash for Key {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -113,7 +113,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// 48 hexadecimal digits.
+/// 64 hexadecimal digits.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -106,6 +106,39 @@ async fn values_without_an_age_are_evicted() {
     assert_eq!(held(&*tier, 3000..3004).await.len(), 4);
 }
 
+/// Before packs a key had 24 bytes: such entries are never read, and make room like others.
+#[tokio::test]
+async fn entries_with_shorter_keys_of_an_earlier_version_are_not_found_and_are_evicted() {
+    let dir = StoreDir::new(&Lmdb);
+    let tier = dir.open_small();
+    fill(&*tier, 0..100).await;
+    drop(tier);
+    let shorter = |stored: &[u8]| [&stored[..stored.len() - 12], &stored[stored.len() - 4..]].concat();
+    let older: Vec<_> = (0..100).map(|number| stored(&key(number, 1))).collect();
+    within_lmdb(&dir.path(), |env, txn| {
+        let (values, ages) = (lmdb_database(env, txn, "values"), lmdb_database(env, txn, "ages"));
+        for stored in &older {
+            let record = values.get(txn, stored).expect("no error").expect("it is there").to_vec();
+            values.delete(txn, stored).expect("no error");
+            values.put(txn, &shorter(stored), &record).expect("it takes the record");
+            ages.put(txn, &record[..AGE], &shorter(stored)).expect("it takes the age");
+        }
+    });
+    let tier = dir.open_small();
+    assert_eq!(held(&*tier, 0..100).await, Vec::<u64>::new());
+    fill(&*tier, 0..100).await;
+    assert_eq!(held(&*tier, 0..100).await.len(), 100, "the same floors are stored beside them");
+    fill(&*tier, 1000..6000).await;
+    tier.flush().await.unwrap();
+    assert_eq!(tier.stats().corrupt, 0);
+    drop(tier);
+    within_lmdb(&dir.path(), |env, txn| {
+        let values = lmdb_database(env, txn, "values");
+        let left = older.iter().filter(|stored| values.get(txn, &shorter(stored)).expect("no error").is_some());
+        assert_eq!(left.count(), 0, "they were evicted");
+    });
+}
+
 #[tokio::test]
 async fn a_read_writes_nothing() {
     let dir = StoreDir::new(&Lmdb);

@@ -70,8 +70,17 @@ pub(crate) fn message() -> v1::Floor {
     let spawn = |at, archetype: &str, level| Spawn { at, archetype: archetype.to_owned(), level };
     let item = |at, archetype: &str, value, opens_lock| Item { at, archetype: archetype.to_owned(), value, opens_lock };
     let mut floor = v1::Floor {
-        spec: Some(FloorSpec { seed: u64::MAX, number: 7, width, height, kind: FloorKind::Standard.into() }),
+        spec: Some(FloorSpec {
+            seed: u64::MAX,
+            number: 7,
+            width,
+            height,
+            kind: FloorKind::Standard.into(),
+            ..FloorSpec::default()
+        }),
         generator_version: 1,
+        theme: String::new(),
+        pack_hash: 0,
         content_hash: 0,
         terrain: Some(grid::encode(width, height, &terrain())),
         region: Some(grid::encode(width, height, &region)),
@@ -128,7 +137,14 @@ pub(crate) fn plain(width: u32, height: u32) -> Floor {
     }
     let region = cells.iter().map(|cell| u8::from(*cell == Terrain::Floor as u8)).collect::<Vec<_>>();
     let mut floor = v1::Floor {
-        spec: Some(FloorSpec { seed: 0, number: 7, width, height, kind: FloorKind::Standard.into() }),
+        spec: Some(FloorSpec {
+            seed: 0,
+            number: 7,
+            width,
+            height,
+            kind: FloorKind::Standard.into(),
+            ..FloorSpec::default()
+        }),
         generator_version: 1,
         terrain: Some(grid::encode(width, height, &cells)),
         region: Some(grid::encode(width, height, &region)),

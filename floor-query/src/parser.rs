@@ -5,7 +5,7 @@
 
 use std::{ops::Range, str::FromStr};
 
-use floor_gen::{Kind, Theme};
+use floor_gen::{Kind, Pack, Theme};
 
 use super::{
     condition::{Comparison, Condition, Node, Operation, Quantity},
@@ -211,7 +211,7 @@ fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     };
     let kind = || Kind::from_name(word).map(|kind| Value::Kind(Quantity::Literal(kind as i128)));
     let theme = || {
-        let theme = Theme::ALL.into_iter().find(|theme| theme.name() == word)?;
+        let theme = Pack::tower().themes().iter().position(|theme| theme.name() == word)?;
         Some(Value::Theme(Quantity::Literal(theme as i128)))
     };
     match fact().or_else(kind).or_else(theme) {
@@ -226,7 +226,8 @@ fn unknown(word: &str) -> String {
         return word_operator;
     }
     let facts = Fact::ALL.into_iter().map(Fact::name);
-    let names = facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(Theme::ALL.into_iter().map(Theme::name));
+    let names =
+        facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(Pack::tower().themes().iter().map(Theme::name));
     match alias(word).or_else(|| nearest(word, names)) {
         Some(name) => format!("nothing is called `{word}`; did you mean `{name}`?"),
         None => format!("nothing is called `{word}`; see `floorctl search --help` for the names"),

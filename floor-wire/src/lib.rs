@@ -2,6 +2,14 @@
 //! floor; floorctl and the benches use the same conversion.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "packs")]
+mod loaded_pack;
+pub mod pack_files;
+pub mod rules;
+
+#[cfg(feature = "packs")]
+pub use loaded_pack::LoadedPack;
+
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Point};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
@@ -16,8 +24,12 @@ const _: () = {
 /// Encodes `floor` with its content hash, after the 5-byte gRPC frame prefix. The tiers store these bytes, and the
 /// transport sends them unchanged.
 #[must_use]
-pub fn framed(floor: &Floor) -> Bytes {
-    let mut bytes = hash::encode_hashed(&message(floor), FRAME_PREFIX_BYTES);
+pub fn framed(floor: &Floor<'_>) -> Bytes {
+    framed_message(&message(floor))
+}
+
+fn framed_message(message: &v1::Floor) -> Bytes {
+    let mut bytes = hash::encode_hashed(message, FRAME_PREFIX_BYTES);
     let length = u32::try_from(bytes.len() - FRAME_PREFIX_BYTES).expect("a floor is far smaller than 4 GiB");
     bytes[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
     Bytes::from(bytes)
@@ -34,7 +46,7 @@ pub fn unframed(framed: &Bytes) -> Bytes {
 
 /// The floor as a message. Its content hash is 0.
 #[must_use]
-pub fn message(floor: &Floor) -> v1::Floor {
+pub fn message(floor: &Floor<'_>) -> v1::Floor {
     let width = u32::from(floor.spec.width());
     let height = u32::from(floor.spec.height());
     let terrain: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
@@ -84,10 +96,12 @@ pub fn message(floor: &Floor) -> v1::Floor {
             .iter()
             .map(|t| v1::Trap { at: point(t.at), archetype: t.archetype.into(), level: t.level.into() })
             .collect(),
+        theme: String::new(),
+        pack_hash: 0,
     }
 }
 
-/// A resolved spec as a message.
+/// A resolved spec as a message. Its pack is left out, since its name is not known.
 #[must_use]
 pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
     v1::FloorSpec {
@@ -96,6 +110,7 @@ pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
         width: spec.width().into(),
         height: spec.height().into(),
         kind: kind(spec.kind()).into(),
+        pack: String::new(),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
     credentials::Credentials,
     failure::UsageError,
     operations::{CallLimits, Operations},
+    target::PackArg,
 };
 
 const AFTER_HELP: &str = "\
@@ -80,6 +81,7 @@ commands! {
     stream::Stream calls Grpc,
     render::Render calls Grpc,
     info::Info calls Grpc,
+    pack::Pack calls Grpc,
     tiers::Tiers calls Grpc,
     warm::Warm calls Grpc,
     verify::Verify calls Grpc,
@@ -140,7 +142,8 @@ impl Cli {
         let matches = command().get_matches();
         if let Some((name, flags)) = matches.subcommand() {
             let given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
-            if let Some(what) = wrong_port(name, given) {
+            let pack = flags.try_get_one::<PackArg>("pack").ok().flatten();
+            if let Some(what) = wrong_port(name, given).or_else(|| wrong_pack(name, pack?)) {
                 command().error(ErrorKind::ArgumentConflict, what).exit();
             }
         }
@@ -169,6 +172,21 @@ fn wrong_port(command: &str, given: impl Fn(&str) -> bool) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The commands that can use a pack on this machine.
+const WITH_LOCAL_PACK: [&str; 6] = ["get", "render", "export", "validate", "explain", "search"];
+
+/// The error message if `--pack` is on this machine, and the command asks a server for the floors.
+fn wrong_pack(command: &str, pack: &PackArg) -> Option<String> {
+    let is_wrong = matches!(pack, PackArg::Local(_)) && !WITH_LOCAL_PACK.contains(&command);
+    is_wrong.then(|| {
+        format!(
+            "`{command}` asks a server, which has packs by their names: write --pack NAME or NAME@HASH; a folder or a \
+             file is for {}",
+            WITH_LOCAL_PACK.join(", ")
+        )
+    })
 }
 
 /// The ids of the flags that name the ports of the server.

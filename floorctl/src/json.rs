@@ -2,21 +2,20 @@
 //! on it.
 //!
 //! A message of the .proto has the JSON of proto3, as the server's Connect JSON. A floor has fields besides: those of
-//! [`BESIDES`].
+//! [`BESIDES`](floor_proto::floor_json::BESIDES).
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use floor_client::{Floor, Served, ServedBy, ServerInfo, Terrain};
+use floor_client::{Floor, PackInfo, Served, ServedBy, ServerInfo, Terrain, v1::ListPacksResponse};
 use floor_export::picture::glyph;
-use floor_proto::json::{JsonCodec, JsonMessage, JsonTypes};
+use floor_proto::{
+    floor_json::FLOOR,
+    json::{JsonCodec, JsonMessage, JsonTypes},
+};
 use prost::Message;
 use serde::{Serialize, Serializer};
 
-/// The fields of a floor's JSON that its message does not have.
-pub(crate) const BESIDES: [&str; 4] = ["legend", "terrainRows", "regionRows", "served"];
-
-/// Floors from and to JSON.
-pub(crate) static FLOOR: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.Floor"));
+static PACKS: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ListPacksResponse"));
 static SERVER_INFO: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ServerInfo"));
 
 fn codec(message: &str) -> JsonCodec {
@@ -31,6 +30,11 @@ fn message(codec: &JsonCodec, message: &impl Message) -> JsonMessage {
 /// The JSON of server information.
 pub(crate) fn server_info(info: &ServerInfo) -> JsonMessage {
     message(&SERVER_INFO, info)
+}
+
+/// The JSON of the packs of a server.
+pub(crate) fn packs(packs: Vec<PackInfo>) -> JsonMessage {
+    message(&PACKS, &ListPacksResponse { packs })
 }
 
 /// One floor: its message, its cells as rows of text, and how it was served.
@@ -111,6 +115,8 @@ struct StepJson<'a> {
 
 #[cfg(test)]
 mod tests {
+    use floor_proto::floor_json::{self, BESIDES};
+
     use super::*;
     use crate::{fixture, json_layout};
 
@@ -132,6 +138,37 @@ mod tests {
         let fields = document.as_object_mut().unwrap();
         assert!(BESIDES.iter().all(|field| fields.remove(*field).is_some()));
         assert_eq!(document, serde_json::from_slice::<serde_json::Value>(&of_connect).unwrap());
-        assert_eq!(&crate::saved_json::parse(&of_connect).unwrap(), floor.wire());
+        assert_eq!(&floor_json::parse(&of_connect).unwrap(), floor.wire());
+    }
+
+    /// The error about the fixture's JSON after a change.
+    fn error(change: impl FnOnce(&mut serde_json::Value)) -> String {
+        let floor = fixture::floor();
+        let mut json = serde_json::to_value(FloorJson::new(&floor, None)).unwrap();
+        change(&mut json);
+        floor_json::parse(json.to_string().as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_field_the_row_and_the_cell() {
+        for (found, expected) in [
+            (error(|json| json["terrainRows"][3] = "#".into()), "row 3 of terrainRows has 1 characters, not 30"),
+            (error(|json| json["regionRows"][2] = "00".into()), "row 2 of regionRows has 2 characters, not 60"),
+            (error(|json| json["terrainRows"] = serde_json::json!([])), "terrainRows has 0 rows, and the floor is 16"),
+            (error(|json| json["terrainRows"] = 7.into()), "expected a sequence"),
+            (error(|json| json["terrainRows"][1] = "#<....######?###......########".into()), "'?', at (12, 1)"),
+            (error(|json| json["regionRows"][0] = "0g".repeat(30).into()), "at (0, 0)"),
+            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "rooms[1].role"),
+            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "ROOM_ROLE_PASSAGE"),
+            (error(|json| json["spec"]["kind"] = "cavern".into()), "FLOOR_KIND_CAVERN"),
+            (error(|json| json["spec"]["width"] = 5.into()), "16 to 512 cells wide and high, not 5x16"),
+            (error(|json| json["spec"] = serde_json::Value::Null), "the floor has no spec"),
+            (error(|json| json["spec"]["seed"] = "-1".into()), "an integer from 0"),
+            (error(|json| json["contentHash"] = "hash".into()), "contentHash"),
+            (error(|json| json["spawns"][0]["lvl"] = 1.into()), "spawns[0].lvl: no such field"),
+            (error(|json| json["lock"] = 1.into()), "lock: no such field"),
+        ] {
+            assert!(found.contains(expected), "{found}");
+        }
     }
 }

@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_gen::{Floor, FloorSpec, Generator, explain::Observer};
+use floor_gen::{Floor, FloorSpec, Generator, Pack, explain::Observer};
 use serde::{Serialize, Serializer};
 
 /// A floor and how it was generated.
 #[derive(Debug)]
-pub(crate) struct GenerationProfile {
-    pub(crate) floor: Floor,
+pub(crate) struct GenerationProfile<'p> {
+    pub(crate) floor: Floor<'p>,
     /// Time from the spec to the finished floor.
     pub(crate) took: Duration,
     /// The last attempt produced the floor; those before it were rejected.
@@ -59,13 +59,13 @@ fn serialize_choices<S: Serializer>(choices: &[(&str, usize)], serializer: S) ->
     serializer.collect_seq(choices.iter().map(|(what, value)| Choice { what, value: *value }))
 }
 
-impl GenerationProfile {
+impl<'p> GenerationProfile<'p> {
     /// Generates the floor `runs` times, at least once, and takes the median of each time, since a single run is too
     /// noisy. One more run before them, not counted, warms up memory and caches.
-    pub(crate) fn of(spec: &FloorSpec, runs: usize) -> Self {
+    pub(crate) fn of(pack: &'p Pack, spec: &FloorSpec, runs: usize) -> Self {
         let mut generator = Generator::new();
-        let _ = generator.generate(spec);
-        let mut all = (0..runs.max(1)).map(|_| Self::run(&mut generator, spec)).collect::<Vec<_>>();
+        let _ = generator.generate_of(pack, spec);
+        let mut all = (0..runs.max(1)).map(|_| Self::run(&mut generator, pack, spec)).collect::<Vec<_>>();
         let took = median(all.iter().map(|run| run.took));
         // The generator is a pure function: every run has the same stages.
         let stages = |run: &Self| run.stages().map(|stage| stage.took).collect::<Vec<_>>();
@@ -78,10 +78,10 @@ impl GenerationProfile {
         profile
     }
 
-    fn run(generator: &mut Generator, spec: &FloorSpec) -> Self {
+    fn run(generator: &mut Generator, pack: &'p Pack, spec: &FloorSpec) -> Self {
         let recorder = Recorder::default();
         let started = Instant::now();
-        let floor = generator.generate_observed(spec, &recorder);
+        let floor = generator.generate_observed_of(pack, spec, &recorder);
         let took = started.elapsed();
         recorder.end_stage();
         Self { floor, took, attempts: recorder.0.into_inner().attempts }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_profile_is_of_the_floor_itself() {
         let spec = FloorSpec::resolve(42, 7, 48, 48, None).unwrap();
-        let profile = GenerationProfile::of(&spec, 3);
+        let profile = GenerationProfile::of(Pack::tower(), &spec, 3);
         assert_eq!(profile.floor, floor_gen::generate(&spec));
         let names = profile.stages().map(|stage| stage.name).collect::<Vec<_>>();
         assert!(["loot", "monsters", "traps"].iter().all(|name| names.contains(name)), "{names:?}");

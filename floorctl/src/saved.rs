@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, HashError, InvalidFloor, limits, v1};
 use floor_gen::GENERATOR_VERSION;
-use floor_proto::hash;
+use floor_proto::{
+    floor_json::{self, FloorJsonError},
+    hash,
+};
 use prost::Message as _;
-
-use crate::saved_json::{self, JsonError};
 
 /// The longest file that is read, in bytes. The largest floor is a fraction of it.
 const MAX_BYTES: usize = limits::CLIENT_MESSAGE_BYTES;
@@ -38,7 +39,7 @@ pub(crate) enum SavedError {
     #[error("it is longer than {} MiB", MAX_BYTES / 1024 / 1024)]
     TooLong,
     #[error("{0}")]
-    Json(#[from] JsonError),
+    Json(#[from] FloorJsonError),
     #[error("it is neither JSON nor a complete message: {0}")]
     Bytes(HashError),
     #[error("its generator version is 0; the first was 1")]
@@ -54,7 +55,7 @@ impl SavedFloor {
         // A message begins with a newline, the tag of its first field, and then has no brace where JSON has one.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let (message, encoded) = if text.trim_ascii_start().starts_with(b"{") {
-            (saved_json::parse(text)?, None)
+            (floor_json::parse(text)?, None)
         } else {
             match hash::verify_encoded(bytes) {
                 Ok(message) => (message, Some(Bytes::copy_from_slice(bytes))),

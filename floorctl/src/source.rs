@@ -66,13 +66,14 @@ impl FloorSource {
     ) -> anyhow::Result<(SavedFloor, Option<Served>)> {
         let spec = match &self.source {
             Some(Source::Saved(file)) => return Ok((file.read()?, None)),
-            Some(Source::Named(name)) => name.0,
+            Some(Source::Named(name)) => self.tower.named(name),
             None => self.tower.floor(self.number),
         };
-        if self.offline {
-            return Ok((SavedFloor::parse(&local::generate(&spec)?)?, None));
+        if self.offline || self.tower.has_local_pack() {
+            let pack = self.tower.pack_or_built_in()?;
+            return Ok((SavedFloor::parse(&local::generate(&pack, &spec)?)?, None));
         }
-        let answer = fetch.connect(server).await?.get_encoded(spec).await?;
+        let answer = fetch.connect(server).await?.get_encoded(spec.clone()).await?;
         answer.value.decode_for(&spec)?;
         Ok((SavedFloor::parse(answer.value.bytes())?, Some(answer.served)))
     }

@@ -1,6 +1,6 @@
 //! The arguments that name floors: flags for tower, number, size and kind, or a name such as `42/7:cavern@64x48`.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
 use clap::{
     ArgGroup, Args,
@@ -9,9 +9,15 @@ use clap::{
 use floor_client::{FloorKind, FloorSpec, limits};
 use floor_export::names;
 use floor_gen::Kind;
+use floor_proto::pack::{InvalidPackRef, PackRef};
 use floor_query::{nearest, seed};
+use floor_wire::{LoadedPack, pack_files::EXTENSION};
 
-use crate::numbers::{self, Numbers};
+use crate::{
+    failure::UsageError,
+    numbers::{self, Numbers},
+    pack_source::PackSource,
+};
 
 /// The flags for tower, size and kind: a floor without its number.
 #[derive(Debug, Clone, Args)]
@@ -33,19 +39,54 @@ pub(crate) struct Tower {
     /// The kind of floor; by default the tower's schedule chooses it
     #[arg(long, value_parser = kind_parser())]
     kind: Option<Kind>,
+    /// The pack: NAME, or NAME@HASH for one version, of the server; or a folder or a .floorpack file, which is used
+    /// without a server
+    #[arg(long, value_name = "PACK")]
+    pack: Option<PackArg>,
 }
 
 impl Tower {
     /// The tower of `seed`, with floors of `size` and of the kinds of its schedule.
     pub(crate) const fn of(seed: u64, size: (u32, u32)) -> Self {
-        Self { seed, width: None, height: None, size: Some(size), kind: None }
+        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: None }
     }
 
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
         let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
-        FloorSpec { seed: self.seed, number, width, height, kind: kind.into() }
+        FloorSpec { seed: self.seed, number, width, height, kind: kind.into(), pack: self.named_pack() }
+    }
+
+    /// The floor of that name, of the pack of the flag.
+    pub(crate) fn named(&self, FloorName(spec): &FloorName) -> FloorSpec {
+        FloorSpec { pack: self.named_pack(), ..spec.clone() }
+    }
+
+    /// The name of the pack, for a server; empty if the flag names none.
+    fn named_pack(&self) -> String {
+        match &self.pack {
+            Some(PackArg::Named(name)) => name.clone(),
+            Some(PackArg::Local(_)) | None => String::new(),
+        }
+    }
+
+    /// Whether the flag names a pack on this machine. Then no server is asked.
+    pub(crate) const fn has_local_pack(&self) -> bool {
+        matches!(self.pack, Some(PackArg::Local(_)))
+    }
+
+    /// The pack that this program generates with: that of the flag, else the built-in one.
+    pub(crate) fn pack_or_built_in(&self) -> anyhow::Result<Arc<LoadedPack>> {
+        match &self.pack {
+            Some(PackArg::Local(source)) => Ok(source.read()?),
+            Some(PackArg::Named(name)) if !PackRef::matches(name, "") => Err(UsageError(format!(
+                "this program has only the built-in pack tower, and --pack is {name}: name the folder or the .floorpack \
+                 file of the pack, which `floorctl pack get {name}` saves, or ask a server that has it"
+            ))
+            .into()),
+            Some(PackArg::Named(_)) | None => Ok(Arc::clone(LoadedPack::built_in())),
+        }
     }
 
     /// How many floors of this size fit into one batch.
@@ -78,7 +119,11 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn floor(&self) -> FloorSpec {
-        self.name.map_or_else(|| self.tower.floor(self.number), |name| name.0)
+        self.name.as_ref().map_or_else(|| self.tower.floor(self.number), |name| self.tower.named(name))
+    }
+
+    pub(crate) const fn tower(&self) -> &Tower {
+        &self.tower
     }
 }
 
@@ -104,17 +149,17 @@ pub(crate) struct FloorSelection {
 impl FloorSelection {
     /// A floor with the tower, the size and the kind of all of them.
     pub(crate) fn pattern(&self) -> FloorSpec {
-        self.name.map_or_else(|| self.tower.floor(1), |name| name.0)
+        self.name.as_ref().map_or_else(|| self.tower.floor(1), |name| self.tower.named(name))
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
-        let one = self.name.map(|name| Numbers::single(name.0.number));
+        let one = self.name.as_ref().map(|name| Numbers::single(name.0.number));
         one.or_else(|| self.numbers.clone()).expect("clap requires one of the two")
     }
 }
 
 /// The name of a floor: `42/7`, `42/7:cavern`, `0xFF/10@64x48`. Missing parts are 0 in the spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FloorName(pub(crate) FloorSpec);
 
 impl FromStr for FloorName {
@@ -132,13 +177,13 @@ impl FromStr for FloorName {
         let (tower, number) =
             rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
         let number = numbers::parse_one(number)?;
-        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into() }))
+        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
     }
 }
 
 impl fmt::Display for FloorName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FloorSpec { seed, number, width, height, kind } = self.0;
+        let FloorSpec { seed, number, width, height, kind, .. } = self.0;
         write!(f, "{seed}/{number}")?;
         if kind != 0 {
             write!(f, ":{}", names::kind_of(&self.0))?;
@@ -148,6 +193,36 @@ impl fmt::Display for FloorName {
         }
         Ok(())
     }
+}
+
+/// The value of `--pack`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PackArg {
+    /// `NAME` or `NAME@HASH`, of a server. Empty for the server's default.
+    Named(String),
+    /// A pack on this machine.
+    Local(PackSource),
+}
+
+impl FromStr for PackArg {
+    type Err = String;
+
+    /// What has a slash, ends in `.floorpack` or is a folder is a path.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.contains(['/', '\\']) || text.ends_with(EXTENSION) || Path::new(text).is_dir() {
+            return text.parse().map(Self::Local);
+        }
+        if text.is_empty() {
+            return Ok(Self::Named(String::new()));
+        }
+        let named = pack(text).map(Self::Named);
+        named.map_err(|error| format!("there is no such folder, and it names no pack of a server: {error}"))
+    }
+}
+
+/// Parses the name of a server's pack.
+pub(crate) fn pack(text: &str) -> Result<String, InvalidPackRef> {
+    PackRef::parse(text).map(|_| text.to_owned())
 }
 
 /// Parses `WxH`.
@@ -199,8 +274,28 @@ mod tests {
     #[test]
     fn the_flags_name_a_floor() {
         let requested = tower("x --seed 0xFF --size 64x48 --kind boss").floor(10);
-        assert_eq!(requested, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        assert_eq!(
+            requested,
+            FloorSpec {
+                seed: 255,
+                number: 10,
+                width: 64,
+                height: 48,
+                kind: FloorKind::Boss.into(),
+                ..FloorSpec::default()
+            }
+        );
         assert_eq!(tower("x").floor(1), FloorSpec { number: 1, ..FloorSpec::default() });
+    }
+
+    #[test]
+    fn a_pack_is_a_name_or_a_version() {
+        assert_eq!(tower("x --pack mine").floor(1).pack, "mine");
+        let version = "mine@00000000000000ff";
+        assert_eq!(tower(&format!("x --pack {version}")).named(&"42/7".parse().unwrap()).pack, version);
+        assert!(TestArgs::try_parse_from(["x", "--pack", "Mine"]).is_err());
+        assert!(TestArgs::try_parse_from(["x", "--pack", "./no-such-pack"]).is_err());
+        assert_eq!("src".parse(), Ok(PackArg::Local(PackSource::Path("src".into()))));
     }
 
     #[test]
@@ -209,7 +304,17 @@ mod tests {
             assert_eq!(name.parse::<FloorName>().unwrap().to_string(), name);
         }
         let FloorName(spec) = "0xFF/10:BOSS@64x48".parse().unwrap();
-        assert_eq!(spec, FloorSpec { seed: 255, number: 10, width: 64, height: 48, kind: FloorKind::Boss.into() });
+        assert_eq!(
+            spec,
+            FloorSpec {
+                seed: 255,
+                number: 10,
+                width: 64,
+                height: 48,
+                kind: FloorKind::Boss.into(),
+                ..FloorSpec::default()
+            }
+        );
         for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),

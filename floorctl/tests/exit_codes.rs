@@ -56,6 +56,7 @@ fn arguments_of(command: &str) -> &'static [&'static str] {
     match command {
         "batch" => &["--numbers", "1"],
         "diff" => &["42/7", "43/7"],
+        "pack" => &["list"],
         "purge" | "contains" => &["42/7"],
         "export" => &["--to", "json"],
         "capacity" => &["--players", "10", "--floors-per-minute", "1", "--cached", "0.5"],

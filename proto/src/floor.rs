@@ -3,6 +3,7 @@
 use crate::{
     grid::{self, GridError},
     hash::HashError,
+    pack::PackRef,
     v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain},
 };
 
@@ -25,7 +26,10 @@ impl Floor {
     /// # Errors
     /// If a grid does not decode, a part is missing, or a position is outside the floor.
     pub fn from_wire(wire: v1::Floor, encoded_len: usize) -> Result<Self, InvalidFloor> {
-        let spec = wire.spec.ok_or(InvalidFloor::Missing("spec"))?;
+        let spec = wire.spec.clone().ok_or(InvalidFloor::Missing("spec"))?;
+        if PackRef::hash_of(&spec.pack) != Some(wire.pack_hash) {
+            return Err(InvalidFloor::Pack { pack: spec.pack, hash: wire.pack_hash });
+        }
         let terrain = cells(&spec, "terrain", wire.terrain.as_ref())?;
         let region = cells(&spec, "region", wire.region.as_ref())?;
         let terrain =
@@ -44,20 +48,25 @@ impl Floor {
         Ok(Self { spec, entry, exit, terrain, region, encoded_len, wire })
     }
 
-    /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind) may
-    /// have any value.
+    /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind, no
+    /// pack) may have any value.
     ///
     /// # Errors
     /// [`InvalidFloor::SpecMismatch`] if it is another floor.
     pub fn check_spec(self, requested: &FloorSpec) -> Result<Self, InvalidFloor> {
-        let received = self.spec;
+        let received = &self.spec;
         let open_or_equal = |requested: u32, received: u32| requested == 0 || requested == received;
         let same = received.seed == requested.seed
             && received.number == requested.number
             && open_or_equal(requested.width, received.width)
             && open_or_equal(requested.height, received.height)
-            && (requested.kind == 0 || requested.kind == received.kind);
-        if same { Ok(self) } else { Err(InvalidFloor::SpecMismatch { requested: *requested, received }) }
+            && (requested.kind == 0 || requested.kind == received.kind)
+            && PackRef::matches(&requested.pack, &received.pack);
+        if same {
+            Ok(self)
+        } else {
+            Err(InvalidFloor::SpecMismatch { requested: requested.clone(), received: self.spec })
+        }
     }
 
     /// The resolved spec: number, size and kind are never 0.
@@ -197,6 +206,14 @@ pub enum InvalidFloor {
         x: u32,
         /// Row.
         y: u32,
+    },
+    /// The spec names another version of a pack than the floor has, or none.
+    #[error("its spec names the pack {pack:?}, and its content is of the version {hash:016x}")]
+    Pack {
+        /// `spec.pack`.
+        pack: String,
+        /// `pack_hash`.
+        hash: u64,
     },
     /// A valid floor, but not the requested one.
     #[error("the server sent another floor: {received:?} for {requested:?}")]

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use prost::{
     DecodeError, Message,
-    encoding::{DecodeContext, decode_key, skip_field},
+    encoding::{self, DecodeContext, decode_key, skip_field},
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -83,7 +83,7 @@ fn hash_fields(encoded: &[u8]) -> Result<Vec<Range<usize>>, DecodeError> {
 /// Computes the hash of `floor` and encodes the floor with it, after `prefix_len` zero bytes for the caller's framing.
 ///
 /// The floor is encoded once, after a gap of `HASH_FIELD_BYTES`. The function hashes the bytes, moves fields 1 and 2
-/// (some 30 bytes) to the start of the gap and writes the hash behind them.
+/// (30 to 80 bytes) to the start of the gap and writes the hash behind them.
 #[must_use]
 pub fn encode_hashed(floor: &Floor, prefix_len: usize) -> Vec<u8> {
     let body = prefix_len + HASH_FIELD_BYTES;
@@ -100,8 +100,9 @@ pub fn encode_hashed(floor: &Floor, prefix_len: usize) -> Vec<u8> {
         out.drain(prefix_len..body);
         return out;
     }
-    let moved_len =
-        Floor { spec: floor.spec, generator_version: floor.generator_version, ..Floor::default() }.encoded_len();
+    let spec_len = floor.spec.as_ref().map_or(0, |spec| encoding::message::encoded_len(1, spec));
+    let version = floor.generator_version;
+    let moved_len = spec_len + if version == 0 { 0 } else { encoding::uint32::encoded_len(2, &version) };
     out.copy_within(body..body + moved_len, prefix_len);
     out[prefix_len + moved_len] = HASH_TAG;
     out[prefix_len + moved_len + 1..body + moved_len].copy_from_slice(&hash.to_le_bytes());

@@ -1,10 +1,14 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
 //! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
-//! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc) and the [names of status codes](status); behind
-//! features, JSON (`json`), and the JSON documents of the operations port (`serde`).
+//! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc), the [names of packs](pack), the [glyphs of
+//! terrain](glyph) and the [names of status codes](status); behind features, JSON (`json`), and the JSON documents of the
+//! operations port (`serde`).
 #![forbid(unsafe_code)]
 
 pub mod floor;
+#[cfg(feature = "json")]
+pub mod floor_json;
+pub mod glyph;
 pub mod grid;
 pub mod hash;
 #[cfg(feature = "json")]
@@ -12,6 +16,7 @@ pub mod json;
 pub mod limits;
 #[cfg(feature = "serde")]
 pub mod operations;
+pub mod pack;
 #[cfg(feature = "grpc")]
 pub mod raw;
 pub mod rpc;

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 fn floor(seed: u64, archetype: String) -> Floor {
     Floor {
-        spec: Some(FloorSpec { seed, number: 3, width: 16, height: 16, kind: 1 }),
+        spec: Some(FloorSpec { seed, number: 3, width: 16, height: 16, kind: 1, ..FloorSpec::default() }),
         generator_version: 1,
         terrain: Some(grid::encode(16, 16, &[1; 256])),
         entry: Some(Point { x: 1, y: 2 }),

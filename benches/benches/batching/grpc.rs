@@ -102,7 +102,7 @@ impl Fixture {
             for step in 0..steps {
                 let first = 1 + (step % u64::from(WARM / count)) as u32 * count;
                 let floors = ask(&mut client, first, count).await.expect("the server answers");
-                let numbers = floors.iter().map(|floor| floor.spec.map_or(0, |spec| spec.number));
+                let numbers = floors.iter().map(|floor| floor.spec.as_ref().map_or(0, |spec| spec.number));
                 assert!(numbers.eq(first..first + count), "the floors asked for, in order");
             }
             started.elapsed()

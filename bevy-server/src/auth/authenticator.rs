@@ -331,7 +331,10 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::config::{ClientIdentity, Quota};
+    use crate::{
+        config::{ClientIdentity, Quota},
+        packs::Packs,
+    };
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
@@ -357,7 +360,7 @@ mod tests {
             let registry = Registry::new();
             let quota = Quota { cells_per_second: None, burst_cells: 1 };
             let clients = Clients::new(ClientIdentity::default());
-            let generation = GenerationQueue::new(16, 1, quota, clients.clone(), &registry).unwrap();
+            let generation = GenerationQueue::new(16, 1, quota, clients.clone(), Packs::built_in(), &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
             let reloads = Reloads::register(&registry).unwrap();
             let file = TokensFile::read(&path, &TenantNames::new(["acme", "globex"])).unwrap();

@@ -11,6 +11,7 @@ use std::{
 
 use bytesize::ByteSize;
 use figment::value::{Num, Value};
+use floor_proto::pack;
 
 /// How the value of a key is written.
 pub(super) trait Format {
@@ -298,6 +299,25 @@ impl Format for Span {
 
     fn show(&self, span: &Duration) -> String {
         quote(humantime::format_duration(*span))
+    }
+}
+
+/// The name of a pack.
+pub(super) struct PackName;
+
+impl Format for PackName {
+    type Output = String;
+
+    fn expected(&self) -> String {
+        "write the name of a pack: a letter, then up to 31 letters, digits or -, all in lower case".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<String> {
+        text(value).filter(|name| pack::is_name(name))
+    }
+
+    fn show(&self, name: &String) -> String {
+        quote(name)
     }
 }
 

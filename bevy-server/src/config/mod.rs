@@ -28,7 +28,7 @@ use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
 pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
-use formats::{Address, FilePath, Flag, Format as _, Span, whole};
+use formats::{Address, FilePath, Flag, Format as _, PackName, Span, whole};
 use layers::Layers;
 pub use log_filter::{FilterError, LogFilter};
 use reader::{Reader, Resolved};
@@ -38,7 +38,7 @@ pub(crate) use tls::{ALPN, TlsContents};
 pub use tls::{ServerTls, TlsError, TlsFiles};
 pub use token::Token;
 
-use crate::tenants::TenantNames;
+use crate::{packs::PackSettings, tenants::TenantNames};
 
 /// The defaults: every key, with a comment.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -96,6 +96,8 @@ pub struct Config {
     pub generation_threads: usize,
     /// Floors to prefetch above a climber; 0 for none.
     pub prefetch_ahead: u32,
+    /// Where packs come from.
+    pub packs: PackSettings,
     /// How the server logs.
     pub log: LogSettings,
     /// Where traces go; `None` if there are none.
@@ -113,6 +115,10 @@ enum Source {
     /// A given text, which cannot change.
     Text,
 }
+
+/// The directory of packs. The module `packs` reads it.
+const PACKS_DIR: FilePath =
+    FilePath { expected: "write the path of a directory of packs as text, or \"\" for the built-in pack alone" };
 
 impl Config {
     /// Reads the defaults, then `file`, then the environment.
@@ -173,6 +179,8 @@ impl Config {
             threads => threads,
         };
         let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
+        let packs =
+            PackSettings { dir: reader.key("packs.dir", PACKS_DIR), default: reader.key("packs.default", PackName) };
         let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
         let (cache, tenants) = tenants::tenants(&mut reader, cache);
         if tokens_file.is_none() && !tenants.is_empty() {
@@ -199,6 +207,7 @@ impl Config {
             generation_queue,
             generation_threads,
             prefetch_ahead,
+            packs,
             log,
             trace,
             source,

@@ -29,6 +29,7 @@ use crate::{
     config::Quota,
     key,
     metrics::register_gauge,
+    packs::Packs,
     tenants::TenantCounts,
 };
 
@@ -56,6 +57,7 @@ pub(super) struct Queue {
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
     pub(super) clients: Clients,
+    pub(super) packs: Packs,
     quotas: Arc<Quotas>,
     /// Those of tenants, by the client that stands for all of one.
     tenant_quotas: Arc<Quotas>,
@@ -120,6 +122,7 @@ pub(super) struct Job {
 
 impl GenerationQueue {
     /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `clients` has `quota`.
+    /// `packs` have the content of the floors.
     ///
     /// # Errors
     /// If `registry` already has the metrics of a queue.
@@ -128,6 +131,7 @@ impl GenerationQueue {
         workers: usize,
         quota: Quota,
         clients: Clients,
+        packs: Packs,
         registry: &Registry,
     ) -> prometheus::Result<Self> {
         let waiting = IntGauge::new("floors_generation_queue", "Floors waiting for the task pool.")?;
@@ -144,6 +148,7 @@ impl GenerationQueue {
             waiting,
             refused: RefusedFloors::register(clients.clone(), registry)?,
             clients,
+            packs,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
@@ -470,7 +475,8 @@ mod tests {
     async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
         const PLACES: usize = 10;
         let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
-        let queue = GenerationQueue::new(PLACES, 1, Quota::default(), clients.clone(), &registry).unwrap();
+        let queue =
+            GenerationQueue::new(PLACES, 1, Quota::default(), clients.clone(), Packs::built_in(), &registry).unwrap();
         let counts = TenantCounts::register(&TenantNames::new(["acme", "globex"]), &registry).unwrap();
         let [acme, globex] = &counts[..] else { panic!("two tenants") };
         let sources = [queue.for_tenant("acme", acme.clone()), queue.for_tenant("globex", globex.clone())];

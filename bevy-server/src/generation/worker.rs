@@ -11,7 +11,7 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::{clients::Charge, key};
+use crate::{clients::Charge, key, packs::Packs};
 
 /// Serves `queue` on this thread until it is stopped and empty.
 pub(super) fn run(queue: &Queue) {
@@ -32,7 +32,7 @@ pub(super) fn run(queue: &Queue) {
         if let Some(tenant) = &job.tenant {
             tenant.counts.cells.inc_by(job.cells);
         }
-        let result = generate_floor(&mut generator, job.key);
+        let result = generate_floor(&mut generator, &queue.packs, job.key);
         queue.end();
         match &result {
             Ok(made) => queue.costs.record(&job.key, job.cells, made),
@@ -47,11 +47,12 @@ pub(super) fn run(queue: &Queue) {
 }
 
 /// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
-fn generate_floor(generator: &mut Generator, key: Key) -> Result<Made, SourceError> {
+fn generate_floor(generator: &mut Generator, packs: &Packs, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
     let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
+    let pack = packs.of(spec.pack()).ok_or_else(|| failed(format!("no pack has the hash {}", spec.pack())))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
-    let value = catch_unwind(AssertUnwindSafe(|| floor_wire::framed(&generator.generate(&spec))))
+    let value = catch_unwind(AssertUnwindSafe(|| pack.framed(generator, &spec)))
         .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));

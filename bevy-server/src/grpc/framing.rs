@@ -123,7 +123,7 @@ pub(super) fn connect(is_stream: bool, media_type: &[u8]) -> Option<Framing> {
 /// Whether the RPC answers GET and HEAD: if it is unary and changes nothing.
 pub(super) const fn answers_get(rpc: Rpc) -> bool {
     match rpc {
-        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::GetServerInfo => true,
+        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::GetServerInfo | Rpc::GetPack | Rpc::ListPacks => true,
         Rpc::StreamFloors => false,
     }
 }

@@ -50,6 +50,7 @@ use crate::{
     memory::{self, Held},
     metrics::{MetricsRegistry, Refusals, Reloads, register_gauge},
     observer::CallObserver,
+    packs::Packs,
     prefetch::AccessRecorder,
     runtime::TokioHandle,
 };
@@ -82,6 +83,7 @@ impl Plugin for GrpcPlugin {
         let unsent = Budget::unsent(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX));
         let service = FloorService::new(ServiceDeps {
             chains: world.resource::<Chains>().clone(),
+            packs: world.resource::<Packs>().clone(),
             metrics: world.resource::<RequestMetrics>().clone(),
             refusals: refusals.clone(),
             in_flight: world.resource::<InFlight>().clone(),

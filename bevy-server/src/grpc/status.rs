@@ -41,6 +41,13 @@ pub(super) fn invalid(mut violations: Vec<Violation>) -> Status {
     Status::with_error_details(Code::InvalidArgument, message, ErrorDetails::with_bad_request(fields))
 }
 
+/// The server has no pack `requested`, but those of `known`.
+pub(super) fn unknown_pack(requested: &str, known: &[String]) -> Status {
+    let message = format!("there is no pack {requested}; the server has {}", known.join(", "));
+    let details = ErrorDetails::with_resource_info("floors.v1.Pack", requested, "", message.clone());
+    Status::with_error_details(Code::NotFound, message, details)
+}
+
 /// The request's bytes are not the expected message.
 pub(super) fn malformed(error: &prost::DecodeError) -> Status {
     Status::invalid_argument(format!("the request message does not decode: {error}"))

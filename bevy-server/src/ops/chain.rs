@@ -54,7 +54,7 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
         Ok(Some((prefix, whose))) => return purge_prefix(&state, prefix, whose).await,
         Err(error) => return bad_request(&error),
     }
-    let (specs, whose) = match floors::parse(&query, names) {
+    let (specs, whose) = match floors::parse(&query, &state.packs, names) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
@@ -117,7 +117,7 @@ async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Resp
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), state.chains.names()) {
+    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), &state.packs, state.chains.names()) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };

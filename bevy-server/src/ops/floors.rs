@@ -1,6 +1,6 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height` and `kind`. Or `tower=42` and `all=true`, where a page takes every stored floor. A
-//! query may also name whose stores it is about, by `tenant`.
+//! optionally with `width`, `height`, `kind` and `pack`. Or `tower=42` and `all=true`, where a page takes every stored
+//! floor. A query may also name whose stores it is about, by `tenant`.
 
 use floor_cache::KeyPrefix;
 use floor_gen::{FloorSpec, Kind};
@@ -8,15 +8,16 @@ use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
 use crate::{
     key,
+    packs::{FoundPack, Packs, UnknownPack},
     tenants::{TenantId, TenantNames},
 };
 
 /// The valid parameters of a range.
-const RANGE: [&str; 7] = ["seed", "first", "count", "width", "height", "kind", TENANT];
+const RANGE: [&str; 8] = ["seed", "first", "count", "width", "height", "kind", "pack", TENANT];
 /// The parameter for whose stores a query is about.
 const TENANT: &str = "tenant";
 /// The valid parameters of one floor.
-const ONE: [&str; 5] = ["seed", "number", "width", "height", "kind"];
+const ONE: [&str; 6] = ["seed", "number", "width", "height", "kind", "pack"];
 
 /// The valid parameters of every stored floor of a tower, and of all towers; one of the first two.
 const PREFIX: [&str; 3] = ["tower", "all", TENANT];
@@ -49,9 +50,9 @@ impl QueryError {
 }
 
 /// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`.
-pub(super) fn parse(query: &str, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
+pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
     let query = Query::parse(query, &RANGE)?;
-    Ok((query.range()?, query.whose(tenants)?))
+    Ok((query.range(packs)?, query.whose(tenants)?))
 }
 
 /// Whose stores `query`, which has no other parameter, is about.
@@ -85,13 +86,14 @@ pub(super) fn parse_prefix(query: &str, tenants: &TenantNames) -> Result<Option<
 }
 
 /// The one floor of `query`.
-pub(super) fn parse_one(query: &str) -> Result<FloorSpec, QueryError> {
+pub(super) fn parse_one(packs: &Packs, query: &str) -> Result<FloorSpec, QueryError> {
     let query = Query::parse(query, &ONE)?;
     let seed = query.seed()?;
     let number =
         query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
-    FloorSpec::resolve(seed, number, width, height, query.kind()?)
+    let pack = query.pack(packs)?;
+    pack.resolve(seed, number, width, height, query.kind()?)
         .map_err(|error| QueryError::new(error.field(), format!("is wrong: {error}")))
 }
 
@@ -118,7 +120,7 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn range(&self) -> Result<Vec<FloorSpec>, QueryError> {
+    fn range(&self, packs: &Packs) -> Result<Vec<FloorSpec>, QueryError> {
         let seed = self.seed()?;
         let first =
             self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
@@ -134,7 +136,8 @@ impl<'a> Query<'a> {
         }
         let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
         let kind = self.kind()?;
-        let resolve = |number| FloorSpec::resolve(seed, number, width, height, kind);
+        let pack = self.pack(packs)?;
+        let resolve = |number| pack.resolve(seed, number, width, height, kind);
         (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
             let parameter = if error.field() == "number" { "first" } else { error.field() };
             QueryError::new(parameter, format!("is wrong: {error}"))
@@ -161,6 +164,17 @@ impl<'a> Query<'a> {
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
+    fn pack(&self, packs: &Packs) -> Result<FoundPack, QueryError> {
+        let requested = self.text("pack").unwrap_or_default();
+        packs.find(requested).map_err(|unknown| {
+            let problem = match unknown {
+                UnknownPack::Invalid(error) => format!("is {requested:?}; {error}"),
+                UnknownPack::Unknown { known } => format!("is {requested}; there are {}", known.join(", ")),
+            };
+            QueryError::new("pack", problem)
+        })
+    }
+
     fn kind(&self) -> Result<Option<Kind>, QueryError> {
         let offered = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         let wrong = |text: &str| QueryError::new("kind", format!("is {text:?}; there are {}", offered()));
@@ -174,7 +188,7 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
-        super::parse(query, &TenantNames::new(["acme"])).map(|(specs, _)| specs)
+        super::parse(query, &Packs::built_in(), &TenantNames::new(["acme"])).map(|(specs, _)| specs)
     }
 
     #[test]
@@ -202,14 +216,14 @@ mod tests {
     #[test]
     fn a_query_names_one_floor() {
         let spec = FloorSpec::resolve(42, 7, 64, 0, Some(Kind::Maze)).unwrap();
-        assert_eq!(parse_one("seed=42&number=7&width=64&kind=maze"), Ok(spec));
+        assert_eq!(parse_one(&Packs::built_in(), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
         for (query, expected) in [
             ("seed=1", "number is missing"),
             ("number=1", "seed is missing"),
             ("seed=1&number=0", "number is wrong: floor number 0"),
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
-            let wrong = parse_one(query).unwrap_err().to_string();
+            let wrong = parse_one(&Packs::built_in(), query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }

@@ -39,6 +39,7 @@ use crate::{
     lifecycle::Phase,
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
+    packs::Packs,
     runtime::TokioHandle,
 };
 
@@ -65,6 +66,7 @@ impl Plugin for OpsPlugin {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chains: world.resource::<Chains>().clone(),
             clients: world.resource::<Clients>().clone(),
+            packs: world.resource::<Packs>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
             compaction: Arc::default(),
@@ -100,6 +102,7 @@ struct OpsState {
     registry: Registry,
     chains: Chains,
     clients: Clients,
+    packs: Packs,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,

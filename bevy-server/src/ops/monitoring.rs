@@ -1,6 +1,7 @@
 //! The pages for monitoring: `/status`, `/metrics` and `/readyz`.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     sync::{Arc, atomic::Ordering},
 };
@@ -24,11 +25,16 @@ pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResp
 }
 
 /// Load does not count: a server that is full still serves cached floors, and all servers of a fleet are full at once.
-pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, &'static str) {
+pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, Cow<'static, str>) {
     if !state.serving.load(Ordering::Acquire) {
-        (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n".into())
+    } else if let Some(problem) = state.packs.problem() {
+        (
+            StatusCode::OK,
+            format!("ready, but the packs were not reloaded; the old ones stay in use\n{problem}\n").into(),
+        )
     } else {
-        (StatusCode::OK, "ready\n")
+        (StatusCode::OK, "ready\n".into())
     }
 }
 

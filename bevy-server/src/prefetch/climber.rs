@@ -103,7 +103,7 @@ pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Re
                 continue;
             }
             // The top floor of a tower has none above.
-            let Some(spec) = climber.last_step.tower.floor(number) else { continue };
+            let Some(spec) = climber.last_step.tower.floor(&prefetcher.packs, number) else { continue };
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
             }
@@ -153,6 +153,7 @@ mod tests {
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
         metrics::MetricsRegistry,
+        packs::Packs,
         prefetch::{PrefetchPlugin, Tower},
         runtime::TokioHandle,
     };
@@ -167,20 +168,21 @@ mod tests {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
         let clients = Clients::new(config.client_identity.clone());
-        let generation = GenerationQueue::new(1, 1, Quota::default(), clients, &registry).unwrap();
+        let generation = GenerationQueue::new(1, 1, Quota::default(), clients, Packs::built_in(), &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
         let mut app = App::new();
         app.insert_resource(TokioHandle(runtime.clone()))
             .insert_resource(MetricsRegistry(registry))
             .insert_resource(generation)
+            .insert_resource(Packs::built_in())
             .insert_resource(Chains::from(chain))
             .add_plugins((StatesPlugin, LifecyclePlugin, PrefetchPlugin { ahead: 4, budget }));
         app
     }
 
     fn step(seed: u64, number: u32) -> Step {
-        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap(), None), number }
+        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap(), None, (0, 0)), number }
     }
 
     /// Runs one update with these steps. Returns the last step of every climber, checked against the map.

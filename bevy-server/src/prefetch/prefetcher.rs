@@ -18,6 +18,7 @@ use crate::{
     key,
     lifecycle::{EventSender, ServerEvent},
     metrics::MetricsRegistry,
+    packs::Packs,
     runtime::TokioHandle,
     tenants::TenantId,
 };
@@ -31,6 +32,8 @@ pub struct Prefetcher {
     in_progress: InProgress,
     chains: Chains,
     generation: GenerationQueue,
+    /// The packs of the towers.
+    pub(super) packs: Packs,
     runtime: Handle,
     outcomes: IntCounterVec,
 }
@@ -45,6 +48,7 @@ impl Prefetcher {
             in_progress: in_progress.clone(),
             chains: world.resource::<Chains>().clone(),
             generation: world.resource::<GenerationQueue>().clone(),
+            packs: world.resource::<Packs>().clone(),
             runtime: world.resource::<TokioHandle>().0.clone(),
             outcomes: outcomes(world.resource::<MetricsRegistry>())?,
         };

@@ -7,14 +7,10 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
-use floor_gen::FloorSpec;
 use tokio::time::Instant;
 
-use super::tower::{AccessHistory, Step};
-use crate::{
-    lifecycle::{EventSender, ServerEvent},
-    tenants::TenantId,
-};
+use super::tower::{AccessHistory, Step, Tower};
+use crate::lifecycle::{EventSender, ServerEvent};
 
 /// Steps per batch. More are dropped, which bounds the cost on a busy server.
 const STEP_CAPACITY: usize = 32;
@@ -68,11 +64,11 @@ impl Default for AccessRecorder {
 }
 
 impl AccessRecorder {
-    /// Records an access of a caller of `tenant` to a scheduled floor, and whether memory missed it. Never waits: a concurrent access may be
-    /// missed.
-    pub fn record(&self, spec: FloorSpec, tenant: Option<TenantId>, was_missed: bool) {
+    /// Records an access to a scheduled floor of `tower`, and whether memory missed it. Never waits: a concurrent access
+    /// may be missed.
+    pub fn record(&self, tower: Tower, number: u32, was_missed: bool) {
         let Ok(mut history) = self.history.try_lock() else { return };
-        let step = history.record(&spec, tenant, was_missed);
+        let step = history.record(Step { tower, number }, was_missed);
         drop(history);
         if let Some(step) = step {
             // If the channel is full, the step is dropped.

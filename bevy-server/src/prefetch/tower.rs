@@ -2,24 +2,32 @@
 
 use std::{collections::HashMap, mem};
 
-use floor_gen::FloorSpec;
+use floor_gen::{FloorSpec, PackHash};
 
-use crate::tenants::TenantId;
+use crate::{packs::Packs, tenants::TenantId};
 
-/// The scheduled floors of one seed in one size, for callers of one tenant: what others ask for says nothing of them.
+/// The scheduled floors of one seed in one size, of one version of a pack, for callers of one tenant: what others ask
+/// for says nothing of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tower {
+    pack: PackHash,
     seed: u64,
+    /// As requested: 0 leaves them to the pack, whose authored floors have sizes of their own.
     width: u16,
     height: u16,
     tenant: Option<TenantId>,
 }
 
 impl Tower {
-    /// The tower of a floor that a caller of `tenant` asks for.
+    /// The tower of a floor for which a caller of `tenant` asked with `sides`, width and height.
     #[must_use]
-    pub const fn of(spec: &FloorSpec, tenant: Option<TenantId>) -> Self {
-        Self { seed: spec.seed(), width: spec.width(), height: spec.height(), tenant }
+    pub fn of(spec: &FloorSpec, tenant: Option<TenantId>, sides: (u32, u32)) -> Self {
+        let (width, height) = match spec.pack() {
+            PackHash::BUILT_IN => (spec.width(), spec.height()),
+            // They were resolved, so they fit.
+            _ => (u16::try_from(sides.0).unwrap_or(0), u16::try_from(sides.1).unwrap_or(0)),
+        };
+        Self { pack: spec.pack(), seed: spec.seed(), width, height, tenant }
     }
 
     /// The tenant of its callers.
@@ -29,8 +37,8 @@ impl Tower {
 
     /// The floor with that number, or `None` if the tower has none.
     #[must_use]
-    pub fn floor(&self, number: u32) -> Option<FloorSpec> {
-        FloorSpec::resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
+    pub fn floor(&self, packs: &Packs, number: u32) -> Option<FloorSpec> {
+        packs.of(self.pack)?.resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
     }
 }
 
@@ -73,9 +81,8 @@ struct Access {
 }
 
 impl AccessHistory {
-    /// Records a request of a caller of `tenant`, and whether memory missed it. Returns the step, if it is one.
-    pub(super) fn record(&mut self, spec: &FloorSpec, tenant: Option<TenantId>, was_missed: bool) -> Option<Step> {
-        let step = Step { tower: Tower::of(spec, tenant), number: spec.number() };
+    /// Records a request, and whether memory missed it. Returns the step, if it is one.
+    pub(super) fn record(&mut self, step: Step, was_missed: bool) -> Option<Step> {
         self.tower_mut(step.tower).record(step.number, was_missed).then_some(step)
     }
 
@@ -110,14 +117,14 @@ impl TowerHistory {
 mod tests {
     use super::*;
 
-    fn spec(seed: u64, number: u32) -> FloorSpec {
-        FloorSpec::resolve(seed, number, 0, 0, None).unwrap()
+    fn step(seed: u64, number: u32) -> Step {
+        Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap(), None, (0, 0)), number }
     }
 
     #[test]
     fn steps_are_distinguished_from_other_calls() {
         let mut history = AccessHistory::default();
-        let mut is_step = |seed, number| history.record(&spec(seed, number), None, true).is_some();
+        let mut is_step = |seed, number| history.record(step(seed, number), true).is_some();
         assert!(!is_step(1, 1), "there is no floor below the first");
         assert!(!is_step(1, 5), "one request is no step");
         assert!(!is_step(1, 5), "the same floor again is no step");
@@ -139,7 +146,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 16) % 2000 + 1
         };
-        let steps = (0..100_000).filter_map(|_| history.record(&spec(1, random_floor()), None, true)).count();
+        let steps = (0..100_000).filter_map(|_| history.record(step(1, random_floor()), true)).count();
         assert!((200..600).contains(&steps), "about 8 of 2,000 among 100,000 requests: {steps}");
     }
 
@@ -147,7 +154,7 @@ mod tests {
     fn steps_from(floors: &[u32]) -> usize {
         let mut history = AccessHistory::default();
         let calls = (0..=100).flat_map(|height| floors.iter().map(move |floor| floor + height));
-        calls.filter_map(|number| history.record(&spec(1, number), None, true)).count()
+        calls.filter_map(|number| history.record(step(1, number), true)).count()
     }
 
     #[test]
@@ -165,7 +172,7 @@ mod tests {
     #[test]
     fn a_climb_starts_at_the_first_floor_that_memory_missed() {
         let mut history = AccessHistory::default();
-        let mut is_step = |number, was_missed| history.record(&spec(1, number), None, was_missed).is_some();
+        let mut is_step = |number, was_missed| history.record(step(1, number), was_missed).is_some();
         assert!(!is_step(5, true) && !is_step(6, false), "memory had the floor");
         assert!(is_step(7, true));
         assert!(!is_step(7, false), "a repeated floor is no step");
@@ -178,15 +185,15 @@ mod tests {
     fn climbers_in_many_towers_are_all_detected() {
         let mut history = AccessHistory::default();
         let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
-        assert_eq!(calls.filter_map(|(seed, number)| history.record(&spec(seed, number), None, true)).count(), 8000);
+        assert_eq!(calls.filter_map(|(seed, number)| history.record(step(seed, number), true)).count(), 8000);
     }
 
     #[test]
     fn the_number_of_remembered_towers_is_bounded() {
         let mut history = AccessHistory::default();
-        (0..20_000).for_each(|seed| _ = history.record(&spec(seed, 10), None, true));
+        (0..20_000).for_each(|seed| _ = history.record(step(seed, 10), true));
         assert!(history.current.len() + history.previous.len() <= 2 * TOWERS_PER_MAP);
-        assert!(history.record(&spec(19_999, 11), None, true).is_some(), "this tower was used last");
-        assert!(history.record(&spec(0, 11), None, true).is_none());
+        assert!(history.record(step(19_999, 11), true).is_some(), "this tower was used last");
+        assert!(history.record(step(0, 11), true).is_none());
     }
 }

@@ -151,7 +151,8 @@ pub(crate) fn all() -> Vec<Input> {
     let reset = RawHttp2::reset;
     let get_floor = GetFloorRequest { spec: Some(spec(42, 1)) };
     let first_of_stream = StreamFloorsRequest { first: Some(spec(42, 1)), count: 1 };
-    let full_spec = FloorSpec { seed: u64::MAX, number: 1 << 30, width: 100, height: 100, kind: 1 };
+    let full_spec =
+        FloorSpec { seed: u64::MAX, number: 1 << 30, width: 100, height: 100, kind: 1, ..FloorSpec::default() };
     let full_json =
         r#"{"seed":"18446744073709551615","number":4294967295,"width":100,"height":100,"kind":"FLOOR_KIND_STANDARD"}"#;
     let json_floor = br#"{"spec":{"seed":"42","number":1}}"#;

@@ -61,6 +61,8 @@ use tokio::sync::{
 
 use crate::{Answer, CallOptions, ClientError, ConnectOptions, Floor, FloorSpec, Served, limits, server::Server};
 use source::Source;
+#[cfg(feature = "offline")]
+use {floor_gen::pack::PackErrors, floor_wire::LoadedPack};
 
 /// Default limit of concurrent calls: enough to hide network latency, few enough to leave room in the queue of a
 /// shared server.
@@ -104,7 +106,18 @@ impl FloorClientPlugin {
     #[cfg(feature = "offline")]
     #[must_use]
     pub fn offline() -> Self {
-        Self::from_source(Source::Offline)
+        Self::from_source(Source::Offline(Arc::clone(LoadedPack::built_in())))
+    }
+
+    /// Like [`offline`](Self::offline), with the floors of a pack: the bytes of a `.floorpack` file, as
+    /// [`FloorClient::pack`](crate::FloorClient::pack) returns them. Requests that name another pack fail with
+    /// `NOT_FOUND`.
+    ///
+    /// # Errors
+    /// [`PackErrors`] if `file` is no pack, with everything that is wrong in it.
+    #[cfg(feature = "offline")]
+    pub fn offline_with(file: &[u8]) -> Result<Self, PackErrors> {
+        Ok(Self::from_source(Source::Offline(Arc::new(LoadedPack::from_bytes(file)?))))
     }
 
     fn from_source(source: Source) -> Self {
@@ -128,7 +141,7 @@ impl FloorClientPlugin {
 
 /// Requests a floor. Spawn it in any schedule; the plugin sends it in [`PostUpdate`], and again when it is changed or
 /// replaced. Despawn the entity to cancel the request.
-#[derive(Component, Debug, Clone, Copy, PartialEq, Reflect)]
+#[derive(Component, Debug, Clone, PartialEq, Reflect)]
 #[reflect(opaque)]
 #[reflect(Component, Debug, Clone, PartialEq)]
 pub struct RequestFloor(pub FloorSpec);
@@ -139,7 +152,7 @@ impl RequestFloor {
     #[must_use]
     pub fn next(&self) -> Option<Self> {
         let number = self.0.number.saturating_add(1);
-        (number <= limits::MAX_FLOOR).then_some(Self(FloorSpec { number, kind: 0, ..self.0 }))
+        (number <= limits::MAX_FLOOR).then(|| Self(FloorSpec { number, kind: 0, ..self.0.clone() }))
     }
 }
 
@@ -252,8 +265,8 @@ fn send(
     for (entity, RequestFloor(spec)) in &requests {
         let (sender_of_result, result) = oneshot::channel();
         // If the thread has ended, this drops the sender of the result, and `receive` sees that.
-        let _ = sender.0.send(Request { spec: *spec, sent: Instant::now(), result: sender_of_result });
-        let pending = Pending { spec: *spec, result };
+        let _ = sender.0.send(Request { spec: spec.clone(), sent: Instant::now(), result: sender_of_result });
+        let pending = Pending { spec: spec.clone(), result };
         commands.entity(entity).try_remove::<(FloorArrived, FloorFailed)>().try_insert(pending);
     }
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 #[cfg(feature = "offline")]
+use floor_wire::LoadedPack;
+
+#[cfg(feature = "offline")]
 use crate::offline::OfflineFloors;
 use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, server::Server};
 
@@ -13,7 +16,7 @@ use super::{FloorServer, FloorServerStatus};
 pub(super) enum Source {
     Server(Arc<Server>),
     #[cfg(feature = "offline")]
-    Offline,
+    Offline(Arc<LoadedPack>),
 }
 
 impl Source {
@@ -22,7 +25,7 @@ impl Source {
         match self {
             Self::Server(server) => FloorServer { url: server.url().to_owned(), status: FloorServerStatus::Untried },
             #[cfg(feature = "offline")]
-            Self::Offline => FloorServer { url: String::new(), status: FloorServerStatus::Offline },
+            Self::Offline(_) => FloorServer { url: String::new(), status: FloorServerStatus::Offline },
         }
     }
 
@@ -33,7 +36,7 @@ impl Source {
                 OpenSource::Server(FloorClient::open_lazily(Arc::clone(server)).with_options(options))
             }
             #[cfg(feature = "offline")]
-            Self::Offline => OpenSource::Offline(Box::default()),
+            Self::Offline(pack) => OpenSource::Offline(Box::new(OfflineFloors::of(Arc::clone(pack)))),
         }
     }
 }

@@ -10,8 +10,9 @@ use std::{
 use floor_client::{
     FloorClient, FloorSpec,
     v1::{
-        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetServerInfoRequest, Point,
-        ServerInfo, StreamFloorsRequest, Terrain,
+        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetPackRequest,
+        GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, ServerInfo,
+        StreamFloorsRequest, Terrain,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
@@ -113,6 +114,20 @@ impl FloorService for ScriptedServer {
         self.reply(request).await?;
         Ok(Response::new(ServerInfo { version: "1.2.3".to_owned(), ..ServerInfo::default() }))
     }
+
+    async fn list_packs(&self, request: Request<ListPacksRequest>) -> Result<Response<ListPacksResponse>, Status> {
+        self.reply(request).await?;
+        Ok(Response::new(ListPacksResponse {
+            packs: vec![PackInfo { name: "mine".to_owned(), ..PackInfo::default() }],
+        }))
+    }
+
+    /// A pack whose files have another hash than it says.
+    async fn get_pack(&self, request: Request<GetPackRequest>) -> Result<Response<Pack>, Status> {
+        self.reply(request).await?;
+        let file = b"floorpack 1\n".to_vec();
+        Ok(Response::new(Pack { name: "mine".to_owned(), hash: 1, generator_version: 3, file }))
+    }
 }
 
 /// A floor of 16x16 cells: one room with walls around it.
@@ -125,7 +140,7 @@ pub(crate) fn floor(number: u32) -> Floor {
     }
     let at = |x, y| Some(Point { x, y });
     with_content_hash(Floor {
-        spec: Some(FloorSpec { seed: 42, number, width: 16, height: 16, kind: 1 }),
+        spec: Some(FloorSpec { seed: 42, number, width: 16, height: 16, kind: 1, ..FloorSpec::default() }),
         generator_version: 1,
         terrain: Some(grid::encode(16, 16, &cells)),
         region: Some(grid::encode(16, 16, &region)),

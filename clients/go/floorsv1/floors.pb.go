@@ -369,7 +369,10 @@ type FloorSpec struct {
 	// Cells from north to south, 16 ..= 512; 0 = 100.
 	Height uint32 `protobuf:"varint,4,opt,name=height,proto3" json:"height,omitempty"`
 	// UNSPECIFIED: the tower's schedule chooses the kind.
-	Kind          FloorKind `protobuf:"varint,5,opt,name=kind,proto3,enum=floors.v1.FloorKind" json:"kind,omitempty"`
+	Kind FloorKind `protobuf:"varint,5,opt,name=kind,proto3,enum=floors.v1.FloorKind" json:"kind,omitempty"`
+	// The pack that has the content. In a request: "" is the server's default, NAME its current version, NAME@HASH (16
+	// hexadecimal digits) that version. In a response: "" for the built-in pack, NAME@HASH for any other.
+	Pack          string `protobuf:"bytes,6,opt,name=pack,proto3" json:"pack,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -437,6 +440,13 @@ func (x *FloorSpec) GetKind() FloorKind {
 		return x.Kind
 	}
 	return FloorKind_FLOOR_KIND_UNSPECIFIED
+}
+
+func (x *FloorSpec) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
 }
 
 type GetFloorRequest struct {
@@ -647,10 +657,14 @@ type Floor struct {
 	// Monsters.
 	Spawns []*Spawn `protobuf:"bytes,10,rep,name=spawns,proto3" json:"spawns,omitempty"`
 	// Loot and keys.
-	Items         []*Item       `protobuf:"bytes,11,rep,name=items,proto3" json:"items,omitempty"`
-	Locks         []*Lock       `protobuf:"bytes,12,rep,name=locks,proto3" json:"locks,omitempty"`
-	Metrics       *FloorMetrics `protobuf:"bytes,13,opt,name=metrics,proto3" json:"metrics,omitempty"`
-	Traps         []*Trap       `protobuf:"bytes,14,rep,name=traps,proto3" json:"traps,omitempty"`
+	Items   []*Item       `protobuf:"bytes,11,rep,name=items,proto3" json:"items,omitempty"`
+	Locks   []*Lock       `protobuf:"bytes,12,rep,name=locks,proto3" json:"locks,omitempty"`
+	Metrics *FloorMetrics `protobuf:"bytes,13,opt,name=metrics,proto3" json:"metrics,omitempty"`
+	Traps   []*Trap       `protobuf:"bytes,14,rep,name=traps,proto3" json:"traps,omitempty"`
+	// The theme of the floor, a name that the pack gives it. Unset for floors of the built-in pack.
+	Theme string `protobuf:"bytes,15,opt,name=theme,proto3" json:"theme,omitempty"`
+	// The hash in spec.pack; 0 for the built-in pack.
+	PackHash      uint64 `protobuf:"fixed64,16,opt,name=pack_hash,json=packHash,proto3" json:"pack_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -781,6 +795,20 @@ func (x *Floor) GetTraps() []*Trap {
 		return x.Traps
 	}
 	return nil
+}
+
+func (x *Floor) GetTheme() string {
+	if x != nil {
+		return x.Theme
+	}
+	return ""
+}
+
+func (x *Floor) GetPackHash() uint64 {
+	if x != nil {
+		return x.PackHash
+	}
+	return 0
 }
 
 // A rectangle of small values, in the shortest of four encodings (docs/protocol.md).
@@ -1466,6 +1494,283 @@ func (x *ServerInfo) GetTiers() []*TierInfo {
 	return nil
 }
 
+type GetPackRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// NAME is its current version, NAME@HASH (16 hexadecimal digits) that version; "" is the server's default.
+	Pack          string `protobuf:"bytes,1,opt,name=pack,proto3" json:"pack,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPackRequest) Reset() {
+	*x = GetPackRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPackRequest) ProtoMessage() {}
+
+func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPackRequest.ProtoReflect.Descriptor instead.
+func (*GetPackRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetPackRequest) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
+}
+
+type Pack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// XXH3-64 of `file`; 0 for the built-in pack.
+	Hash uint64 `protobuf:"fixed64,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	// Generator version of the server.
+	GeneratorVersion uint32 `protobuf:"varint,3,opt,name=generator_version,json=generatorVersion,proto3" json:"generator_version,omitempty"`
+	// Its files in their canonical form: the bytes of NAME.floorpack.
+	File          []byte `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pack) Reset() {
+	*x = Pack{}
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pack) ProtoMessage() {}
+
+func (x *Pack) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pack.ProtoReflect.Descriptor instead.
+func (*Pack) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Pack) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Pack) GetHash() uint64 {
+	if x != nil {
+		return x.Hash
+	}
+	return 0
+}
+
+func (x *Pack) GetGeneratorVersion() uint32 {
+	if x != nil {
+		return x.GeneratorVersion
+	}
+	return 0
+}
+
+func (x *Pack) GetFile() []byte {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+type ListPacksRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPacksRequest) Reset() {
+	*x = ListPacksRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPacksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPacksRequest) ProtoMessage() {}
+
+func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPacksRequest.ProtoReflect.Descriptor instead.
+func (*ListPacksRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{18}
+}
+
+type ListPacksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By name; the current version of each first. The built-in pack is one of them.
+	Packs         []*PackInfo `protobuf:"bytes,1,rep,name=packs,proto3" json:"packs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPacksResponse) Reset() {
+	*x = ListPacksResponse{}
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPacksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPacksResponse) ProtoMessage() {}
+
+func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPacksResponse.ProtoReflect.Descriptor instead.
+func (*ListPacksResponse) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListPacksResponse) GetPacks() []*PackInfo {
+	if x != nil {
+		return x.Packs
+	}
+	return nil
+}
+
+type PackInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 0 for the built-in pack.
+	Hash uint64 `protobuf:"fixed64,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	// Whether a request for NAME gets this version.
+	Current bool `protobuf:"varint,3,opt,name=current,proto3" json:"current,omitempty"`
+	// What the pack says of itself.
+	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	// How many floors it has that are authored and not generated.
+	FloorsAuthored uint32 `protobuf:"varint,5,opt,name=floors_authored,json=floorsAuthored,proto3" json:"floors_authored,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *PackInfo) Reset() {
+	*x = PackInfo{}
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PackInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PackInfo) ProtoMessage() {}
+
+func (x *PackInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PackInfo.ProtoReflect.Descriptor instead.
+func (*PackInfo) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *PackInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PackInfo) GetHash() uint64 {
+	if x != nil {
+		return x.Hash
+	}
+	return 0
+}
+
+func (x *PackInfo) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+func (x *PackInfo) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *PackInfo) GetFloorsAuthored() uint32 {
+	if x != nil {
+		return x.FloorsAuthored
+	}
+	return 0
+}
+
 // Statistics of a tier, or of generation. Counts are floors since the server's start. Recent values are weighted means
 // in which the latest lookups count most.
 type TierInfo struct {
@@ -1509,7 +1814,7 @@ type TierInfo struct {
 
 func (x *TierInfo) Reset() {
 	*x = TierInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +1826,7 @@ func (x *TierInfo) String() string {
 func (*TierInfo) ProtoMessage() {}
 
 func (x *TierInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,7 +1839,7 @@ func (x *TierInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierInfo.ProtoReflect.Descriptor instead.
 func (*TierInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TierInfo) GetName() string {
@@ -1667,7 +1972,7 @@ type FloorMetrics struct {
 
 func (x *FloorMetrics) Reset() {
 	*x = FloorMetrics{}
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +1984,7 @@ func (x *FloorMetrics) String() string {
 func (*FloorMetrics) ProtoMessage() {}
 
 func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +1997,7 @@ func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorMetrics.ProtoReflect.Descriptor instead.
 func (*FloorMetrics) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FloorMetrics) GetCriticalPath() uint32 {
@@ -1727,13 +2032,14 @@ var File_floors_v1_floors_proto protoreflect.FileDescriptor
 
 const file_floors_v1_floors_proto_rawDesc = "" +
 	"\n" +
-	"\x16floors/v1/floors.proto\x12\tfloors.v1\"\x8f\x01\n" +
+	"\x16floors/v1/floors.proto\x12\tfloors.v1\"\xa3\x01\n" +
 	"\tFloorSpec\x12\x12\n" +
 	"\x04seed\x18\x01 \x01(\x04R\x04seed\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x14\n" +
 	"\x05width\x18\x03 \x01(\rR\x05width\x12\x16\n" +
 	"\x06height\x18\x04 \x01(\rR\x06height\x12(\n" +
-	"\x04kind\x18\x05 \x01(\x0e2\x14.floors.v1.FloorKindR\x04kind\";\n" +
+	"\x04kind\x18\x05 \x01(\x0e2\x14.floors.v1.FloorKindR\x04kind\x12\x12\n" +
+	"\x04pack\x18\x06 \x01(\tR\x04pack\";\n" +
 	"\x0fGetFloorRequest\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\"C\n" +
 	"\x15BatchGetFloorsRequest\x12*\n" +
@@ -1742,7 +2048,7 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x06floors\x18\x01 \x03(\v2\x10.floors.v1.FloorR\x06floors\"W\n" +
 	"\x13StreamFloorsRequest\x12*\n" +
 	"\x05first\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xd5\x04\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\x88\x05\n" +
 	"\x05Floor\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\x12+\n" +
 	"\x11generator_version\x18\x02 \x01(\rR\x10generatorVersion\x12!\n" +
@@ -1758,7 +2064,9 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x05items\x18\v \x03(\v2\x0f.floors.v1.ItemR\x05items\x12%\n" +
 	"\x05locks\x18\f \x03(\v2\x0f.floors.v1.LockR\x05locks\x121\n" +
 	"\ametrics\x18\r \x01(\v2\x17.floors.v1.FloorMetricsR\ametrics\x12%\n" +
-	"\x05traps\x18\x0e \x03(\v2\x0f.floors.v1.TrapR\x05traps\"\xab\x01\n" +
+	"\x05traps\x18\x0e \x03(\v2\x0f.floors.v1.TrapR\x05traps\x12\x14\n" +
+	"\x05theme\x18\x0f \x01(\tR\x05theme\x12\x1b\n" +
+	"\tpack_hash\x18\x10 \x01(\x06R\bpackHash\"\xab\x01\n" +
 	"\x04Grid\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\rR\x05width\x12\x16\n" +
 	"\x06height\x18\x02 \x01(\rR\x06height\x12\x18\n" +
@@ -1808,7 +2116,23 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\n" +
 	"max_stream\x18\x05 \x01(\rR\tmaxStream\x12%\n" +
 	"\x0euptime_seconds\x18\x06 \x01(\x04R\ruptimeSeconds\x12)\n" +
-	"\x05tiers\x18\a \x03(\v2\x13.floors.v1.TierInfoR\x05tiers\"\xdb\x03\n" +
+	"\x05tiers\x18\a \x03(\v2\x13.floors.v1.TierInfoR\x05tiers\"$\n" +
+	"\x0eGetPackRequest\x12\x12\n" +
+	"\x04pack\x18\x01 \x01(\tR\x04pack\"o\n" +
+	"\x04Pack\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\x06R\x04hash\x12+\n" +
+	"\x11generator_version\x18\x03 \x01(\rR\x10generatorVersion\x12\x12\n" +
+	"\x04file\x18\x04 \x01(\fR\x04file\"\x12\n" +
+	"\x10ListPacksRequest\">\n" +
+	"\x11ListPacksResponse\x12)\n" +
+	"\x05packs\x18\x01 \x03(\v2\x13.floors.v1.PackInfoR\x05packs\"\x97\x01\n" +
+	"\bPackInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\x06R\x04hash\x12\x18\n" +
+	"\acurrent\x18\x03 \x01(\bR\acurrent\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\x12'\n" +
+	"\x0ffloors_authored\x18\x05 \x01(\rR\x0efloorsAuthored\"\xdb\x03\n" +
 	"\bTierInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04hits\x18\x02 \x01(\x04R\x04hits\x12\x16\n" +
@@ -1884,12 +2208,14 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x0fROOM_ROLE_VAULT\x10\t\x12\x14\n" +
 	"\x10ROOM_ROLE_SECRET\x10\n" +
 	"\x12\x15\n" +
-	"\x11ROOM_ROLE_PASSAGE\x10\v2\xc0\x02\n" +
+	"\x11ROOM_ROLE_PASSAGE\x10\v2\xc9\x03\n" +
 	"\fFloorService\x12=\n" +
 	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x01\x12Z\n" +
 	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\fStreamFloors\x12\x1e.floors.v1.StreamFloorsRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x010\x01\x12L\n" +
-	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfo\"\x03\x90\x02\x01B>\n" +
+	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfo\"\x03\x90\x02\x01\x12:\n" +
+	"\aGetPack\x12\x19.floors.v1.GetPackRequest\x1a\x0f.floors.v1.Pack\"\x03\x90\x02\x01\x12K\n" +
+	"\tListPacks\x12\x1b.floors.v1.ListPacksRequest\x1a\x1c.floors.v1.ListPacksResponse\"\x03\x90\x02\x01B>\n" +
 	"\tfloors.v1P\x01Z#floors.example/go/floorsv1;floorsv1\xaa\x02\tFloors.V1b\x06proto3"
 
 var (
@@ -1905,7 +2231,7 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 }
 
 var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_floors_v1_floors_proto_goTypes = []any{
 	(FloorKind)(0),                 // 0: floors.v1.FloorKind
 	(GridEncoding)(0),              // 1: floors.v1.GridEncoding
@@ -1927,8 +2253,13 @@ var file_floors_v1_floors_proto_goTypes = []any{
 	(*Trap)(nil),                   // 17: floors.v1.Trap
 	(*GetServerInfoRequest)(nil),   // 18: floors.v1.GetServerInfoRequest
 	(*ServerInfo)(nil),             // 19: floors.v1.ServerInfo
-	(*TierInfo)(nil),               // 20: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 21: floors.v1.FloorMetrics
+	(*GetPackRequest)(nil),         // 20: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 21: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 22: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 23: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 24: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 25: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 26: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
 	0,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
@@ -1946,7 +2277,7 @@ var file_floors_v1_floors_proto_depIdxs = []int32{
 	14, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
 	15, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
 	16, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	21, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	26, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
 	17, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
 	1,  // 17: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
 	11, // 18: floors.v1.Room.min:type_name -> floors.v1.Point
@@ -1958,20 +2289,25 @@ var file_floors_v1_floors_proto_depIdxs = []int32{
 	11, // 24: floors.v1.Lock.at:type_name -> floors.v1.Point
 	11, // 25: floors.v1.Trap.at:type_name -> floors.v1.Point
 	0,  // 26: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	20, // 27: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	5,  // 28: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	6,  // 29: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	8,  // 30: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	18, // 31: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	9,  // 32: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	7,  // 33: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	9,  // 34: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	19, // 35: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	32, // [32:36] is the sub-list for method output_type
-	28, // [28:32] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	25, // 27: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	24, // 28: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	5,  // 29: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	6,  // 30: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	8,  // 31: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	18, // 32: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	20, // 33: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	22, // 34: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	9,  // 35: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	7,  // 36: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	9,  // 37: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	19, // 38: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	21, // 39: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	23, // 40: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	35, // [35:41] is the sub-list for method output_type
+	29, // [29:35] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -1985,7 +2321,7 @@ func file_floors_v1_floors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   18,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

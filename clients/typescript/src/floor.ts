@@ -164,6 +164,12 @@ function isAnswer(sent: FloorSpec, asked: FloorSpec): boolean {
     sent.number === asked.number &&
     open(asked.width, sent.width) &&
     open(asked.height, sent.height) &&
-    open(asked.kind, sent.kind)
+    open(asked.kind, sent.kind) &&
+    isOfPack(sent.pack, asked.pack)
   );
+}
+
+/** Whether the pack in the spec of a floor is the one that was asked for: NAME, NAME@HASH, or nothing for any. */
+function isOfPack(sent: string, asked: string): boolean {
+  return asked === "" || asked === sent || asked === (sent.split("@")[0] || "tower");
 }

@@ -62,7 +62,7 @@ impl Namespace {
         bytes[..name.len()].copy_from_slice(name);
         bytes[name.len()] = b':';
         bytes[name.len() + 1..][..Key::LEN].copy_from_slice(key.as_bytes());
-        // At most `StoredKey::MAX` (89), which a byte holds.
+        // At most `StoredKey::MAX` (97), which a byte holds.
         StoredKey { bytes, len: (name.len() + 1 + Key::LEN) as u8 }
     }
 

@@ -61,7 +61,7 @@ pub(crate) fn behind(id: u32) -> RgbColor {
 }
 
 pub(crate) const fn of(terrain: Terrain) -> RgbColor {
-    glyph::appearance(terrain).1
+    glyph::colour(terrain)
 }
 
 pub(crate) const fn lock(id: u32) -> RgbColor {

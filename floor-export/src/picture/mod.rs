@@ -13,11 +13,12 @@ mod overlay;
 mod paths;
 mod png;
 mod scene;
+mod sheet;
 mod sprites;
 mod text;
 pub(crate) mod tiles;
 
 pub use self::{
     blocks::draw as draw_blocks, colour::Depth, diff::draw as draw_diff, legend::Legend, overlay::Overlays,
-    png::draw as draw_png, scene::Scene, text::draw as draw_text,
+    png::draw as draw_png, scene::Scene, sheet::draw as draw_sheet, text::draw as draw_text,
 };

@@ -43,6 +43,19 @@ pub(super) fn encode(
     Ok(writer.finish()?)
 }
 
+/// Paints all cells of a floor. `square` gives their places.
+pub(super) fn paint_cells(canvas: &mut Canvas, scene: &Scene<'_>, square: &impl Fn(u32, u32) -> Square) {
+    let cells = || (0..scene.floor.height()).flat_map(|y| (0..scene.floor.width()).map(move |x| (x, y)));
+    for (x, y) in cells() {
+        sprites::ground(canvas, square(x, y), scene, x, y);
+    }
+    layers::below(canvas, square, scene);
+    for (x, y) in cells() {
+        sprites::objects(canvas, square(x, y), scene, x, y);
+    }
+    layers::above(canvas, square, scene);
+}
+
 /// The size of the image and the positions of its parts.
 struct ImageLayout {
     width: u32,
@@ -139,15 +152,7 @@ impl ImageLayout {
     }
 
     fn paint(&self, canvas: &mut Canvas, scene: &Scene<'_>, legend: Option<&Legend>) {
-        let cells = || (0..scene.floor.height()).flat_map(|y| (0..scene.floor.width()).map(move |x| (x, y)));
-        for (x, y) in cells() {
-            sprites::ground(canvas, self.square(x, y), scene, x, y);
-        }
-        layers::below(canvas, &|x, y| self.square(x, y), scene);
-        for (x, y) in cells() {
-            sprites::objects(canvas, self.square(x, y), scene, x, y);
-        }
-        layers::above(canvas, &|x, y| self.square(x, y), scene);
+        paint_cells(canvas, scene, &|x, y| self.square(x, y));
         if let Some(legend) = legend {
             self.legend_area.write(canvas, legend);
         }

@@ -1,16 +1,31 @@
 //! A pack: everything about floors that a designer may change, as text files.
 
+pub(crate) mod content;
+mod error;
 mod files;
+pub(crate) mod forms;
+pub(crate) mod params;
+mod read;
+mod reference;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
 use once_cell::race::OnceBox;
 
+pub use content::Theme;
+pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files};
+pub use params::{PARAMS, Param};
+pub(crate) use read::MAX_VAULTS;
 
 use crate::schedule;
 use crate::spec::{FloorSpec, Kind, PackHash, SpecError};
+use crate::vault::Vault;
+use content::Content;
+
+// The build script, which reads them too, writes `const TOWER: [(&str, &str); N]`: the paths and texts of the built-in pack.
+include!(concat!(env!("OUT_DIR"), "/tower.rs"));
 
 /// The content of floors.
 #[derive(Debug)]
@@ -18,20 +33,33 @@ pub struct Pack {
     name: String,
     description: String,
     hash: PackHash,
+    files: Files,
+    pub(crate) content: Content,
 }
 
 impl Pack {
     /// The built-in pack, `tower`.
     #[must_use]
     pub fn tower() -> &'static Self {
-        static TOWER: OnceBox<Pack> = OnceBox::new();
-        TOWER.get_or_init(|| {
-            Box::new(Self {
-                name: "tower".into(),
-                description: "The tower: seven themes, nine kinds of floor".into(),
-                hash: PackHash::BUILT_IN,
-            })
+        static TOWER_PACK: OnceBox<Pack> = OnceBox::new();
+        TOWER_PACK.get_or_init(|| {
+            let mut files = Files::new();
+            for (path, text) in TOWER {
+                files.insert(path, text.as_bytes()).expect("the build script inserted it");
+            }
+            let (name, description, content) = read::read(&files, None).expect("the build script read it");
+            Box::new(Self { name, description, hash: PackHash::BUILT_IN, files, content })
         })
+    }
+
+    /// Reads a pack. What it does not say is as in [`Pack::tower`].
+    ///
+    /// # Errors
+    /// Everything that is wrong with its files.
+    pub fn read(files: Files) -> Result<Self, PackErrors> {
+        let (name, description, content) = read::read(&files, Some(&Self::tower().content))?;
+        let hash = if files == Self::tower().files { PackHash::BUILT_IN } else { PackHash(files.hash()) };
+        Ok(Self { name, description, hash, files, content })
     }
 
     /// Its name, `[a-z][a-z0-9-]{0,31}`.
@@ -52,7 +80,31 @@ impl Pack {
         self.hash
     }
 
-    /// Resolves a request for a floor of this pack: a side of 0 becomes [`FloorSpec::DEFAULT_SIDE`], and `None` becomes
+    /// Its files.
+    #[must_use]
+    pub const fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Its themes. The built-in pack has them in the order of the floors.
+    #[must_use]
+    pub fn themes(&self) -> &[Theme] {
+        &self.content.themes
+    }
+
+    /// The index of the theme of floor `number`.
+    #[must_use]
+    pub fn theme_of(&self, number: u32) -> usize {
+        self.content.theme_of(number)
+    }
+
+    /// Its vaults, those of the built-in pack first. Observers get their indices.
+    #[must_use]
+    pub fn vaults(&self) -> &[Vault] {
+        &self.content.vaults
+    }
+
+    /// Resolves a request for a floor of this pack: a side of 0 becomes that of the pack's schedule, and `None` becomes
     /// the kind that the pack's schedule gives the number.
     ///
     /// # Errors
@@ -65,12 +117,34 @@ impl Pack {
         height: u32,
         kind: Option<Kind>,
     ) -> Result<FloorSpec, SpecError> {
-        let kind = || kind.unwrap_or_else(|| schedule::kind_of(seed, number));
+        let kind = || kind.unwrap_or_else(|| schedule::kind_of(&self.content, seed, number));
+        let schedule = self.content.params(Kind::Standard).schedule;
+        let (width, height) = match (width, height) {
+            (0, 0) => (schedule.width, schedule.height),
+            (0, height) => (schedule.width, height),
+            (width, 0) => (width, schedule.height),
+            sides => sides,
+        };
         FloorSpec::checked(self.hash, seed, number, width, height, kind)
     }
 }
 
 impl FloorSpec {
+    /// The floor of these numbers in the version `pack`. A side of 0 becomes [`FloorSpec::DEFAULT_SIDE`].
+    ///
+    /// # Errors
+    /// The first argument that is out of range.
+    pub fn of_pack(
+        pack: PackHash,
+        seed: u64,
+        number: u32,
+        width: u32,
+        height: u32,
+        kind: Kind,
+    ) -> Result<Self, SpecError> {
+        Self::checked(pack, seed, number, width, height, || kind)
+    }
+
     /// [`Pack::resolve`] of the built-in pack.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl Diff {
             Some(other) => open(other, server).await?,
             None => {
                 let uncached = server.connect().await?.with_options(server.options().no_cache(true));
-                uncached.get(*one.spec()).await?.value
+                uncached.get(one.spec().clone()).await?.value
             }
         };
         let comparison = Comparison::of(&one, &other);
@@ -92,7 +92,7 @@ impl Diff {
 /// Fetches or reads a floor.
 async fn open(source: &Source, server: &Server) -> anyhow::Result<Floor> {
     match source {
-        Source::Named(FloorName(spec)) => Ok(server.connect().await?.get(*spec).await?.value),
+        Source::Named(FloorName(spec)) => Ok(server.connect().await?.get(spec.clone()).await?.value),
         Source::Saved(file) => {
             let saved = file.read()?;
             source::print_notes(&saved)?;

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::bail;
 use clap::Args;
 use comfy_table::{Table, presets::NOTHING};
 use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
@@ -48,7 +49,7 @@ pub(crate) struct Explain {
 #[serde(rename_all = "camelCase")]
 struct ExplainJson<'a> {
     floor: String,
-    theme: &'static str,
+    theme: &'a str,
     generator_version: u32,
     /// Null if no server answers.
     server_generator_version: Option<u32>,
@@ -61,8 +62,12 @@ struct ExplainJson<'a> {
 
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let spec = local::resolve(&self.target.floor())?;
-        let profile = GenerationProfile::of(&spec, self.runs.into());
+        let pack = self.target.tower().pack_or_built_in()?;
+        let spec = local::resolve(&pack, &self.target.floor())?;
+        if pack.is_authored(&spec) {
+            bail!("floor {} is authored: it is a file of the pack, and not generated", local::name(&spec));
+        }
+        let profile = GenerationProfile::of(pack.pack(), &spec, self.runs.into());
         let violations = validate(&profile.floor).err().unwrap_or_default();
         let violations = violations.iter().map(ToString::to_string).collect::<Vec<_>>();
         let server_version = generator_version_of(server).await;
@@ -71,7 +76,7 @@ impl Explain {
             let lock_graph = explain::lock_graph(&profile.floor);
             let json = ExplainJson {
                 floor: local::name(&profile.floor.spec).to_string(),
-                theme: profile.floor.theme.name(),
+                theme: profile.floor.theme,
                 generator_version: GENERATOR_VERSION,
                 server_generator_version: server_version,
                 runs: self.runs,
@@ -97,7 +102,12 @@ impl Explain {
 }
 
 /// Writes the profile as text.
-fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, violations: &[String]) -> io::Result<()> {
+fn write_text(
+    out: &mut impl Write,
+    profile: &GenerationProfile<'_>,
+    runs: u16,
+    violations: &[String],
+) -> io::Result<()> {
     let floor = &profile.floor;
     writeln!(
         out,
@@ -105,7 +115,7 @@ fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, viol
         local::name(&floor.spec),
         floor.rooms.len(),
         floor.connections.len(),
-        floor.theme.name()
+        floor.theme
     )?;
     writeln!(
         out,

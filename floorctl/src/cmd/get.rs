@@ -3,11 +3,12 @@
 use std::io::Write as _;
 
 use clap::Args;
+use floor_client::{Answer, EncodedFloor};
 
 use crate::{
     cli::{FetchOptions, Server},
     json::FloorJson,
-    json_layout,
+    json_layout, local,
     output::{Destination, Format},
     target::Target,
 };
@@ -41,15 +42,20 @@ pub(crate) struct Get {
 
 impl Get {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let client = self.fetch.connect(server).await?;
         let spec = self.target.floor();
-        let answer = client.get_encoded(spec).await?;
+        let (encoded, served) = if self.target.tower().has_local_pack() {
+            let pack = self.target.tower().pack_or_built_in()?;
+            (EncodedFloor::new(local::generate(&pack, &spec)?), None)
+        } else {
+            let Answer { value, served } = self.fetch.connect(server).await?.get_encoded(spec.clone()).await?;
+            (value, Some(served))
+        };
         // The check applies to every format: invalid bytes are never written.
-        let floor = answer.value.decode_for(&spec)?;
+        let floor = if served.is_some() { encoded.decode_for(&spec)? } else { encoded.decode()? };
         let mut out = self.to.open()?;
         match self.to.format() {
-            Format::Json => json_layout::write(&mut out, &FloorJson::new(&floor, Some(&answer.served)))?,
-            Format::Bin => out.write_all(answer.value.bytes())?,
+            Format::Json => json_layout::write(&mut out, &FloorJson::new(&floor, served.as_ref()))?,
+            Format::Bin => out.write_all(encoded.bytes())?,
         }
         Ok(out.flush()?)
     }

@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod man;
+pub(crate) mod pack;
 pub(crate) mod purge;
 pub(crate) mod render;
 pub(crate) mod schema;

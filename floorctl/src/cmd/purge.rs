@@ -240,10 +240,13 @@ pub(super) fn queries(
     pattern: &FloorSpec,
     numbers: &Numbers,
 ) -> impl Iterator<Item = String> + use<> {
-    let FloorSpec { seed, width, height, kind, .. } = *pattern;
+    let FloorSpec { seed, width, height, kind, ref pack, .. } = *pattern;
     let mut query = format!("seed={seed}&width={width}&height={height}");
     if kind != 0 {
         query += &format!("&kind={}", names::kind_of(pattern));
+    }
+    if !pack.is_empty() {
+        query += &format!("&pack={pack}");
     }
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();

@@ -6,7 +6,10 @@ use std::{
     ops::{ControlFlow, RangeInclusive},
     process::ExitCode,
     str::FromStr,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 
@@ -14,6 +17,7 @@ use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, SpecError};
 use floor_query::{Candidate, Condition, Fact, seed};
+use floor_wire::LoadedPack;
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -97,6 +101,7 @@ impl FromStr for Seeds {
 /// The floors to search, by index: all floors of the first tower, then those of the next.
 struct SearchSpace<'a> {
     search: &'a Search,
+    pack: Arc<LoadedPack>,
     first_seed: u64,
     floors: u64,
 }
@@ -119,8 +124,10 @@ impl Search {
             space.floors,
             RefCell::<Generator>::default,
             |generator, index| {
-                let candidate = Candidate::new(space.spec(index).ok()?, generator);
-                let matches = self.condition.holds(&candidate) == Some(true);
+                let candidate = Candidate::of_pack(space.pack.pack(), space.spec(index).ok()?, generator);
+                // An authored floor is not generated, and so is not searched.
+                let matches =
+                    !space.pack.is_authored(&candidate.spec) && self.condition.holds(&candidate) == Some(true);
                 let found = matches.then(|| Match {
                     name: local::name(&candidate.spec).to_string(),
                     facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
@@ -176,6 +183,7 @@ impl Search {
 impl<'a> SearchSpace<'a> {
     /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
+        let pack = search.tower.pack_or_built_in()?;
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
             None => (search.tower.floor(1).seed, 1),
@@ -183,9 +191,9 @@ impl<'a> SearchSpace<'a> {
         let floors = towers.saturating_mul(search.numbers.len().into());
         let floors = u64::try_from(floors).context("these are more floors than can be counted; narrow --seeds")?;
         for number in search.numbers.bounds() {
-            local::resolve(&search.tower.floor(number))?;
+            local::resolve(&pack, &search.tower.floor(number))?;
         }
-        Ok(Self { search, first_seed, floors })
+        Ok(Self { search, pack, first_seed, floors })
     }
 
     fn spec(&self, index: u64) -> Result<FloorSpec, SpecError> {
@@ -193,7 +201,7 @@ impl<'a> SearchSpace<'a> {
         let number = numbers.nth(index % numbers.len()).unwrap_or_default();
         let mut requested = self.search.tower.floor(number);
         requested.seed = self.first_seed + index / numbers.len();
-        local::resolve(&requested)
+        local::resolve(&self.pack, &requested)
     }
 }
 
@@ -222,7 +230,7 @@ fn camel_case(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use floor_gen::{Kind, Theme};
+    use floor_gen::{Kind, Pack, Theme};
 
     use super::*;
 
@@ -239,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_help_lists_every_kind_and_theme() {
-        for name in Kind::ALL.into_iter().map(Kind::name).chain(Theme::ALL.into_iter().map(Theme::name)) {
+        for name in Kind::ALL.into_iter().map(Kind::name).chain(Pack::tower().themes().iter().map(Theme::name)) {
             assert!(AFTER_HELP.contains(name), "{name} is missing");
         }
     }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use floor_wire::rules::{self, BrokenRule};
 use serde::Serialize;
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     json::FloorJson,
     json_layout,
     output::{self, OutputFile},
-    rules::{self, BrokenRule},
     saved::SavedFloor,
     source::{self, FloorSource},
     target::FloorName,
@@ -141,7 +141,7 @@ fn write_rehashed(file: &OutputFile, saved: SavedFloor, broken: &[BrokenRule]) -
 
 /// The name of the floor, as far as its spec has one.
 fn name(saved: &SavedFloor) -> String {
-    saved.message.spec.map_or_else(|| "a floor without a spec".to_owned(), |spec| FloorName(spec).to_string())
+    saved.message.spec.clone().map_or_else(|| "a floor without a spec".to_owned(), |spec| FloorName(spec).to_string())
 }
 
 fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule]) -> io::Result<()> {

@@ -65,7 +65,7 @@ pub struct PlayPlugin {
 impl Plugin for PlayPlugin {
     fn build(&self, app: &mut App) {
         app.init_state::<GameState>()
-            .insert_resource(Journey::to(RequestFloor(self.first)))
+            .insert_resource(Journey::to(RequestFloor(self.first.clone())))
             .add_message::<Action>()
             .add_message::<Happened>()
             .add_systems(OnEnter(GameState::Loading), request_floor)
@@ -101,8 +101,8 @@ fn request_floor(
     mut commands: Commands,
 ) {
     match requests.iter().find(|(_, request, _)| **request == journey.request) {
-        None => _ = commands.spawn(journey.request),
-        Some((entity, request, true)) => _ = commands.entity(entity).remove::<FloorFailed>().insert(*request),
+        None => _ = commands.spawn(journey.request.clone()),
+        Some((entity, request, true)) => _ = commands.entity(entity).remove::<FloorFailed>().insert(request.clone()),
         Some((_, _, false)) => {}
     }
 }
@@ -181,7 +181,9 @@ fn act(
             Outcome::Struck { falls, .. } => journey.slain += u32::from(*falls),
             Outcome::ReachedExit => {
                 // The last floor of the tower has nothing above it.
-                journey.request = journey.request.next().unwrap_or(journey.request);
+                if let Some(above) = journey.request.next() {
+                    journey.request = above;
+                }
                 next.set(GameState::Loading);
             }
             _ => {}

@@ -11,7 +11,7 @@ use std::{
     fmt::Write as _,
 };
 
-use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind, SpecError, Theme};
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, SpecError, Theme};
 use floor_query::{Candidate, Condition, Fact};
 
 thread_local! {
@@ -66,7 +66,7 @@ pub extern "C" fn names() {
     let line = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" ");
     let facts = line(&mut Fact::ALL.into_iter().map(Fact::name));
     let kinds = line(&mut Kind::ALL.into_iter().map(Kind::name));
-    let themes = line(&mut Theme::ALL.into_iter().map(Theme::name));
+    let themes = line(&mut Pack::tower().themes().iter().map(Theme::name));
     respond(Ok(format!("{facts}\n{kinds}\n{themes}").into_bytes()));
 }
 

@@ -7,7 +7,8 @@ use floor_proto::{
     hash,
     v1::{
         BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec as RequestedSpec, GetFloorRequest,
-        GetServerInfoRequest, ServerInfo, StreamFloorsRequest,
+        GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, ServerInfo,
+        StreamFloorsRequest,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
@@ -60,6 +61,14 @@ impl FloorService for Decoded {
     }
 
     async fn get_server_info(&self, _: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn get_pack(&self, _: Request<GetPackRequest>) -> Result<Response<Pack>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn list_packs(&self, _: Request<ListPacksRequest>) -> Result<Response<ListPacksResponse>, Status> {
         Err(unimplemented())
     }
 }

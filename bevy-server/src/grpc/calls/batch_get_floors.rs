@@ -19,7 +19,7 @@ use tonic::Status;
 
 use super::{
     FloorBody, Received, ServiceState,
-    request::resolve,
+    request::{Unresolved, resolve},
     response::{ServedCounts, add_trace, put_prefix, respond},
 };
 use crate::{
@@ -27,13 +27,14 @@ use crate::{
     headers::FLOOR_COALESCED,
     key,
     observer::LookupTimer,
+    packs::Packs,
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
     let Received { call, message, record } = received;
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
-    let keys: Vec<_> = decode(&message)?.iter().map(key::of).collect();
+    let keys: Vec<_> = decode(&state.deps.packs, &message)?.iter().map(key::of).collect();
     drop(message);
     let timer = LookupTimer::start(record);
     let get =
@@ -51,7 +52,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     Ok(response)
 }
 
-fn decode(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
+fn decode(packs: &Packs, message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
     let count = count_specs(message).map_err(|error| malformed(&error))?;
     if !(1..=MAX_BATCH).contains(&count) {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
@@ -61,9 +62,10 @@ fn decode(message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
     let mut specs = Vec::with_capacity(count);
     let mut violations = Vec::new();
     for (i, requested) in request.specs.iter().enumerate() {
-        match resolve(Some(requested), format_args!("specs[{i}]")) {
+        match resolve(packs, Some(requested), format_args!("specs[{i}]")) {
             Ok(spec) => specs.push(spec),
-            Err(wrong) => violations.extend(wrong),
+            Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
+            Err(Unresolved::UnknownPack(status)) => return Err(*status),
         }
     }
     if !violations.is_empty() {

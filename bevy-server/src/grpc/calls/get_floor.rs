@@ -19,11 +19,13 @@ use crate::{
     headers::FLOOR_COALESCED,
     key,
     observer::LookupTimer,
+    packs::Packs,
+    prefetch::Tower,
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
     let Received { call, message, record } = received;
-    let (spec, scheduled) = decode(&message)?;
+    let Requested { spec, sides, scheduled } = decode(&state.deps.packs, &message)?;
     // The message may be large, and the lookup may take long.
     drop(message);
     let key = key::of(&spec);
@@ -33,7 +35,8 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     let served = call.with_deadline(get).await?;
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
-        recorder.record(spec, call.tenant, served.by != TierKind::Lru.name());
+        let tower = Tower::of(&spec, call.tenant, sides);
+        recorder.record(tower, spec.number(), served.by != TierKind::Lru.name());
     }
     let mut response = respond(call.framing, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
@@ -43,9 +46,18 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     Ok(response)
 }
 
-/// The requested floor, and whether its kind is the scheduled one (not requested by name).
-fn decode(message: &[u8]) -> Result<(FloorSpec, bool), Status> {
+/// The requested floor.
+struct Requested {
+    spec: FloorSpec,
+    /// Width and height in the request, which may be 0.
+    sides: (u32, u32),
+    /// Whether its kind was not requested by name.
+    scheduled: bool,
+}
+
+fn decode(packs: &Packs, message: &[u8]) -> Result<Requested, Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
-    let spec = resolve(request.spec.as_ref(), "spec").map_err(invalid)?;
-    Ok((spec, request.spec.is_some_and(|requested| requested.kind == 0)))
+    let spec = resolve(packs, request.spec.as_ref(), "spec").map_err(|unresolved| unresolved.status(invalid))?;
+    let requested = request.spec.unwrap_or_default();
+    Ok(Requested { spec, sides: (requested.width, requested.height), scheduled: requested.kind == 0 })
 }

@@ -5,6 +5,7 @@ mod batch_get_floors;
 mod body;
 mod get_floor;
 mod get_server_info;
+mod packs;
 mod request;
 mod response;
 mod stream_floors;
@@ -46,6 +47,7 @@ use crate::{
     config::NoCache,
     metrics::{Limit, Refusals},
     observer::{CallObserver, CallRecord},
+    packs::Packs,
     prefetch::AccessRecorder,
     tenants::TenantId,
 };
@@ -62,6 +64,8 @@ const WAITING_CALL_BYTES: usize = 16 << 10;
 pub struct ServiceDeps {
     /// The sources of floors.
     pub chains: Chains,
+    /// The packs that requests name.
+    pub packs: Packs,
     /// Counts calls.
     pub metrics: RequestMetrics,
     /// Counts calls that a limit refused.
@@ -325,12 +329,12 @@ async fn answer(
         }
     };
     let mut call = call.traced(record.is_some_and(|record| record.is_traced()));
-    let mut names_version = None;
+    let mut names_versions = None;
     let mut message = if let Framing::ConnectGet(_) = call.framing {
         discard(body).await;
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         call.framing = Framing::ConnectGet(query.encoding);
-        names_version = Some(query.names_version);
+        names_versions = Some(query.names_version);
         query.message
     } else {
         let received = match request::receive(&call, &mut body, charge).await {
@@ -353,6 +357,10 @@ async fn answer(
         // Boxed to keep the futures of other calls small.
         message = call.with_deadline(Box::pin(request_of_json(state, &client, rpc, message))).await?;
     }
+    // Most calls are no GET.
+    if names_versions == Some(true) {
+        names_versions = Some(request::names_packs(&state.deps.packs, rpc, &message));
+    }
     // No work starts after the deadline.
     call.check_deadline()?;
     let refused = |status: &Status| state.count_refusal(Limit::Generation, status);
@@ -368,6 +376,8 @@ async fn answer(
             charge_waiting(state, &client, floors).await?
         }
         Rpc::GetServerInfo => get_server_info::answer(state, call, message)?,
+        Rpc::ListPacks => packs::list(state, call, message)?,
+        Rpc::GetPack => packs::get(state, &client, call, message)?,
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.
             let record = record.cloned();
@@ -380,8 +390,8 @@ async fn answer(
     } else if call.framing != Framing::Grpc {
         response.body_mut().remove_framing();
         let encoding = call.framing.encoding();
-        let is_known = names_version.is_some_and(|names_version| {
-            let caching = Caching { headers: &head.headers, names_version, is_private };
+        let is_known = names_versions.is_some_and(|names_versions| {
+            let caching = Caching { headers: &head.headers, names_versions, is_private };
             connect::add_caching(&mut response, rpc, encoding, caching)
         });
         if encoding == Encoding::Json && !is_known {

@@ -11,10 +11,11 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use floor_cache::{ClientId, Options, Priority};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, SpecError};
-use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, v1};
+use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, pack::BUILT_IN, v1};
 use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
 use http_body_util::BodyExt;
+use prost::Message as _;
 use tonic::{Status, metadata::MetadataValue};
 
 use crate::{
@@ -29,6 +30,7 @@ use crate::{
         web::TextBody,
     },
     headers::{FLOOR_GENERATOR_VERSION, FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
+    packs::{FoundPack, Packs, UnknownPack},
     tenants::TenantId,
 };
 
@@ -145,7 +147,7 @@ fn floor_headers(headers: &HeaderMap, rpc: Rpc) -> Result<bool, Status> {
         }
         if *name == FLOOR_TRACE {
             trace |= value.as_bytes() == b"1";
-        } else if *name == FLOOR_GENERATOR_VERSION && rpc != Rpc::GetServerInfo {
+        } else if *name == FLOOR_GENERATOR_VERSION && !matches!(rpc, Rpc::GetServerInfo | Rpc::ListPacks) {
             check_generator_version(value)?;
         }
     }
@@ -418,20 +420,76 @@ fn too_large(length: usize, limit: usize) -> Status {
     Status::out_of_range(format!("the request message has {length} bytes or more; the limit is {limit}"))
 }
 
+/// Why a spec names no floor.
+#[derive(Debug)]
+pub(super) enum Unresolved {
+    /// Its fields are wrong.
+    Invalid(Vec<Violation>),
+    /// The server has no such pack.
+    UnknownPack(Box<Status>),
+}
+
+impl Unresolved {
+    /// The status of the call; `invalid` makes one of violations.
+    pub(super) fn status(self, invalid: impl FnOnce(Vec<Violation>) -> Status) -> Status {
+        match self {
+            Self::Invalid(violations) => invalid(violations),
+            Self::UnknownPack(status) => *status,
+        }
+    }
+}
+
+/// The pack that `field` of the request names.
+#[inline]
+pub(super) fn find_pack(packs: &Packs, requested: &str, field: impl Display) -> Result<FoundPack, Unresolved> {
+    packs.find(requested).map_err(|unknown| match unknown {
+        UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
+        UnknownPack::Unknown { known } => Unresolved::UnknownPack(Box::new(status::unknown_pack(requested, &known))),
+    })
+}
+
+/// Whether the request names the versions of all its packs, so that its answer depends on the generator version alone.
+pub(super) fn names_packs(packs: &Packs, rpc: Rpc, message: &[u8]) -> bool {
+    let is_version = |pack: &str| match pack {
+        "" => packs.default_is_built_in(),
+        pack => pack == BUILT_IN || pack.contains('@'),
+    };
+    match rpc {
+        Rpc::GetFloor => v1::GetFloorRequest::decode(message)
+            .is_ok_and(|request| request.spec.is_some_and(|spec| is_version(&spec.pack))),
+        Rpc::BatchGetFloors => v1::BatchGetFloorsRequest::decode(message)
+            .is_ok_and(|request| request.specs.iter().all(|spec| is_version(&spec.pack))),
+        Rpc::GetPack => v1::GetPackRequest::decode(message).is_ok_and(|request| is_version(&request.pack)),
+        Rpc::StreamFloors | Rpc::GetServerInfo | Rpc::ListPacks => false,
+    }
+}
+
 /// Resolves the spec in `field` of the request. What is resolved is valid, and no code behind checks it again.
-pub(super) fn resolve(requested: Option<&v1::FloorSpec>, field: impl Display) -> Result<FloorSpec, Vec<Violation>> {
+pub(super) fn resolve(
+    packs: &Packs,
+    requested: Option<&v1::FloorSpec>,
+    field: impl Display,
+) -> Result<FloorSpec, Unresolved> {
     let Some(requested) = requested else {
-        return Err(vec![Violation::new(field.to_string(), "missing: it must name a floor")]);
+        return Err(Unresolved::Invalid(vec![Violation::new(field.to_string(), "missing: it must name a floor")]));
     };
     let kind = match requested.kind {
         0 => Some(None),
         number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
     };
+    let pack = match find_pack(packs, &requested.pack, format_args!("{field}.pack")) {
+        Ok(pack) => pack,
+        Err(Unresolved::Invalid(mut wrong)) => {
+            wrong.extend(field_violations(requested, kind.is_some(), &field));
+            return Err(Unresolved::Invalid(wrong));
+        }
+        Err(unknown) => return Err(unknown),
+    };
     let resolved =
-        kind.map(|kind| FloorSpec::resolve(requested.seed, requested.number, requested.width, requested.height, kind));
+        kind.map(|kind| pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind));
     match resolved {
         Some(Ok(spec)) => Ok(spec),
-        _ => Err(field_violations(requested, kind.is_some(), &field)),
+        _ => Err(Unresolved::Invalid(field_violations(requested, kind.is_some(), &field))),
     }
 }
 

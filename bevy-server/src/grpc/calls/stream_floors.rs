@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
     body::{OK_TRAILERS, StreamBody, StreamItem},
-    request::resolve,
+    request::{Unresolved, find_pack, resolve},
     response::{ServedCounts, add_trace, error_trailers, head},
 };
 use crate::{
@@ -32,6 +32,7 @@ use crate::{
     key,
     metrics::Limit,
     observer::{CallRecord, LookupTimer},
+    packs::{FoundPack, Packs},
 };
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
@@ -67,7 +68,7 @@ impl FloorStream {
         in_flight: InFlightGuard,
         record: Option<Arc<CallRecord>>,
     ) -> Result<Self, Status> {
-        let range = decode(&message)?;
+        let range = decode(&state.deps.packs, &message)?;
         drop(message);
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
@@ -174,9 +175,12 @@ impl FloorStream {
 }
 
 /// The floors of a stream: consecutive numbers from `first`, each of the requested or the scheduled kind.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct FloorRange {
+    pack: FoundPack,
     first: FloorSpec,
+    /// Width and height in the request, which may be 0.
+    sides: (u32, u32),
     kind: Option<Kind>,
     next: u32,
     count: u32,
@@ -198,8 +202,8 @@ impl Iterator for FloorRange {
         }
         let number = self.first.number() + self.next;
         self.next += 1;
-        let (width, height) = (self.first.width().into(), self.first.height().into());
-        let spec = FloorSpec::resolve(self.first.seed(), number, width, height, self.kind);
+        let (width, height) = self.sides;
+        let spec = self.pack.resolve(self.first.seed(), number, width, height, self.kind);
         Some(spec.expect("validated by decode"))
     }
 
@@ -209,23 +213,27 @@ impl Iterator for FloorRange {
     }
 }
 
-fn decode(message: &[u8]) -> Result<FloorRange, Status> {
+fn decode(packs: &Packs, message: &[u8]) -> Result<FloorRange, Status> {
     let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let count = request.count;
     let mut violations = Vec::new();
     if !(1..=MAX_STREAM).contains(&count) {
         violations.push(Violation::new("count", format!("a stream holds 1 ..= {MAX_STREAM} floors, not {count}")));
     }
-    match resolve(request.first.as_ref(), "first") {
-        Err(wrong) => violations.extend(wrong),
+    match resolve(packs, request.first.as_ref(), "first") {
+        Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
+        Err(Unresolved::UnknownPack(status)) => return Err(*status),
         Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
             let description =
                 format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
             violations.push(Violation::new("count", description));
         }
         Ok(first) if violations.is_empty() => {
-            let kind = request.first.and_then(|first| Kind::from_number(u32::try_from(first.kind).ok()?));
-            return Ok(FloorRange { first, kind, next: 0, count });
+            let requested = request.first.unwrap_or_default();
+            let pack = find_pack(packs, &requested.pack, "first.pack");
+            let pack = pack.map_err(|unresolved| unresolved.status(invalid))?;
+            let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
+            return Ok(FloorRange { pack, first, sides: (requested.width, requested.height), kind, next: 0, count });
         }
         Ok(_) => {}
     }

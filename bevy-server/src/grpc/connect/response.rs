@@ -17,7 +17,7 @@ use crate::{
 /// For answers that never change.
 const IMMUTABLE: &str = "public, immutable, max-age=31536000";
 const IMMUTABLE_PRIVATE: &str = "private, immutable, max-age=31536000";
-/// For answers that change with the generator version of the server.
+/// For answers that change with the generator version of the server, or with the current version of a pack.
 const SHORT: &str = "public, max-age=60";
 const SHORT_PRIVATE: &str = "private, max-age=60";
 
@@ -26,8 +26,8 @@ const SHORT_PRIVATE: &str = "private, max-age=60";
 pub(in crate::grpc) struct Caching<'a> {
     /// The headers of the request.
     pub(in crate::grpc) headers: &'a HeaderMap,
-    /// Whether the caller named the generator version.
-    pub(in crate::grpc) names_version: bool,
+    /// Whether the caller named all versions that the answer depends on.
+    pub(in crate::grpc) names_versions: bool,
     /// Whether the answer is for its caller only.
     pub(in crate::grpc) is_private: bool,
 }
@@ -70,7 +70,7 @@ pub(in crate::grpc) async fn encode_json(
 fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderValue {
     // What the server did for one call says nothing of the next.
     let is_traced = answer.contains_key(&FLOOR_SERVER_US);
-    HeaderValue::from_static(match (caching.names_version, caching.is_private) {
+    HeaderValue::from_static(match (caching.names_versions, caching.is_private) {
         _ if is_traced || !may_be_stored(rpc) => "no-store",
         (true, false) => IMMUTABLE,
         (true, true) => IMMUTABLE_PRIVATE,
@@ -79,11 +79,11 @@ fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderV
     })
 }
 
-/// Whether the answer depends on the request and the generator alone.
+/// Whether the answer depends on the request, the generator and the pack alone.
 const fn may_be_stored(rpc: Rpc) -> bool {
     match rpc {
-        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::StreamFloors => true,
-        Rpc::GetServerInfo => false,
+        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::StreamFloors | Rpc::GetPack => true,
+        Rpc::GetServerInfo | Rpc::ListPacks => false,
     }
 }
 

@@ -49,6 +49,10 @@ const (
 	// FloorServiceGetServerInfoProcedure is the fully-qualified name of the FloorService's
 	// GetServerInfo RPC.
 	FloorServiceGetServerInfoProcedure = "/floors.v1.FloorService/GetServerInfo"
+	// FloorServiceGetPackProcedure is the fully-qualified name of the FloorService's GetPack RPC.
+	FloorServiceGetPackProcedure = "/floors.v1.FloorService/GetPack"
+	// FloorServiceListPacksProcedure is the fully-qualified name of the FloorService's ListPacks RPC.
+	FloorServiceListPacksProcedure = "/floors.v1.FloorService/ListPacks"
 )
 
 // FloorServiceClient is a client for the floors.v1.FloorService service.
@@ -61,6 +65,10 @@ type FloorServiceClient interface {
 	StreamFloors(context.Context, *connect.Request[floorsv1.StreamFloorsRequest]) (*connect.ServerStreamForClient[floorsv1.Floor], error)
 	// Version, limits and tier statistics of the server.
 	GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error)
+	// The files of a pack, with which floor-gen generates its floors offline.
+	GetPack(context.Context, *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error)
+	// The packs that the server has, in all versions that it holds.
+	ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error)
 }
 
 // NewFloorServiceClient constructs a client for the floors.v1.FloorService service. By default, it
@@ -102,6 +110,20 @@ func NewFloorServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getPack: connect.NewClient[floorsv1.GetPackRequest, floorsv1.Pack](
+			httpClient,
+			baseURL+FloorServiceGetPackProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("GetPack")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listPacks: connect.NewClient[floorsv1.ListPacksRequest, floorsv1.ListPacksResponse](
+			httpClient,
+			baseURL+FloorServiceListPacksProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("ListPacks")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -111,6 +133,8 @@ type floorServiceClient struct {
 	batchGetFloors *connect.Client[floorsv1.BatchGetFloorsRequest, floorsv1.BatchGetFloorsResponse]
 	streamFloors   *connect.Client[floorsv1.StreamFloorsRequest, floorsv1.Floor]
 	getServerInfo  *connect.Client[floorsv1.GetServerInfoRequest, floorsv1.ServerInfo]
+	getPack        *connect.Client[floorsv1.GetPackRequest, floorsv1.Pack]
+	listPacks      *connect.Client[floorsv1.ListPacksRequest, floorsv1.ListPacksResponse]
 }
 
 // GetFloor calls floors.v1.FloorService.GetFloor.
@@ -133,6 +157,16 @@ func (c *floorServiceClient) GetServerInfo(ctx context.Context, req *connect.Req
 	return c.getServerInfo.CallUnary(ctx, req)
 }
 
+// GetPack calls floors.v1.FloorService.GetPack.
+func (c *floorServiceClient) GetPack(ctx context.Context, req *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error) {
+	return c.getPack.CallUnary(ctx, req)
+}
+
+// ListPacks calls floors.v1.FloorService.ListPacks.
+func (c *floorServiceClient) ListPacks(ctx context.Context, req *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error) {
+	return c.listPacks.CallUnary(ctx, req)
+}
+
 // FloorServiceHandler is an implementation of the floors.v1.FloorService service.
 type FloorServiceHandler interface {
 	// One floor.
@@ -143,6 +177,10 @@ type FloorServiceHandler interface {
 	StreamFloors(context.Context, *connect.Request[floorsv1.StreamFloorsRequest], *connect.ServerStream[floorsv1.Floor]) error
 	// Version, limits and tier statistics of the server.
 	GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error)
+	// The files of a pack, with which floor-gen generates its floors offline.
+	GetPack(context.Context, *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error)
+	// The packs that the server has, in all versions that it holds.
+	ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error)
 }
 
 // NewFloorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -180,6 +218,20 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	floorServiceGetPackHandler := connect.NewUnaryHandler(
+		FloorServiceGetPackProcedure,
+		svc.GetPack,
+		connect.WithSchema(floorServiceMethods.ByName("GetPack")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	floorServiceListPacksHandler := connect.NewUnaryHandler(
+		FloorServiceListPacksProcedure,
+		svc.ListPacks,
+		connect.WithSchema(floorServiceMethods.ByName("ListPacks")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/floors.v1.FloorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case FloorServiceGetFloorProcedure:
@@ -190,6 +242,10 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 			floorServiceStreamFloorsHandler.ServeHTTP(w, r)
 		case FloorServiceGetServerInfoProcedure:
 			floorServiceGetServerInfoHandler.ServeHTTP(w, r)
+		case FloorServiceGetPackProcedure:
+			floorServiceGetPackHandler.ServeHTTP(w, r)
+		case FloorServiceListPacksProcedure:
+			floorServiceListPacksHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -213,4 +269,12 @@ func (UnimplementedFloorServiceHandler) StreamFloors(context.Context, *connect.R
 
 func (UnimplementedFloorServiceHandler) GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.GetServerInfo is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) GetPack(context.Context, *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.GetPack is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.ListPacks is not implemented"))
 }

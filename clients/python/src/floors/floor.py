@@ -75,7 +75,7 @@ class Floor:
         spec = message.spec
         self.encoded = encoded
         self.message = message
-        self.spec = FloorSpec(spec.seed, spec.number, spec.width, spec.height, spec.kind)
+        self.spec = FloorSpec(spec.seed, spec.number, spec.width, spec.height, spec.kind, spec.pack)
         if requested is not None and not _matches(self.spec, requested):
             raise WrongFloorError(requested, self.spec)
         self.terrain = self._cells("terrain", message.terrain)
@@ -184,4 +184,5 @@ def _matches(received: FloorSpec, requested: FloorSpec) -> bool:
         and requested.width in (0, received.width)
         and requested.height in (0, received.height)
         and requested.kind in (0, received.kind)
+        and requested.may_be_of(received.pack)
     )

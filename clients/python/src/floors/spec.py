@@ -79,6 +79,9 @@ class FloorSpec:
     """Cells from north to south; 0 for 100."""
     kind: int = 0
     """A `Kind`, or the number of a kind that this version does not know; 0: the tower's schedule decides."""
+    pack: str = ""
+    """The pack that has the content: NAME, or NAME@HASH for one version; empty for the server's default. In a floor that
+    the server sent, empty for the built-in pack and NAME@HASH for any other."""
 
     def __post_init__(self) -> None:
         """Accept the integers of NumPy, and reject what the message cannot hold.
@@ -96,11 +99,17 @@ class FloorSpec:
     def to_message(self) -> pb.FloorSpec:
         """The spec as a message."""
         kind = cast("pb.FloorKind", self.kind)
-        return pb.FloorSpec(seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind)
+        return pb.FloorSpec(seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind, pack=self.pack)
 
     def at(self, number: int) -> FloorSpec:
-        """The floor `number` of the same tower, with the same size and kind."""
-        return FloorSpec(self.seed, number, self.width, self.height, self.kind)
+        """The floor `number` of the same tower, with the same size, kind and pack."""
+        return FloorSpec(self.seed, number, self.width, self.height, self.kind, self.pack)
+
+    def may_be_of(self, pack: str) -> bool:
+        """Whether a floor whose spec has `pack` is of the pack that this spec names."""
+        if self.pack in ("", pack):
+            return True
+        return self.pack == (pack.partition("@")[0] or "tower")
 
     def __str__(self) -> str:
         """As in `floor 7 of tower 42`."""

@@ -95,7 +95,7 @@ fn vector(named: &Named, files: &mut Files) -> FloorVector {
     let floor = hash::verify_encoded(&encoded).expect("a generated floor has its hash");
     let terrain = cells(floor.terrain.as_ref());
     let region = cells(floor.region.as_ref());
-    let spec = floor.spec.expect("a generated floor has a spec");
+    let spec = floor.spec.clone().expect("a generated floor has a spec");
     let json = (spec.width * spec.height <= MAX_JSON_CELLS).then(|| {
         let decoded = DecodedFloor {
             floor: json::message("Floor", &floor),
@@ -158,7 +158,14 @@ fn encoded(&(_, seed, number, width, height, kind): &Named) -> Vec<u8> {
 }
 
 fn requested(&(_, seed, number, width, height, kind): &Named) -> v1::FloorSpec {
-    v1::FloorSpec { seed, number, width, height, kind: kind.map_or(0, |kind| floor_wire::kind(kind).into()) }
+    v1::FloorSpec {
+        seed,
+        number,
+        width,
+        height,
+        kind: kind.map_or(0, |kind| floor_wire::kind(kind).into()),
+        ..v1::FloorSpec::default()
+    }
 }
 
 fn cells(grid: Option<&Grid>) -> Vec<u8> {

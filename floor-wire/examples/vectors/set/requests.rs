@@ -23,12 +23,19 @@ pub(super) struct Request {
 /// Requests with defaults left out, with every field, and with the greatest numbers.
 pub(super) fn all() -> Vec<Request> {
     let spec = |seed, number| FloorSpec { seed, number, ..FloorSpec::default() };
-    let full = FloorSpec { seed: u64::MAX, number: 1_000_000, width: 512, height: 16, kind: FloorKind::Story.into() };
+    let full = FloorSpec {
+        seed: u64::MAX,
+        number: 1_000_000,
+        width: 512,
+        height: 16,
+        kind: FloorKind::Story.into(),
+        ..FloorSpec::default()
+    };
     let get = |name, spec| request(name, "GetFloor", "GetFloorRequest", &GetFloorRequest { spec: Some(spec) });
     vec![
         get("get", spec(42, 7)),
         get("get_tower_zero", spec(0, 1)),
-        get("get_every_field", full),
+        get("get_every_field", full.clone()),
         request(
             "batch",
             "BatchGetFloors",

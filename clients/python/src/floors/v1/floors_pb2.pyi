@@ -106,18 +106,20 @@ ROOM_ROLE_SECRET: RoomRole
 ROOM_ROLE_PASSAGE: RoomRole
 
 class FloorSpec(_message.Message):
-    __slots__ = ("seed", "number", "width", "height", "kind")
+    __slots__ = ("seed", "number", "width", "height", "kind", "pack")
     SEED_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    PACK_FIELD_NUMBER: _ClassVar[int]
     seed: int
     number: int
     width: int
     height: int
     kind: FloorKind
-    def __init__(self, seed: _Optional[int] = ..., number: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., kind: _Optional[_Union[FloorKind, str]] = ...) -> None: ...
+    pack: str
+    def __init__(self, seed: _Optional[int] = ..., number: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., kind: _Optional[_Union[FloorKind, str]] = ..., pack: _Optional[str] = ...) -> None: ...
 
 class GetFloorRequest(_message.Message):
     __slots__ = ("spec",)
@@ -146,7 +148,7 @@ class StreamFloorsRequest(_message.Message):
     def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Floor(_message.Message):
-    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps")
+    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -161,6 +163,8 @@ class Floor(_message.Message):
     LOCKS_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
     TRAPS_FIELD_NUMBER: _ClassVar[int]
+    THEME_FIELD_NUMBER: _ClassVar[int]
+    PACK_HASH_FIELD_NUMBER: _ClassVar[int]
     spec: FloorSpec
     generator_version: int
     content_hash: int
@@ -175,7 +179,9 @@ class Floor(_message.Message):
     locks: _containers.RepeatedCompositeFieldContainer[Lock]
     metrics: FloorMetrics
     traps: _containers.RepeatedCompositeFieldContainer[Trap]
-    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ...) -> None: ...
+    theme: str
+    pack_hash: int
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ..., theme: _Optional[str] = ..., pack_hash: _Optional[int] = ...) -> None: ...
 
 class Grid(_message.Message):
     __slots__ = ("width", "height", "palette", "encoding", "bits", "data")
@@ -288,6 +294,48 @@ class ServerInfo(_message.Message):
     uptime_seconds: int
     tiers: _containers.RepeatedCompositeFieldContainer[TierInfo]
     def __init__(self, version: _Optional[str] = ..., generator_version: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[FloorKind, str]]] = ..., max_batch: _Optional[int] = ..., max_stream: _Optional[int] = ..., uptime_seconds: _Optional[int] = ..., tiers: _Optional[_Iterable[_Union[TierInfo, _Mapping]]] = ...) -> None: ...
+
+class GetPackRequest(_message.Message):
+    __slots__ = ("pack",)
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    pack: str
+    def __init__(self, pack: _Optional[str] = ...) -> None: ...
+
+class Pack(_message.Message):
+    __slots__ = ("name", "hash", "generator_version", "file")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    hash: int
+    generator_version: int
+    file: bytes
+    def __init__(self, name: _Optional[str] = ..., hash: _Optional[int] = ..., generator_version: _Optional[int] = ..., file: _Optional[bytes] = ...) -> None: ...
+
+class ListPacksRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListPacksResponse(_message.Message):
+    __slots__ = ("packs",)
+    PACKS_FIELD_NUMBER: _ClassVar[int]
+    packs: _containers.RepeatedCompositeFieldContainer[PackInfo]
+    def __init__(self, packs: _Optional[_Iterable[_Union[PackInfo, _Mapping]]] = ...) -> None: ...
+
+class PackInfo(_message.Message):
+    __slots__ = ("name", "hash", "current", "description", "floors_authored")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    FLOORS_AUTHORED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    hash: int
+    current: bool
+    description: str
+    floors_authored: int
+    def __init__(self, name: _Optional[str] = ..., hash: _Optional[int] = ..., current: bool = ..., description: _Optional[str] = ..., floors_authored: _Optional[int] = ...) -> None: ...
 
 class TierInfo(_message.Message):
     __slots__ = ("name", "hits", "misses", "errors", "bypasses", "entries", "bytes", "hit_cost_us", "miss_cost_us", "verdict", "hit_ratio", "generation_cost_us", "verdict_seconds", "probe_cost_us", "asked_ratio", "reason")

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file floors/v1/floors.proto.
  */
 export const file_floors_v1_floors: GenFile = /*@__PURE__*/
-  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEibAoJRmxvb3JTcGVjEgwKBHNlZWQYASABKAQSDgoGbnVtYmVyGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDRIiCgRraW5kGAUgASgOMhQuZmxvb3JzLnYxLkZsb29yS2luZCI1Cg9HZXRGbG9vclJlcXVlc3QSIgoEc3BlYxgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMiPAoVQmF0Y2hHZXRGbG9vcnNSZXF1ZXN0EiMKBXNwZWNzGAEgAygLMhQuZmxvb3JzLnYxLkZsb29yU3BlYyI6ChZCYXRjaEdldEZsb29yc1Jlc3BvbnNlEiAKBmZsb29ycxgBIAMoCzIQLmZsb29ycy52MS5GbG9vciJJChNTdHJlYW1GbG9vcnNSZXF1ZXN0EiMKBWZpcnN0GAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxINCgVjb3VudBgCIAEoDSLYAwoFRmxvb3ISIgoEc3BlYxgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSGQoRZ2VuZXJhdG9yX3ZlcnNpb24YAiABKA0SFAoMY29udGVudF9oYXNoGAMgASgGEiAKB3RlcnJhaW4YBCABKAsyDy5mbG9vcnMudjEuR3JpZBIfCgZyZWdpb24YBSABKAsyDy5mbG9vcnMudjEuR3JpZBIfCgVlbnRyeRgGIAEoCzIQLmZsb29ycy52MS5Qb2ludBIeCgRleGl0GAcgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBXJvb21zGAggAygLMg8uZmxvb3JzLnYxLlJvb20SKgoLY29ubmVjdGlvbnMYCSADKAsyFS5mbG9vcnMudjEuQ29ubmVjdGlvbhIgCgZzcGF3bnMYCiADKAsyEC5mbG9vcnMudjEuU3Bhd24SHgoFaXRlbXMYCyADKAsyDy5mbG9vcnMudjEuSXRlbRIeCgVsb2NrcxgMIAMoCzIPLmZsb29ycy52MS5Mb2NrEigKB21ldHJpY3MYDSABKAsyFy5mbG9vcnMudjEuRmxvb3JNZXRyaWNzEh4KBXRyYXBzGA4gAygLMg8uZmxvb3JzLnYxLlRyYXAifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSKVAQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50IlEKCkNvbm5lY3Rpb24SEQoJZnJvbV9yb29tGAEgASgNEg8KB3RvX3Jvb20YAiABKA0SDwoHbG9ja19pZBgDIAEoDRIOCgZzZWNyZXQYBCABKAgiRwoFU3Bhd24SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBWxldmVsGAMgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLAAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbyK4AgoIVGllckluZm8SDAoEbmFtZRgBIAEoCRIMCgRoaXRzGAIgASgEEg4KBm1pc3NlcxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEAoIYnlwYXNzZXMYBSABKAQSDwoHZW50cmllcxgGIAEoBBINCgVieXRlcxgHIAEoBBITCgtoaXRfY29zdF91cxgIIAEoARIUCgxtaXNzX2Nvc3RfdXMYCSABKAESDwoHdmVyZGljdBgKIAEoCRIRCgloaXRfcmF0aW8YCyABKAESGgoSZ2VuZXJhdGlvbl9jb3N0X3VzGAwgASgBEhcKD3ZlcmRpY3Rfc2Vjb25kcxgNIAEoBBIVCg1wcm9iZV9jb3N0X3VzGA4gASgBEhMKC2Fza2VkX3JhdGlvGA8gASgBEg4KBnJlYXNvbhgQIAEoCSJgCgxGbG9vck1ldHJpY3MSFQoNY3JpdGljYWxfcGF0aBgBIAEoDRIWCg5wYXNzYWJsZV9jZWxscxgCIAEoDRINCgVsb29wcxgDIAEoDRISCgpkaWZmaWN1bHR5GAQgASgNKu8BCglGbG9vcktpbmQSGgoWRkxPT1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0ZMT09SX0tJTkRfU1RBTkRBUkQQARITCg9GTE9PUl9LSU5EX0tFRVAQAhIUChBGTE9PUl9LSU5EX0hBTExTEAMSFQoRRkxPT1JfS0lORF9DQVZFUk4QBBIVChFGTE9PUl9LSU5EX0NZQ0xJQxAFEhMKD0ZMT09SX0tJTkRfTUFaRRAGEhMKD0ZMT09SX0tJTkRfQk9TUxAHEhQKEEZMT09SX0tJTkRfRVZFTlQQCBIUChBGTE9PUl9LSU5EX1NUT1JZEAkqkQEKDEdyaWRFbmNvZGluZxIdChlHUklEX0VOQ09ESU5HX1VOU1BFQ0lGSUVEEAASGQoVR1JJRF9FTkNPRElOR19VTklGT1JNEAESFgoSR1JJRF9FTkNPRElOR19SQVc4EAISGAoUR1JJRF9FTkNPRElOR19QQUNLRUQQAxIVChFHUklEX0VOQ09ESU5HX1JMRRAEKuICCgdUZXJyYWluEhcKE1RFUlJBSU5fVU5TUEVDSUZJRUQQABIQCgxURVJSQUlOX1dBTEwQARIRCg1URVJSQUlOX0ZMT09SEAISEAoMVEVSUkFJTl9ET09SEAMSFwoTVEVSUkFJTl9MT0NLRURfRE9PUhAEEhcKE1RFUlJBSU5fU0VDUkVUX0RPT1IQBRIVChFURVJSQUlOX1NUQUlSU19VUBAGEhcKE1RFUlJBSU5fU1RBSVJTX0RPV04QBxIZChVURVJSQUlOX1NIQUxMT1dfV0FURVIQCBIWChJURVJSQUlOX0RFRVBfV0FURVIQCRIQCgxURVJSQUlOX0xBVkEQChIRCg1URVJSQUlOX0NIQVNNEAsSEgoOVEVSUkFJTl9CUklER0UQDBIRCg1URVJSQUlOX0dSQVNTEA0SEgoOVEVSUkFJTl9SVUJCTEUQDhISCg5URVJSQUlOX1BJTExBUhAPKo8CCghSb29tUm9sZRIZChVST09NX1JPTEVfVU5TUEVDSUZJRUQQABITCg9ST09NX1JPTEVfRU5UUlkQARISCg5ST09NX1JPTEVfRVhJVBACEhQKEFJPT01fUk9MRV9DT01CQVQQAxIWChJST09NX1JPTEVfVFJFQVNVUkUQBBIRCg1ST09NX1JPTEVfS0VZEAUSFAoQUk9PTV9ST0xFX1NIUklORRAGEhIKDlJPT01fUk9MRV9TSE9QEAcSEgoOUk9PTV9ST0xFX0JPU1MQCBITCg9ST09NX1JPTEVfVkFVTFQQCRIUChBST09NX1JPTEVfU0VDUkVUEAoSFQoRUk9PTV9ST0xFX1BBU1NBR0UQCzLAAgoMRmxvb3JTZXJ2aWNlEj0KCEdldEZsb29yEhouZmxvb3JzLnYxLkdldEZsb29yUmVxdWVzdBoQLmZsb29ycy52MS5GbG9vciIDkAIBEloKDkJhdGNoR2V0Rmxvb3JzEiAuZmxvb3JzLnYxLkJhdGNoR2V0Rmxvb3JzUmVxdWVzdBohLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1Jlc3BvbnNlIgOQAgESRwoMU3RyZWFtRmxvb3JzEh4uZmxvb3JzLnYxLlN0cmVhbUZsb29yc1JlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACATABEkwKDUdldFNlcnZlckluZm8SHy5mbG9vcnMudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaFS5mbG9vcnMudjEuU2VydmVySW5mbyIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
+  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEiegoJRmxvb3JTcGVjEgwKBHNlZWQYASABKAQSDgoGbnVtYmVyGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDRIiCgRraW5kGAUgASgOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIMCgRwYWNrGAYgASgJIjUKD0dldEZsb29yUmVxdWVzdBIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYyI8ChVCYXRjaEdldEZsb29yc1JlcXVlc3QSIwoFc3BlY3MYASADKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjoKFkJhdGNoR2V0Rmxvb3JzUmVzcG9uc2USIAoGZmxvb3JzGAEgAygLMhAuZmxvb3JzLnYxLkZsb29yIkkKE1N0cmVhbUZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNIvoDCgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSKVAQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50IlEKCkNvbm5lY3Rpb24SEQoJZnJvbV9yb29tGAEgASgNEg8KB3RvX3Jvb20YAiABKA0SDwoHbG9ja19pZBgDIAEoDRIOCgZzZWNyZXQYBCABKAgiRwoFU3Bhd24SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBWxldmVsGAMgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLAAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbyIeCg5HZXRQYWNrUmVxdWVzdBIMCgRwYWNrGAEgASgJIksKBFBhY2sSDAoEbmFtZRgBIAEoCRIMCgRoYXNoGAIgASgGEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAMgASgNEgwKBGZpbGUYBCABKAwiEgoQTGlzdFBhY2tzUmVxdWVzdCI3ChFMaXN0UGFja3NSZXNwb25zZRIiCgVwYWNrcxgBIAMoCzITLmZsb29ycy52MS5QYWNrSW5mbyJlCghQYWNrSW5mbxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSDwoHY3VycmVudBgDIAEoCBITCgtkZXNjcmlwdGlvbhgEIAEoCRIXCg9mbG9vcnNfYXV0aG9yZWQYBSABKA0iuAIKCFRpZXJJbmZvEgwKBG5hbWUYASABKAkSDAoEaGl0cxgCIAEoBBIOCgZtaXNzZXMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhAKCGJ5cGFzc2VzGAUgASgEEg8KB2VudHJpZXMYBiABKAQSDQoFYnl0ZXMYByABKAQSEwoLaGl0X2Nvc3RfdXMYCCABKAESFAoMbWlzc19jb3N0X3VzGAkgASgBEg8KB3ZlcmRpY3QYCiABKAkSEQoJaGl0X3JhdGlvGAsgASgBEhoKEmdlbmVyYXRpb25fY29zdF91cxgMIAEoARIXCg92ZXJkaWN0X3NlY29uZHMYDSABKAQSFQoNcHJvYmVfY29zdF91cxgOIAEoARITCgthc2tlZF9yYXRpbxgPIAEoARIOCgZyZWFzb24YECABKAkiYAoMRmxvb3JNZXRyaWNzEhUKDWNyaXRpY2FsX3BhdGgYASABKA0SFgoOcGFzc2FibGVfY2VsbHMYAiABKA0SDQoFbG9vcHMYAyABKA0SEgoKZGlmZmljdWx0eRgEIAEoDSrvAQoJRmxvb3JLaW5kEhoKFkZMT09SX0tJTkRfVU5TUEVDSUZJRUQQABIXChNGTE9PUl9LSU5EX1NUQU5EQVJEEAESEwoPRkxPT1JfS0lORF9LRUVQEAISFAoQRkxPT1JfS0lORF9IQUxMUxADEhUKEUZMT09SX0tJTkRfQ0FWRVJOEAQSFQoRRkxPT1JfS0lORF9DWUNMSUMQBRITCg9GTE9PUl9LSU5EX01BWkUQBhITCg9GTE9PUl9LSU5EX0JPU1MQBxIUChBGTE9PUl9LSU5EX0VWRU5UEAgSFAoQRkxPT1JfS0lORF9TVE9SWRAJKpEBCgxHcmlkRW5jb2RpbmcSHQoZR1JJRF9FTkNPRElOR19VTlNQRUNJRklFRBAAEhkKFUdSSURfRU5DT0RJTkdfVU5JRk9STRABEhYKEkdSSURfRU5DT0RJTkdfUkFXOBACEhgKFEdSSURfRU5DT0RJTkdfUEFDS0VEEAMSFQoRR1JJRF9FTkNPRElOR19STEUQBCriAgoHVGVycmFpbhIXChNURVJSQUlOX1VOU1BFQ0lGSUVEEAASEAoMVEVSUkFJTl9XQUxMEAESEQoNVEVSUkFJTl9GTE9PUhACEhAKDFRFUlJBSU5fRE9PUhADEhcKE1RFUlJBSU5fTE9DS0VEX0RPT1IQBBIXChNURVJSQUlOX1NFQ1JFVF9ET09SEAUSFQoRVEVSUkFJTl9TVEFJUlNfVVAQBhIXChNURVJSQUlOX1NUQUlSU19ET1dOEAcSGQoVVEVSUkFJTl9TSEFMTE9XX1dBVEVSEAgSFgoSVEVSUkFJTl9ERUVQX1dBVEVSEAkSEAoMVEVSUkFJTl9MQVZBEAoSEQoNVEVSUkFJTl9DSEFTTRALEhIKDlRFUlJBSU5fQlJJREdFEAwSEQoNVEVSUkFJTl9HUkFTUxANEhIKDlRFUlJBSU5fUlVCQkxFEA4SEgoOVEVSUkFJTl9QSUxMQVIQDyqPAgoIUm9vbVJvbGUSGQoVUk9PTV9ST0xFX1VOU1BFQ0lGSUVEEAASEwoPUk9PTV9ST0xFX0VOVFJZEAESEgoOUk9PTV9ST0xFX0VYSVQQAhIUChBST09NX1JPTEVfQ09NQkFUEAMSFgoSUk9PTV9ST0xFX1RSRUFTVVJFEAQSEQoNUk9PTV9ST0xFX0tFWRAFEhQKEFJPT01fUk9MRV9TSFJJTkUQBhISCg5ST09NX1JPTEVfU0hPUBAHEhIKDlJPT01fUk9MRV9CT1NTEAgSEwoPUk9PTV9ST0xFX1ZBVUxUEAkSFAoQUk9PTV9ST0xFX1NFQ1JFVBAKEhUKEVJPT01fUk9MRV9QQVNTQUdFEAsyyQMKDEZsb29yU2VydmljZRI9CghHZXRGbG9vchIaLmZsb29ycy52MS5HZXRGbG9vclJlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACARJaCg5CYXRjaEdldEZsb29ycxIgLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1JlcXVlc3QaIS5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXNwb25zZSIDkAIBEkcKDFN0cmVhbUZsb29ycxIeLmZsb29ycy52MS5TdHJlYW1GbG9vcnNSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgEwARJMCg1HZXRTZXJ2ZXJJbmZvEh8uZmxvb3JzLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GhUuZmxvb3JzLnYxLlNlcnZlckluZm8iA5ACARI6CgdHZXRQYWNrEhkuZmxvb3JzLnYxLkdldFBhY2tSZXF1ZXN0Gg8uZmxvb3JzLnYxLlBhY2siA5ACARJLCglMaXN0UGFja3MSGy5mbG9vcnMudjEuTGlzdFBhY2tzUmVxdWVzdBocLmZsb29ycy52MS5MaXN0UGFja3NSZXNwb25zZSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
 
 /**
  * Identifies a floor.
@@ -57,6 +57,14 @@ export type FloorSpec = Message<"floors.v1.FloorSpec"> & {
    * @generated from field: floors.v1.FloorKind kind = 5;
    */
   kind: FloorKind;
+
+  /**
+   * The pack that has the content. In a request: "" is the server's default, NAME its current version, NAME@HASH (16
+   * hexadecimal digits) that version. In a response: "" for the built-in pack, NAME@HASH for any other.
+   *
+   * @generated from field: string pack = 6;
+   */
+  pack: string;
 };
 
 /**
@@ -236,6 +244,20 @@ export type Floor = Message<"floors.v1.Floor"> & {
    * @generated from field: repeated floors.v1.Trap traps = 14;
    */
   traps: Trap[];
+
+  /**
+   * The theme of the floor, a name that the pack gives it. Unset for floors of the built-in pack.
+   *
+   * @generated from field: string theme = 15;
+   */
+  theme: string;
+
+  /**
+   * The hash in spec.pack; 0 for the built-in pack.
+   *
+   * @generated from field: fixed64 pack_hash = 16;
+   */
+  packHash: bigint;
 };
 
 /**
@@ -615,6 +637,140 @@ export const ServerInfoSchema: GenMessage<ServerInfo> = /*@__PURE__*/
   messageDesc(file_floors_v1_floors, 15);
 
 /**
+ * @generated from message floors.v1.GetPackRequest
+ */
+export type GetPackRequest = Message<"floors.v1.GetPackRequest"> & {
+  /**
+   * NAME is its current version, NAME@HASH (16 hexadecimal digits) that version; "" is the server's default.
+   *
+   * @generated from field: string pack = 1;
+   */
+  pack: string;
+};
+
+/**
+ * Describes the message floors.v1.GetPackRequest.
+ * Use `create(GetPackRequestSchema)` to create a new message.
+ */
+export const GetPackRequestSchema: GenMessage<GetPackRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 16);
+
+/**
+ * @generated from message floors.v1.Pack
+ */
+export type Pack = Message<"floors.v1.Pack"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * XXH3-64 of `file`; 0 for the built-in pack.
+   *
+   * @generated from field: fixed64 hash = 2;
+   */
+  hash: bigint;
+
+  /**
+   * Generator version of the server.
+   *
+   * @generated from field: uint32 generator_version = 3;
+   */
+  generatorVersion: number;
+
+  /**
+   * Its files in their canonical form: the bytes of NAME.floorpack.
+   *
+   * @generated from field: bytes file = 4;
+   */
+  file: Uint8Array;
+};
+
+/**
+ * Describes the message floors.v1.Pack.
+ * Use `create(PackSchema)` to create a new message.
+ */
+export const PackSchema: GenMessage<Pack> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 17);
+
+/**
+ * @generated from message floors.v1.ListPacksRequest
+ */
+export type ListPacksRequest = Message<"floors.v1.ListPacksRequest"> & {
+};
+
+/**
+ * Describes the message floors.v1.ListPacksRequest.
+ * Use `create(ListPacksRequestSchema)` to create a new message.
+ */
+export const ListPacksRequestSchema: GenMessage<ListPacksRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 18);
+
+/**
+ * @generated from message floors.v1.ListPacksResponse
+ */
+export type ListPacksResponse = Message<"floors.v1.ListPacksResponse"> & {
+  /**
+   * By name; the current version of each first. The built-in pack is one of them.
+   *
+   * @generated from field: repeated floors.v1.PackInfo packs = 1;
+   */
+  packs: PackInfo[];
+};
+
+/**
+ * Describes the message floors.v1.ListPacksResponse.
+ * Use `create(ListPacksResponseSchema)` to create a new message.
+ */
+export const ListPacksResponseSchema: GenMessage<ListPacksResponse> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 19);
+
+/**
+ * @generated from message floors.v1.PackInfo
+ */
+export type PackInfo = Message<"floors.v1.PackInfo"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * 0 for the built-in pack.
+   *
+   * @generated from field: fixed64 hash = 2;
+   */
+  hash: bigint;
+
+  /**
+   * Whether a request for NAME gets this version.
+   *
+   * @generated from field: bool current = 3;
+   */
+  current: boolean;
+
+  /**
+   * What the pack says of itself.
+   *
+   * @generated from field: string description = 4;
+   */
+  description: string;
+
+  /**
+   * How many floors it has that are authored and not generated.
+   *
+   * @generated from field: uint32 floors_authored = 5;
+   */
+  floorsAuthored: number;
+};
+
+/**
+ * Describes the message floors.v1.PackInfo.
+ * Use `create(PackInfoSchema)` to create a new message.
+ */
+export const PackInfoSchema: GenMessage<PackInfo> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 20);
+
+/**
  * Statistics of a tier, or of generation. Counts are floors since the server's start. Recent values are weighted means
  * in which the latest lookups count most.
  *
@@ -740,7 +896,7 @@ export type TierInfo = Message<"floors.v1.TierInfo"> & {
  * Use `create(TierInfoSchema)` to create a new message.
  */
 export const TierInfoSchema: GenMessage<TierInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 16);
+  messageDesc(file_floors_v1_floors, 21);
 
 /**
  * Measures of the floor as a whole.
@@ -783,7 +939,7 @@ export type FloorMetrics = Message<"floors.v1.FloorMetrics"> & {
  * Use `create(FloorMetricsSchema)` to create a new message.
  */
 export const FloorMetricsSchema: GenMessage<FloorMetrics> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 17);
+  messageDesc(file_floors_v1_floors, 22);
 
 /**
  * The style in which a floor is built. docs/generator.md describes each kind.
@@ -1175,6 +1331,26 @@ export const FloorService: GenService<{
     methodKind: "unary";
     input: typeof GetServerInfoRequestSchema;
     output: typeof ServerInfoSchema;
+  },
+  /**
+   * The files of a pack, with which floor-gen generates its floors offline.
+   *
+   * @generated from rpc floors.v1.FloorService.GetPack
+   */
+  getPack: {
+    methodKind: "unary";
+    input: typeof GetPackRequestSchema;
+    output: typeof PackSchema;
+  },
+  /**
+   * The packs that the server has, in all versions that it holds.
+   *
+   * @generated from rpc floors.v1.FloorService.ListPacks
+   */
+  listPacks: {
+    methodKind: "unary";
+    input: typeof ListPacksRequestSchema;
+    output: typeof ListPacksResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_floors_v1_floors, 0);

@@ -1,30 +1,33 @@
-//! Checks a saved floor against every rule, with the generator's validator.
+//! Checks a floor that was saved, edited or authored against every rule, with the generator's validator.
 
-use floor_client::{
-    RoomRole, Terrain,
-    v1::{self, Grid},
-};
 use floor_gen::{
-    Connection, Floor, FloorSpec, Item, Kind, Lock, Metrics, Point, Room, Spawn, Theme, Trap,
+    Connection, Floor, FloorSpec, Item, Kind, Lock, Metrics, Point, Room, Spawn, Trap,
     validate::{Violation, validate},
 };
-use floor_proto::grid;
+use floor_proto::{
+    grid,
+    v1::{self, Grid, RoomRole, Terrain},
+};
 
 /// The rule of what the message cannot say at all: sizes, ids and positions beyond the protocol's limits.
 const LIMITS: &str = "limits";
 
 /// A rule that a floor breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BrokenRule {
-    pub(crate) rule: &'static str,
-    pub(crate) message: String,
-    pub(crate) cells: Vec<(u16, u16)>,
+pub struct BrokenRule {
+    /// Its name.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub cells: Vec<(u16, u16)>,
     /// The metric that is wrong, and its correct value.
     metric: Option<(&'static str, u32)>,
 }
 
 /// Every rule that `message` breaks, once for each place.
-pub(crate) fn broken_by(message: &v1::Floor) -> Vec<BrokenRule> {
+#[must_use]
+pub fn broken_by(message: &v1::Floor) -> Vec<BrokenRule> {
     let floor = match generator_floor(message) {
         Ok(floor) => floor,
         Err(message) => return vec![BrokenRule { rule: LIMITS, message, cells: Vec::new(), metric: None }],
@@ -34,7 +37,7 @@ pub(crate) fn broken_by(message: &v1::Floor) -> Vec<BrokenRule> {
 }
 
 /// Puts the correct metrics into `message`, for the rules that its metrics break.
-pub(crate) fn correct_metrics(message: &mut v1::Floor, broken: &[BrokenRule]) {
+pub fn correct_metrics(message: &mut v1::Floor, broken: &[BrokenRule]) {
     let metrics = message.metrics.get_or_insert_default();
     for (name, counted) in broken.iter().filter_map(|broken| broken.metric) {
         match name {
@@ -47,7 +50,7 @@ pub(crate) fn correct_metrics(message: &mut v1::Floor, broken: &[BrokenRule]) {
 }
 
 impl BrokenRule {
-    fn of(violation: &Violation, floor: &Floor) -> Self {
+    fn of(violation: &Violation, floor: &Floor<'_>) -> Self {
         let metric = match *violation {
             Violation::Metric { name, counted, .. } => Some((name, counted)),
             _ => None,
@@ -57,7 +60,8 @@ impl BrokenRule {
     }
 
     /// Whether recounting the metrics mends it.
-    pub(crate) const fn is_metric(&self) -> bool {
+    #[must_use]
+    pub const fn is_metric(&self) -> bool {
         self.metric.is_some()
     }
 }
@@ -65,7 +69,7 @@ impl BrokenRule {
 /// The floor in the generator's types. The error says what they cannot hold.
 ///
 /// Names of archetypes are left out, since no rule is about them.
-fn generator_floor(message: &v1::Floor) -> Result<Floor, String> {
+fn generator_floor(message: &v1::Floor) -> Result<Floor<'static>, String> {
     let spec = spec(message.spec.as_ref().ok_or("the floor has no spec")?)?;
     let terrain = cells("terrain", &spec, message.terrain.as_ref())?.into_iter().map(terrain);
     let metrics = message.metrics.as_ref().ok_or("the floor has no metrics")?;
@@ -116,7 +120,8 @@ fn generator_floor(message: &v1::Floor) -> Result<Floor, String> {
     }
     Ok(Floor {
         spec,
-        theme: Theme::of_number(spec.number()),
+        // No rule asks for the theme.
+        theme: "",
         terrain: terrain.collect::<Result<_, _>>()?,
         region: cells("region", &spec, message.region.as_ref())?,
         entry: point("the entry", message.entry)?,
@@ -136,7 +141,7 @@ fn generator_floor(message: &v1::Floor) -> Result<Floor, String> {
     })
 }
 
-fn spec(spec: &v1::FloorSpec) -> Result<FloorSpec, String> {
+pub(crate) fn spec(spec: &v1::FloorSpec) -> Result<FloorSpec, String> {
     let kind = u32::try_from(spec.kind).ok().and_then(Kind::from_number);
     let kind = kind.ok_or_else(|| format!("kind {} is unknown to this program", spec.kind))?;
     if spec.width == 0 || spec.height == 0 {
@@ -219,7 +224,7 @@ mod tests {
     fn floors() -> impl Iterator<Item = v1::Floor> {
         Kind::ALL.into_iter().map(|kind| {
             let spec = FloorSpec::resolve(42, 7, 64, 64, Some(kind)).unwrap();
-            floor_wire::message(&floor_gen::generate(&spec))
+            crate::message(&floor_gen::generate(&spec))
         })
     }
 

@@ -1,29 +1,55 @@
-//! Reads the JSON that [`json`] writes, and names what is wrong in one that was edited.
+//! Reads the JSON of floors that floorctl writes and Connect sends, and names what is wrong in one that was edited.
 
-use floor_client::{
-    limits,
-    v1::{self, FloorSpec, Grid},
-};
-use floor_export::picture::glyph;
-use floor_proto::{grid, json::InvalidJson};
+use std::sync::LazyLock;
+
 use prost::Message as _;
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::json;
+use crate::{
+    glyph, grid,
+    json::{InvalidJson, JsonCodec, JsonTypes},
+    limits,
+    v1::{self, FloorSpec, Grid},
+};
+
+/// The fields of a floor's JSON that its message does not have.
+pub const BESIDES: [&str; 4] = ["legend", "terrainRows", "regionRows", "served"];
+
+/// Floors from and to JSON.
+pub static FLOOR: LazyLock<JsonCodec> = LazyLock::new(|| {
+    let types = JsonTypes::new([crate::FILE_DESCRIPTOR_SET]);
+    types.and_then(|types| types.codec("floors.v1.Floor")).expect("the .proto has the message")
+});
 
 /// Why JSON is no floor.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum JsonError {
+pub enum FloorJsonError {
+    /// It is incomplete.
     #[error("the JSON ends too early: {0}")]
     Truncated(serde_json::Error),
+    /// It is no JSON.
     #[error("the JSON has an error: {0}")]
     Syntax(serde_json::Error),
+    /// It has an unknown field or a wrong value.
     #[error("the JSON is not that of a floor: {0}")]
     Message(#[from] InvalidJson),
+    /// Its rows of text are none.
     #[error("the JSON is not that of a floor: {0}")]
     Rows(serde_json::Error),
+    /// Its rows of text are not those of its floor.
     #[error("{0}")]
     Value(String),
+}
+
+impl FloorJsonError {
+    /// Line and column of the error, counted from 1, if it has a place in the text.
+    #[must_use]
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Truncated(error) | Self::Syntax(error) => Some((error.line(), error.column())),
+            Self::Message(_) | Self::Rows(_) | Self::Value(_) => None,
+        }
+    }
 }
 
 /// The cells as rows of text, which count instead of the grids of the message: they are what people edit.
@@ -35,13 +61,17 @@ struct Rows {
 }
 
 /// The message that the JSON describes, with the content hash that it states. `legend` and `served` are not read.
-pub(crate) fn parse(text: &[u8]) -> Result<v1::Floor, JsonError> {
-    serde_json::from_slice::<IgnoredAny>(text)
-        .map_err(|error| if error.is_eof() { JsonError::Truncated(error) } else { JsonError::Syntax(error) })?;
-    let (message, besides) = json::FLOOR.decode_with(text, &json::BESIDES)?;
+///
+/// # Errors
+/// What is wrong with the JSON.
+pub fn parse(text: &[u8]) -> Result<v1::Floor, FloorJsonError> {
+    serde_json::from_slice::<IgnoredAny>(text).map_err(|error| {
+        if error.is_eof() { FloorJsonError::Truncated(error) } else { FloorJsonError::Syntax(error) }
+    })?;
+    let (message, besides) = FLOOR.decode_with(text, &BESIDES)?;
     let mut floor = v1::Floor::decode(&message[..]).expect("the codec writes floors");
-    let rows: Rows = serde_json::from_value(besides.into()).map_err(JsonError::Rows)?;
-    rows.put_into(&mut floor).map_err(JsonError::Value)?;
+    let rows: Rows = serde_json::from_value(besides.into()).map_err(FloorJsonError::Rows)?;
+    rows.put_into(&mut floor).map_err(FloorJsonError::Value)?;
     Ok(floor)
 }
 
@@ -63,7 +93,7 @@ impl Rows {
 
 /// The spec. Its sides are in range, so that a grid of that size can be encoded.
 fn checked_spec(floor: &v1::Floor) -> Result<FloorSpec, String> {
-    let spec = floor.spec.ok_or("the floor has no spec, which says how many rows there are")?;
+    let spec = floor.spec.clone().ok_or("the floor has no spec, which says how many rows there are")?;
     let sides = limits::MIN_SIDE..=limits::MAX_SIDE;
     if sides.contains(&spec.width) && sides.contains(&spec.height) {
         return Ok(spec);
@@ -119,42 +149,5 @@ fn check_length(grid: &str, row: usize, characters: usize, expected: u32) -> Res
         Ok(())
     } else {
         Err(format!("row {row} of {grid} has {characters} characters, not {expected}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{fixture, json::FloorJson};
-
-    /// The error about the fixture's JSON after a change.
-    fn error(change: impl FnOnce(&mut serde_json::Value)) -> String {
-        let floor = fixture::floor();
-        let mut json = serde_json::to_value(FloorJson::new(&floor, None)).unwrap();
-        change(&mut json);
-        parse(json.to_string().as_bytes()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn an_error_names_the_field_the_row_and_the_cell() {
-        for (found, expected) in [
-            (error(|json| json["terrainRows"][3] = "#".into()), "row 3 of terrainRows has 1 characters, not 30"),
-            (error(|json| json["regionRows"][2] = "00".into()), "row 2 of regionRows has 2 characters, not 60"),
-            (error(|json| json["terrainRows"] = serde_json::json!([])), "terrainRows has 0 rows, and the floor is 16"),
-            (error(|json| json["terrainRows"] = 7.into()), "expected a sequence"),
-            (error(|json| json["terrainRows"][1] = "#<....######?###......########".into()), "'?', at (12, 1)"),
-            (error(|json| json["regionRows"][0] = "0g".repeat(30).into()), "at (0, 0)"),
-            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "rooms[1].role"),
-            (error(|json| json["rooms"][1]["role"] = "pantry".into()), "ROOM_ROLE_PASSAGE"),
-            (error(|json| json["spec"]["kind"] = "cavern".into()), "FLOOR_KIND_CAVERN"),
-            (error(|json| json["spec"]["width"] = 5.into()), "16 to 512 cells wide and high, not 5x16"),
-            (error(|json| json["spec"] = serde_json::Value::Null), "the floor has no spec"),
-            (error(|json| json["spec"]["seed"] = "-1".into()), "an integer from 0"),
-            (error(|json| json["contentHash"] = "hash".into()), "contentHash"),
-            (error(|json| json["spawns"][0]["lvl"] = 1.into()), "spawns[0].lvl: no such field"),
-            (error(|json| json["lock"] = 1.into()), "lock: no such field"),
-        ] {
-            assert!(found.contains(expected), "{found}");
-        }
     }
 }

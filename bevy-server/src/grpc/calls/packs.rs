@@ -1,0 +1,63 @@
+//! `ListPacks` and `GetPack`: what packs the server has, and the files of one.
+
+use bytes::{Bytes, BytesMut};
+use floor_gen::GENERATOR_VERSION;
+use floor_proto::{FRAME_PREFIX_BYTES, v1};
+use http::Response;
+use prost::Message;
+use tonic::Status;
+
+use super::{
+    Call, FloorBody, ServiceState,
+    request::find_pack,
+    response::{add_trace, head, put_prefix},
+};
+use crate::{
+    clients::Client,
+    grpc::status::{invalid, malformed},
+    packs::HeldPack,
+};
+
+pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+    v1::ListPacksRequest::decode(message).map_err(|error| malformed(&error))?;
+    let info = |HeldPack { pack, is_current }: HeldPack| v1::PackInfo {
+        name: pack.pack().name().to_owned(),
+        hash: pack.pack().hash().0,
+        current: is_current,
+        description: pack.pack().description().to_owned(),
+        floors_authored: u32::try_from(pack.authored_count()).unwrap_or(u32::MAX),
+    };
+    let packs = state.deps.packs.held().into_iter().map(info).collect();
+    Ok(respond(&call, &v1::ListPacksResponse { packs }))
+}
+
+/// The files of the pack. A copy of them is made, which the client pays for before.
+pub(super) fn get(
+    state: &ServiceState,
+    client: &Client,
+    call: Call,
+    message: Bytes,
+) -> Result<Response<FloorBody>, Status> {
+    let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
+    let pack = find_pack(&state.deps.packs, &request.pack, "pack").map_err(|unresolved| unresolved.status(invalid))?;
+    let files = pack.pack().files();
+    let bytes: usize = files.iter().map(|(path, content)| path.len() + content.len()).sum();
+    // The files are copied, then the message, then the frame.
+    let _copies = state.reserve_unsent(client, 3 * bytes)?;
+    let answer = v1::Pack {
+        name: pack.pack().name().to_owned(),
+        hash: pack.pack().hash().0,
+        generator_version: GENERATOR_VERSION,
+        file: files.to_bytes(),
+    };
+    Ok(respond(&call, &answer))
+}
+
+fn respond(call: &Call, answer: &impl Message) -> Response<FloorBody> {
+    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + answer.encoded_len());
+    put_prefix(&mut message, answer.encoded_len());
+    answer.encode(&mut message).expect("a BytesMut grows");
+    let mut response = head(call.framing, FloorBody::unary(message.freeze()));
+    add_trace(call, &[], response.headers_mut());
+    response
+}

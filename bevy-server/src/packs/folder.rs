@@ -1,0 +1,289 @@
+//! Reads the directory of packs. Every read is bounded before it begins, so that a wrong directory costs no memory.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::{self, Metadata},
+    io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use floor_gen::pack::{PackError, PackErrors};
+use floor_proto::pack::PackRef;
+use floor_wire::{
+    LoadedPack,
+    pack_files::{self, EXTENSION},
+};
+
+/// The most versions of packs that a server holds besides the built-in pack.
+pub(super) const MAX_VERSIONS: usize = 64;
+/// The most entries that are read in the directory of packs.
+const MAX_ENTRIES: usize = 1024;
+/// How many errors are reported.
+const MAX_ERRORS: usize = 100;
+
+/// Why the packs cannot be used: every error, each with its file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct PackLoadError(Vec<String>);
+
+impl PackLoadError {
+    pub(super) fn one(message: String) -> Self {
+        Self(vec![message])
+    }
+
+    /// The errors, a line each.
+    #[must_use]
+    pub fn lines(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl fmt::Display for PackLoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [one] => write!(f, "a pack is wrong: {one}"),
+            many => {
+                write!(f, "the packs are wrong in {} places:", many.len())?;
+                let (shown, rest) = many.split_at(many.len().min(MAX_ERRORS));
+                shown.iter().try_for_each(|line| write!(f, "\n  {line}"))?;
+                if rest.is_empty() { Ok(()) } else { write!(f, "\n  and {} more", rest.len()) }
+            }
+        }
+    }
+}
+
+/// A pack in the directory.
+struct Found {
+    path: PathBuf,
+    name: String,
+    /// The version that the file's name states: it is kept, and not the current one.
+    kept: Option<u64>,
+    is_folder: bool,
+}
+
+/// The versions in a directory.
+#[derive(Default)]
+pub(super) struct Directory {
+    /// The current version of each name.
+    pub(super) current: Vec<LoadedPack>,
+    /// Other versions.
+    pub(super) kept: Vec<LoadedPack>,
+}
+
+/// Reads every pack in `directory`.
+pub(super) fn read(directory: &Path) -> Result<Directory, PackLoadError> {
+    let found = list(directory)?;
+    let (mut packs, mut errors) = (Directory::default(), Vec::new());
+    for one in &found {
+        match load(one) {
+            Ok(pack) if one.kept.is_some() => packs.kept.push(pack),
+            Ok(pack) => packs.current.push(pack),
+            Err(wrong) => errors.extend(wrong.list().iter().map(|error| place(one, error))),
+        }
+    }
+    if errors.is_empty() { Ok(packs) } else { Err(PackLoadError(errors)) }
+}
+
+/// An error with the path of its file.
+fn place(pack: &Found, error: &PackError) -> String {
+    let path = pack.path.display();
+    if error.file.is_empty() {
+        format!("{path}: {error}")
+    } else if pack.is_folder {
+        format!("{path}/{error}")
+    } else {
+        format!("{path}: {error}")
+    }
+}
+
+/// The packs of a directory, by name; current ones first.
+fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
+    let failed = |error: io::Error| {
+        PackLoadError::one(format!("packs.dir {} cannot be read: {error}; name a directory", directory.display()))
+    };
+    let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
+    for (index, entry) in fs::read_dir(directory).map_err(failed)?.enumerate() {
+        if index == MAX_ENTRIES {
+            let path = directory.display();
+            return Err(PackLoadError::one(format!("packs.dir {path} has more than {MAX_ENTRIES} entries")));
+        }
+        let path = entry.map_err(failed)?.path();
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if file_name.starts_with('.') {
+            continue;
+        }
+        let is_folder = path.is_dir();
+        let stem = if is_folder { Some(file_name.as_str()) } else { file_name.strip_suffix(EXTENSION) };
+        let Some(stem) = stem else { continue };
+        let reference = PackRef::parse(stem).ok().filter(|reference| !is_folder || reference.hash.is_none());
+        let Some(PackRef { name, hash }) = reference else {
+            let advice = "a pack is a directory NAME, or a file NAME.floorpack or NAME@HASH.floorpack";
+            errors.push(format!("{}: its name is none of a pack; {advice}", path.display()));
+            continue;
+        };
+        let one = Found { path, name: name.to_owned(), kept: hash, is_folder };
+        let other: Option<Found> = found.insert((name.to_owned(), hash), one);
+        if let Some(other) = other {
+            errors.push(format!("{}: there is also {name}{EXTENSION}; remove one of them", other.path.display()));
+        }
+    }
+    if found.len() > MAX_VERSIONS {
+        errors.push(too_many(found.len()));
+    }
+    if errors.is_empty() { Ok(found.into_values().collect()) } else { Err(PackLoadError(errors)) }
+}
+
+/// The error about too many versions.
+pub(super) fn too_many(versions: usize) -> String {
+    format!(
+        "a server holds at most {MAX_VERSIONS} versions of packs, and these are {versions}; remove NAME@HASH.floorpack \
+         files that no game needs, or restart the server to drop versions that were replaced"
+    )
+}
+
+fn load(pack: &Found) -> Result<LoadedPack, PackErrors> {
+    let whole = |message: String| PackErrors::from(PackError::new("", 0, 0, message));
+    let files = if pack.is_folder { pack_files::read_folder(&pack.path) } else { pack_files::read_archive(&pack.path) };
+    let loaded = LoadedPack::read(files.map_err(PackError::from)?)?;
+    let (name, hash) = (loaded.pack().name(), loaded.pack().hash());
+    if name != pack.name {
+        return Err(whole(format!("pack.toml names the pack {name}, and the file {}; rename one of them", pack.name)));
+    }
+    match pack.kept {
+        Some(kept) if kept != hash.0 => Err(whole(format!(
+            "the file's name states the version {kept:016x}, and its content is {hash}; rename it to \
+             {name}@{hash}{EXTENSION}"
+        ))),
+        _ => Ok(loaded),
+    }
+}
+
+/// What shows whether files of a directory have changed, without reading them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint(BTreeMap<PathBuf, (u64, Option<SystemTime>, u64)>);
+
+/// Looks at the files of a directory of packs.
+pub(super) fn fingerprint(directory: &Path) -> Fingerprint {
+    let mut files = BTreeMap::new();
+    let mut note = |path: &Path, metadata: &Metadata| {
+        let _ = files.insert(path.to_owned(), (metadata.len(), metadata.modified().ok(), inode(metadata)));
+    };
+    for pack in list(directory).unwrap_or_default() {
+        if pack.is_folder {
+            // What is wrong is found when it is read.
+            let _ = pack_files::walk(&pack.path, &mut |path, _, metadata| {
+                note(path, metadata);
+                Ok(())
+            });
+        }
+        if let Ok(metadata) = fs::metadata(&pack.path) {
+            note(&pack.path, &metadata);
+        }
+    }
+    if let Ok(metadata) = fs::metadata(directory) {
+        note(directory, &metadata);
+    }
+    Fingerprint(files)
+}
+
+/// Differs for a link that leads to another file than before.
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        directory
+    }
+
+    fn errors(directory: &tempfile::TempDir) -> Vec<String> {
+        let root = format!("{}/", directory.path().display());
+        let error = read(directory.path()).err().expect("the packs are wrong");
+        error.lines().iter().map(|line| line.replace(&root, "")).collect()
+    }
+
+    #[test]
+    fn folders_and_archives_are_packs() {
+        let directory = directory(&[
+            ("one/pack.toml", "name = \"one\"\n"),
+            ("one/vaults/a.txt", "#\n"),
+            ("one/.hidden", "x"),
+            ("README.md", "text"),
+        ]);
+        let one = read(directory.path()).unwrap().current.pop().unwrap();
+        assert_eq!(one.pack().files().iter().map(|(path, _)| path).collect::<Vec<_>>(), ["pack.toml", "vaults/a.txt"]);
+        let kept = format!("{}.floorpack", one.reference());
+        fs::write(directory.path().join(kept), one.pack().files().to_bytes()).unwrap();
+        let packs = read(directory.path()).unwrap();
+        assert_eq!((packs.current.len(), packs.kept[0].reference()), (1, one.reference()));
+    }
+
+    #[test]
+    fn every_error_names_its_file() {
+        let directory = directory(&[
+            ("bad/pack.toml", "name = \"bad\"\nwidth = 3\ncolour = 2\n"),
+            ("other/pack.toml", "name = \"one\"\n"),
+            ("one@00000000000000ff.floorpack", "floorpack 1\nfile pack.toml 13\nname = \"one\"\n\n"),
+            ("cut.floorpack", "floorpack 1\nfile pack.toml 99\nname"),
+        ]);
+        let errors = errors(&directory);
+        assert!(errors[0].starts_with("bad/pack.toml:2:1: there is no key width"), "{errors:?}");
+        assert!(errors[1].starts_with("bad/pack.toml:3:1: there is no key colour"), "{errors:?}");
+        assert!(errors[2].starts_with("cut.floorpack: pack.toml: it ends before"), "{errors:?}");
+        assert!(errors[3].starts_with("one@00000000000000ff.floorpack: the file's name states"), "{errors:?}");
+        assert!(errors[4].starts_with("other: pack.toml names the pack one"), "{errors:?}");
+        assert_eq!(errors.len(), 5);
+    }
+
+    #[test]
+    fn names_and_numbers_of_packs_are_bounded() {
+        let wrong = directory(&[("Upper/pack.toml", ""), ("a/pack.toml", ""), ("a.floorpack", "")]);
+        let found = errors(&wrong);
+        assert!(found.iter().any(|line| line.starts_with("Upper: its name")), "{found:?}");
+        assert!(found.iter().any(|line| line.contains("there is also a.floorpack")), "{found:?}");
+        let names: Vec<_> = (0..65).map(|number| format!("p{number}.floorpack")).collect();
+        let many = directory(&names.iter().map(|name| (name.as_str(), "")).collect::<Vec<_>>());
+        assert!(errors(&many)[0].contains("at most 64 versions of packs, and these are 65"));
+    }
+
+    #[test]
+    fn a_file_beyond_the_limits_is_not_read() {
+        let directory = directory(&[("big/pack.toml", "name = \"big\"\n")]);
+        let sparse = |name: &str| fs::File::create(directory.path().join(name)).unwrap().set_len(1 << 40).unwrap();
+        sparse("big/notes.txt");
+        sparse("huge.floorpack");
+        let errors = errors(&directory);
+        assert!(errors[0].starts_with("big/notes.txt: the files of a pack have at most 4194304 bytes"), "{errors:?}");
+        assert!(errors[1].starts_with("huge.floorpack: the files of a pack have at most"), "{errors:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_files_are_followed_and_links_to_folders_are_errors() {
+        use std::os::unix::fs::symlink;
+        let directory = directory(&[("one/.data/pack.toml", "name = \"one\"\n"), ("one/vaults/a.txt", "#\n")]);
+        symlink(directory.path().join("one/.data/pack.toml"), directory.path().join("one/pack.toml")).unwrap();
+        assert_eq!(read(directory.path()).unwrap().current.len(), 1);
+        let before = fingerprint(directory.path());
+        assert_eq!(before, fingerprint(directory.path()));
+        symlink(directory.path().join("one"), directory.path().join("one/again")).unwrap();
+        assert_ne!(before, fingerprint(directory.path()));
+        assert!(errors(&directory)[0].starts_with("one/again: it is a symbolic link to a folder"));
+    }
+}

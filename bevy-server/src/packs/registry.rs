@@ -1,0 +1,428 @@
+//! The versions of packs that the server holds.
+
+use std::{
+    collections::BTreeMap,
+    ops::Deref,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
+
+use bevy::prelude::Resource;
+use floor_gen::{FloorSpec, Kind, PackHash, SpecError};
+use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
+use floor_wire::LoadedPack;
+use prometheus::{IntCounterVec, Opts, Registry};
+
+use super::folder::{self, Directory, Fingerprint, MAX_VERSIONS, PackLoadError};
+use crate::{
+    follow::Follower,
+    metrics::{Reloaded, Reloads, register_gauge},
+};
+
+/// How often the files are looked at.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Where packs come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackSettings {
+    /// The directory of packs; `None`: the built-in pack alone.
+    pub dir: Option<PathBuf>,
+    /// The name of the pack of a request that names none.
+    pub default: String,
+}
+
+impl Default for PackSettings {
+    fn default() -> Self {
+        Self { dir: None, default: BUILT_IN.to_owned() }
+    }
+}
+
+/// The packs of the server. Cheap to clone; clones share the packs.
+#[derive(Resource, Debug, Clone)]
+pub struct Packs(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    settings: PackSettings,
+    /// Whether a request that names no pack gets the built-in one, which then needs no lock.
+    default_is_built_in: bool,
+    table: RwLock<Arc<Table>>,
+    /// A reader holds its lock until its packs are in use, so that an older version never replaces a newer one.
+    follower: Mutex<Follower<Fingerprint>>,
+    /// Why the last reload failed.
+    problem: Mutex<Option<PackLoadError>>,
+    metrics: Option<Metrics>,
+}
+
+#[derive(Debug)]
+struct Metrics {
+    loads: IntCounterVec,
+    reloads: Reloads,
+}
+
+/// The versions in use, except the built-in pack.
+#[derive(Debug, Default)]
+struct Table {
+    by_hash: BTreeMap<PackHash, Arc<LoadedPack>>,
+    current: BTreeMap<String, PackHash>,
+}
+
+/// A pack that a request names.
+#[derive(Debug, Clone)]
+pub enum FoundPack {
+    /// The built-in one.
+    BuiltIn,
+    /// One that was read.
+    Read(Arc<LoadedPack>),
+}
+
+/// A version that the server holds.
+pub(crate) struct HeldPack {
+    pub(crate) pack: FoundPack,
+    /// Whether its name alone names it.
+    pub(crate) is_current: bool,
+}
+
+/// Why a request names no pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UnknownPack {
+    /// It is not written as one.
+    Invalid(InvalidPackRef),
+    /// The server does not have it, but those.
+    Unknown { known: Vec<String> },
+}
+
+impl FoundPack {
+    /// [`LoadedPack::resolve`].
+    ///
+    /// # Errors
+    /// The first argument that is out of range.
+    pub fn resolve(
+        &self,
+        seed: u64,
+        number: u32,
+        width: u32,
+        height: u32,
+        kind: Option<Kind>,
+    ) -> Result<FloorSpec, SpecError> {
+        match self {
+            Self::BuiltIn => FloorSpec::resolve(seed, number, width, height, kind),
+            Self::Read(pack) => pack.resolve(seed, number, width, height, kind),
+        }
+    }
+}
+
+impl Deref for FoundPack {
+    type Target = LoadedPack;
+
+    fn deref(&self) -> &LoadedPack {
+        match self {
+            Self::BuiltIn => LoadedPack::built_in(),
+            Self::Read(pack) => pack,
+        }
+    }
+}
+
+impl Packs {
+    /// Reads the packs that `settings` name, and registers their metrics.
+    ///
+    /// # Errors
+    /// Everything that is wrong in the packs, or that the default is none of them.
+    ///
+    /// # Panics
+    /// If `registry` already has these metrics.
+    pub fn load(settings: PackSettings, registry: &Registry, reloads: Reloads) -> Result<Self, PackLoadError> {
+        let help = "How often packs were read, by outcome: loaded, or failed.";
+        let loads = IntCounterVec::new(Opts::new("floors_pack_loads_total", help), &["outcome"])
+            .expect("the name and the help are constants");
+        registry.register(Box::new(loads.clone())).expect("registered once");
+        for outcome in ["loaded", "failed"] {
+            let _ = loads.with_label_values(&[outcome]);
+        }
+        let packs = Self::start(settings, Some(Metrics { loads, reloads }))?;
+        let held = packs.clone();
+        let help = "Versions of packs that the server holds, the built-in pack not counted.";
+        register_gauge(registry, "floors_packs", help, move || held.table().by_hash.len() as f64)
+            .expect("registered once");
+        if packs.has_directory() {
+            packs.record(true);
+        }
+        Ok(packs)
+    }
+
+    /// Checks the packs that `settings` name.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn check(settings: PackSettings) -> Result<(), PackLoadError> {
+        Self::start(settings, None).map(|_| ())
+    }
+
+    /// The built-in pack alone.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::start(PackSettings::default(), None).expect("there is nothing to read")
+    }
+
+    fn start(settings: PackSettings, metrics: Option<Metrics>) -> Result<Self, PackLoadError> {
+        let found = settings.dir.as_deref().map(folder::fingerprint).unwrap_or_default();
+        let table = read_table(&settings, &Table::default())?;
+        for (name, hash) in &table.current {
+            tracing::info!(pack = %name, version = %hash, "a pack is in use");
+        }
+        Ok(Self(Arc::new(State {
+            default_is_built_in: settings.default == BUILT_IN,
+            settings,
+            table: RwLock::new(Arc::new(table)),
+            follower: Mutex::new(Follower::new(found)),
+            problem: Mutex::default(),
+            metrics,
+        })))
+    }
+
+    /// Whether there is a directory of packs.
+    #[must_use]
+    pub fn has_directory(&self) -> bool {
+        self.0.settings.dir.is_some()
+    }
+
+    /// Whether a request that names no pack gets the built-in one.
+    #[must_use]
+    pub fn default_is_built_in(&self) -> bool {
+        self.0.default_is_built_in
+    }
+
+    /// The pack that `requested` names: a name, `NAME@HASH`, or nothing for the default.
+    #[inline]
+    pub(crate) fn find(&self, requested: &str) -> Result<FoundPack, UnknownPack> {
+        if requested.is_empty() && self.0.default_is_built_in {
+            return Ok(FoundPack::BuiltIn);
+        }
+        self.find_named(if requested.is_empty() { &self.0.settings.default } else { requested })
+    }
+
+    fn find_named(&self, requested: &str) -> Result<FoundPack, UnknownPack> {
+        let PackRef { name, hash } = PackRef::parse(requested).map_err(UnknownPack::Invalid)?;
+        if name == BUILT_IN && hash.unwrap_or(0) == 0 {
+            return Ok(FoundPack::BuiltIn);
+        }
+        let table = self.table();
+        let hash = hash.map(PackHash).or_else(|| table.current.get(name).copied());
+        let pack = hash.and_then(|hash| table.by_hash.get(&hash)).filter(|pack| pack.pack().name() == name);
+        pack.map(|pack| FoundPack::Read(Arc::clone(pack)))
+            .ok_or_else(|| UnknownPack::Unknown { known: table.known(name) })
+    }
+
+    /// The pack of resolved specs.
+    #[must_use]
+    pub fn of(&self, hash: PackHash) -> Option<FoundPack> {
+        if hash == PackHash::BUILT_IN {
+            return Some(FoundPack::BuiltIn);
+        }
+        self.table().by_hash.get(&hash).map(|pack| FoundPack::Read(Arc::clone(pack)))
+    }
+
+    /// Every version that the server holds, by name, the current one first.
+    pub(crate) fn held(&self) -> Vec<HeldPack> {
+        let table = self.table();
+        let read = table.by_hash.iter().map(|(hash, pack)| HeldPack {
+            is_current: table.current.get(pack.pack().name()) == Some(hash),
+            pack: FoundPack::Read(Arc::clone(pack)),
+        });
+        let mut held: Vec<_> = read.chain([HeldPack { pack: FoundPack::BuiltIn, is_current: true }]).collect();
+        held.sort_by(|a, b| {
+            let key = |held: &HeldPack| (!held.is_current, held.pack.pack().hash());
+            a.pack.pack().name().cmp(b.pack.pack().name()).then_with(|| key(a).cmp(&key(b)))
+        });
+        held
+    }
+
+    /// Why the packs in use are not those of the directory.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.0.problem.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
+    }
+
+    /// Reads the directory again. The packs in use stay if anything is wrong in it. Waits for the disk.
+    pub(crate) fn reload(&self) {
+        let Some(dir) = &self.0.settings.dir else { return };
+        let mut follower = self.follower();
+        follower.take(folder::fingerprint(dir));
+        self.read_again();
+    }
+
+    /// Looks at the files until the process ends. Changed files are used after two looks.
+    pub(super) async fn follow_files(self) {
+        loop {
+            let pause = self.follower().pause(CHECK_INTERVAL);
+            tokio::time::sleep(pause).await;
+            let packs = self.clone();
+            // A file system may take long to answer.
+            let looked = tokio::task::spawn_blocking(move || packs.reload_if_changed()).await;
+            if looked.is_err_and(|error| error.is_cancelled()) {
+                // The runtime ends.
+                return;
+            }
+        }
+    }
+
+    fn reload_if_changed(&self) {
+        let Some(dir) = &self.0.settings.dir else { return };
+        let mut follower = self.follower();
+        if follower.look(folder::fingerprint(dir)).is_some() {
+            self.read_again();
+        }
+    }
+
+    /// Reads the directory beside the packs in use, and swaps. The caller holds the lock of the follower.
+    fn read_again(&self) {
+        let in_use = self.table();
+        let table = read_table(&self.0.settings, &in_use);
+        self.record(table.is_ok());
+        let mut problem = self.0.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        match table {
+            Ok(table) => {
+                *problem = None;
+                let changed: Vec<_> =
+                    table.current.iter().filter(|(name, hash)| in_use.current.get(*name) != Some(*hash)).collect();
+                for (name, hash) in &changed {
+                    tracing::info!(pack = %name, version = %hash, "a pack was reloaded");
+                }
+                for name in in_use.current.keys().filter(|name| !table.current.contains_key(*name)) {
+                    tracing::warn!(pack = %name, "a pack has left packs.dir; its versions are served by their hashes");
+                }
+                if changed.is_empty() {
+                    tracing::info!("the packs were reloaded; no current version has changed");
+                }
+                *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the packs were not reloaded; the old ones stay in use");
+                *problem = Some(error);
+            }
+        }
+    }
+
+    fn record(&self, succeeded: bool) {
+        if let Some(Metrics { loads, reloads }) = &self.0.metrics {
+            loads.with_label_values(&[if succeeded { "loaded" } else { "failed" }]).inc();
+            reloads.record(Reloaded::Packs, succeeded);
+        }
+    }
+
+    fn table(&self) -> Arc<Table> {
+        Arc::clone(&self.0.table.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn follower(&self) -> MutexGuard<'_, Follower<Fingerprint>> {
+        self.0.follower.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// The packs to name to a caller who asked for another: the versions of `name`, or else the names.
+    fn known(&self, name: &str) -> Vec<String> {
+        let versions = self.by_hash.values().filter(|pack| pack.pack().name() == name);
+        let versions: Vec<_> = versions.map(|pack| pack.reference().to_owned()).collect();
+        if !versions.is_empty() {
+            return versions;
+        }
+        let mut names: Vec<_> = self.current.keys().cloned().chain([BUILT_IN.to_owned()]).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// What the directory has, and the versions of `in_use`, which are not read again.
+fn read_table(settings: &PackSettings, in_use: &Table) -> Result<Table, PackLoadError> {
+    let Directory { current, kept } = settings.dir.as_deref().map(folder::read).transpose()?.unwrap_or_default();
+    let mut table = Table { by_hash: in_use.by_hash.clone(), current: BTreeMap::new() };
+    for pack in current {
+        let _ = table.current.insert(pack.pack().name().to_owned(), pack.pack().hash());
+        table.by_hash.entry(pack.pack().hash()).or_insert_with(|| Arc::new(pack));
+    }
+    for pack in kept {
+        table.by_hash.entry(pack.pack().hash()).or_insert_with(|| Arc::new(pack));
+    }
+    if table.by_hash.len() > MAX_VERSIONS {
+        return Err(PackLoadError::one(folder::too_many(table.by_hash.len())));
+    }
+    if settings.default != BUILT_IN && !table.current.contains_key(&settings.default) {
+        let (default, known) = (&settings.default, table.known("").join(", "));
+        return Err(PackLoadError::one(format!("packs.default is {default}, which is no pack; there are {known}")));
+    }
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(dir: &tempfile::TempDir, name: &str, text: &str) {
+        let folder = dir.path().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pack.toml"), text).unwrap();
+    }
+
+    fn load(dir: &tempfile::TempDir, default: &str) -> Result<Packs, PackLoadError> {
+        let settings = PackSettings { dir: Some(dir.path().to_owned()), default: default.to_owned() };
+        let registry = Registry::new();
+        let reloads = Reloads::register(&registry).unwrap();
+        Packs::load(settings, &registry, reloads)
+    }
+
+    #[test]
+    fn replaced_versions_stay_and_bad_ones_change_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir, "mine", "name = \"mine\"\n");
+        let packs = load(&dir, "mine").unwrap();
+        let old = packs.find("").unwrap().reference().to_owned();
+        write(&dir, "mine", "name = \"mine\"\ndescription = \"new\"\n");
+        packs.reload();
+        let new = packs.find("mine").unwrap().reference().to_owned();
+        assert_ne!(old, new);
+        assert_eq!(packs.find(&old).unwrap().reference(), old);
+        write(&dir, "mine", "name = \"mine\"\nwidth = 1\n");
+        packs.reload();
+        assert_eq!(packs.find("mine").unwrap().reference(), new);
+        assert!(packs.problem().unwrap().contains("mine/pack.toml:2:1: "));
+        write(&dir, "mine", "name = \"mine\"\n");
+        packs.reload();
+        assert_eq!((packs.find("").unwrap().reference(), packs.problem()), (&*old, None));
+        let held: Vec<_> = packs.held().iter().map(|held| (held.pack.pack().hash(), held.is_current)).collect();
+        let hash = |pack: &str| packs.find(pack).unwrap().pack().hash();
+        assert_eq!(held, [(hash(&old), true), (hash(&new), false), (PackHash::BUILT_IN, true)]);
+    }
+
+    #[test]
+    fn an_unknown_pack_is_told_from_a_wrong_one() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir, "mine", "name = \"mine\"\n");
+        let packs = load(&dir, "tower").unwrap();
+        assert!(matches!(packs.find(""), Ok(FoundPack::BuiltIn)));
+        assert!(matches!(packs.find("tower@0000000000000000"), Ok(FoundPack::BuiltIn)));
+        let known = |known: &[&str]| UnknownPack::Unknown { known: known.iter().map(|&one| one.into()).collect() };
+        assert_eq!(packs.find("yours").unwrap_err(), known(&["mine", "tower"]));
+        let version = packs.find("mine").unwrap().reference().to_owned();
+        assert_eq!(packs.find("mine@00000000000000ff").unwrap_err(), known(&[&version]));
+        assert_eq!(packs.find("Mine").unwrap_err(), UnknownPack::Invalid(InvalidPackRef));
+        let error = load(&dir, "yours").unwrap_err().to_string();
+        assert_eq!(error, "a pack is wrong: packs.default is yours, which is no pack; there are mine, tower");
+    }
+
+    #[test]
+    fn more_versions_than_a_server_holds_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir, "mine", "name = \"mine\"\n");
+        let packs = load(&dir, "mine").unwrap();
+        for version in 1..=MAX_VERSIONS {
+            write(&dir, "mine", &format!("name = \"mine\"\ndescription = \"{version}\"\n"));
+            packs.reload();
+            assert_eq!(packs.problem().is_some(), version == MAX_VERSIONS, "{version}");
+        }
+        assert!(packs.problem().unwrap().contains("at most 64 versions"));
+        assert_eq!(packs.held().len(), MAX_VERSIONS + 1);
+    }
+}

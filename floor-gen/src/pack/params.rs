@@ -1,0 +1,308 @@
+//! The numbers that a pack may set, in one table: group, name, unit, range and meaning. The parser's checks, the
+//! reference in docs/packs.md and the JSON Schema come from it. The defaults are those of `packs/tower/pack.toml`.
+
+use super::forms::Forms;
+
+/// A number that a pack may set.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// The table of pack.toml that holds it.
+    pub group: &'static str,
+    /// Its key.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: &'static str,
+    /// Its least value.
+    pub least: u32,
+    /// Its greatest value.
+    pub greatest: u32,
+    /// What it means.
+    pub meaning: &'static str,
+    pub(crate) place: fn(&mut Params) -> &mut u32,
+}
+
+/// A list of forms that a pack may set, under the key `forms` of a group.
+pub(crate) struct FormsParam {
+    pub(crate) group: &'static str,
+    pub(crate) place: fn(&mut Params) -> &mut Forms,
+}
+
+macro_rules! params {
+    ($($group:ident $Group:ident { $($name:ident: $unit:literal $least:literal, $greatest:literal, $meaning:literal;)+ })+) => {
+        $(
+            #[derive(Debug, Clone, Copy, Default)]
+            pub(crate) struct $Group {
+                $(#[doc = $meaning] pub(crate) $name: u32,)+
+            }
+        )+
+
+        /// All numbers, as they are for one kind of floor.
+        #[derive(Debug, Clone, Copy, Default)]
+        pub(crate) struct Params {
+            $(pub(crate) $group: $Group,)+
+            pub(crate) forms: FormLists,
+        }
+
+        /// The table.
+        pub static PARAMS: &[Param] = &[$($(Param {
+            group: stringify!($group),
+            name: stringify!($name),
+            unit: $unit,
+            least: $least,
+            greatest: $greatest,
+            meaning: $meaning,
+            place: |params| &mut params.$group.$name,
+        },)+)+];
+    };
+}
+
+/// The forms that rooms are drawn from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FormLists {
+    pub(crate) rooms: Forms,
+    pub(crate) niches: Forms,
+    pub(crate) halls: Forms,
+    pub(crate) cyclic: Forms,
+    pub(crate) boss: Forms,
+}
+
+/// The groups with a list of forms.
+pub(crate) static FORMS: [FormsParam; 5] = [
+    FormsParam { group: "rooms", place: |params| &mut params.forms.rooms },
+    FormsParam { group: "niches", place: |params| &mut params.forms.niches },
+    FormsParam { group: "halls", place: |params| &mut params.forms.halls },
+    FormsParam { group: "cyclic", place: |params| &mut params.forms.cyclic },
+    FormsParam { group: "boss", place: |params| &mut params.forms.boss },
+];
+
+/// The groups that a kind cannot set for itself: they are used before the kind is known.
+pub(crate) const PACK_WIDE: [&str; 1] = ["schedule"];
+
+params! {
+    schedule Schedule {
+        width: "cells" 16, 512, "Width of a floor whose request names none.";
+        height: "cells" 16, 512, "Height of a floor whose request names none.";
+        boss_interval: "floors" 0, 100, "Every so many floors is a boss floor; 0: none.";
+        story_interval: "floors" 0, 1_000, "One of so many floors is a story floor; 0: none.";
+        story_offset: "floors" 0, 999, "Which of them.";
+        floors_per_theme: "floors" 1, 1_000_000, "Floors of one theme.";
+    }
+    curve Curve {
+        level_scale: "levels squared" 0, 400, "The level of a floor is the root of its number times this ...";
+        level_less: "levels" 0, 100, "... less this, and at least 1.";
+        acts: "acts" 1, 9, "Parts of a floor, each a rest and a rise.";
+        rest: "thousandths" 0, 999, "Share of an act that its rest takes.";
+        rest_strength: "thousandths" 0, 5_000, "Strength of a room in the first rest; the share of a full room's.";
+        rest_growth: "thousandths" 0, 5_000, "What each act adds to it.";
+        rise_strength: "thousandths" 0, 5_000, "Strength of a room where the first rise begins.";
+        rise_growth: "thousandths" 0, 5_000, "What each act adds to it.";
+        rise_span: "thousandths" 0, 5_000, "What a rise adds from its begin to its end.";
+    }
+    rooms Rooms {
+        cells: "cells" 100, 20_000, "Cells of floor and rock for each room.";
+        least: "rooms" 2, 50, "Rooms of the smallest floor.";
+        width_least: "per cent" 10, 200, "Least width of a room, of the distance from one room to the next.";
+        width_most: "per cent" 10, 200, "Greatest width.";
+        height_least: "per cent" 10, 200, "Least height.";
+        height_most: "per cent" 10, 200, "Greatest height.";
+        corridor: "per cent" 0, 200, "Longest corridor, of the distance from one room to the next ...";
+        corridor_most: "cells" 2, 40, "... and in cells.";
+        corridor_chance: "thousandths" 0, 1_000, "How often a corridor leads to a new room.";
+        door_chance: "thousandths" 0, 1_000, "How often a connection has a door.";
+        failures: "attempts" 1, 50, "Failed attempts after which a room takes no more neighbours.";
+        compared: "sides" 1, 32, "Rooms and sides compared for each attempt.";
+        tries: "attempts" 1, 32, "Attempts to place a shape before another one is drawn.";
+    }
+    locks Locks {
+        rooms_per_lock: "rooms" 1, 255, "Rooms for each lock on the way to the exit.";
+        first_lock: "rooms" 2, 255, "Floors of so many rooms have a lock at least.";
+        most: "locks" 0, 8, "The most locks on the way to the exit.";
+        first_vault: "rooms" 2, 255, "Floors of so many rooms have a locked room with loot.";
+        vault_from: "floor number" 1, 1_000_000, "The lowest floor number with a locked room with loot.";
+        rooms_per_secret: "rooms" 1, 255, "Rooms for each secret room.";
+        most_secrets: "rooms" 0, 8, "The most secret rooms.";
+        cells_per_lock: "cells" 500, 300_000, "Where rooms lie open to each other: cells for each lock.";
+        first_lock_cells: "cells" 256, 300_000, "Floors of so many cells have a lock at least.";
+        most_nested: "locks" 0, 8, "The most locks there.";
+        first_vault_cells: "cells" 256, 300_000, "Floors of so many cells have a locked room with loot.";
+        second_vault_cells: "cells" 256, 300_000, "Floors of so many cells have a second one.";
+        cells_per_secret: "cells" 500, 300_000, "Cells for each secret room.";
+    }
+    niches Niches {
+        width: "cells" 3, 20, "Greatest width of a niche.";
+        height: "cells" 3, 20, "Greatest height of a niche.";
+        corridor: "cells" 1, 20, "Longest corridor to a niche.";
+        corridor_chance: "thousandths" 0, 1_000, "How often a corridor leads to a niche.";
+        tries: "tries" 1, 300, "Tries to dig one niche.";
+    }
+    roles Roles {
+        treasure_chance: "thousandths" 0, 1_000, "How often a dead end is a treasure room.";
+        rooms_per_shrine: "rooms" 1, 1_000, "Rooms for each shrine.";
+        first_shrine: "rooms" 1, 1_000, "Floors of so many rooms have a shrine at least.";
+        rooms_per_shop: "rooms" 1, 1_000, "Rooms for each shop.";
+        first_shop: "rooms" 1, 1_000, "Floors of so many rooms may have another shop ...";
+        shop_chance: "thousandths" 0, 1_000, "... so often.";
+    }
+    lakes Lakes {
+        amount: "thousandths" 0, 10_000, "Lakes, of those that the size of the floor allows.";
+        cells: "cells" 500, 300_000, "Cells of a floor for each lake.";
+        width_least: "per cent" 1, 60, "Least width of a lake, of the floor's.";
+        width_most: "per cent" 1, 60, "Greatest width.";
+        height_least: "per cent" 1, 60, "Least height of a lake, of the floor's.";
+        height_most: "per cent" 1, 60, "Greatest height.";
+        least_side: "cells" 20, 513, "Floors with a shorter side have no lake.";
+        tries: "tries" 1, 32, "Outlines tried for each lake.";
+        least_ground: "cells" 1, 1_000, "Cells of rooms that a lake takes at least.";
+        ground_per_causeway: "cells" 0, 1_000, "Cells of rooms that it takes for each cell that it leaves as a causeway.";
+        room_share: "thousandths" 0, 700, "The largest share of a room that a lake takes.";
+    }
+    scenery Scenery {
+        pond: "per cent" 0, 100, "How often a room has a pond or a pit.";
+        rift: "per cent" 0, 100, "How often it has a rift with a bridge.";
+        pillars: "per cent" 0, 100, "How often it has pillars.";
+        cover: "per cent" 0, 100, "How often it has a patch of the first cover of its theme.";
+        second_cover: "per cent" 0, 100, "How often it has a patch of the second cover.";
+        least_area: "cells" 9, 4_000, "Rooms of fewer cells stay bare.";
+        pond_area: "cells" 9, 4_000, "Rooms of fewer cells have no pond, rift or pillars.";
+        pools: "weight" 0, 1_000, "Weight of pools in a boss's arena.";
+        moat: "weight" 0, 1_000, "Weight of a moat.";
+        colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
+        piers: "weight" 0, 1_000, "Weight of piers. Small arenas have piers too.";
+    }
+    items Items {
+        vault: "items" 0, 20, "Items of a locked room.";
+        vault_worth: "tenths" 0, 1_000, "Their worth, in tenths of ordinary loot.";
+        secret: "items" 0, 20, "Items of a secret room.";
+        secret_worth: "tenths" 0, 1_000, "Their worth.";
+        treasure: "items" 0, 20, "Items of a treasure room.";
+        treasure_worth: "tenths" 0, 1_000, "Their worth.";
+        shop: "items" 0, 20, "Items of a shop.";
+        shop_worth: "tenths" 0, 1_000, "Their worth.";
+        shrine: "items" 0, 20, "Items of a shrine.";
+        shrine_worth: "tenths" 0, 1_000, "Their worth.";
+        exit: "items" 0, 20, "Items of the exit room.";
+        exit_worth: "tenths" 0, 1_000, "Their worth.";
+        combat: "items" 0, 20, "Items of a room with monsters that has any.";
+        combat_worth: "tenths" 0, 1_000, "Their worth.";
+        combat_chance: "thousandths" 0, 1_000, "How often a room with monsters has any.";
+        fine_worth: "tenths" 0, 1_001, "Loot worth so much is always fine.";
+        dead_ends: "items" 0, 64, "The most dead ends of a maze that hold loot.";
+        base: "value" 0, 10_000, "Worth of ordinary loot on a floor of level 0; each level adds 1.";
+        value_least: "thousandths" 0, 2_000, "Least share of its worth that loot at the entry has.";
+        value_spread: "thousandths" 0, 2_000, "What chance adds to it at the most.";
+    }
+    monsters Monsters {
+        brute_cost: "thousandths" 1, 5_000, "Strength that a brute takes, of a full room's.";
+        brute_above: "levels" 0, 1_000, "Its levels above the room's.";
+        skirmisher_cost: "thousandths" 1, 5_000, "Strength that a skirmisher takes.";
+        skirmisher_above: "levels" 0, 1_000, "Its levels above the room's.";
+        archer_cost: "thousandths" 1, 5_000, "Strength that an archer takes.";
+        archer_above: "levels" 0, 1_000, "Its levels above the room's.";
+        caster_cost: "thousandths" 1, 5_000, "Strength that a caster takes.";
+        caster_above: "levels" 0, 1_000, "Its levels above the room's.";
+        swarm_cost: "thousandths" 1, 5_000, "Strength that one of a swarm takes.";
+        swarm_above: "levels" 0, 1_000, "Its levels above the room's.";
+        boss_level: "thousandths" 500, 2_000, "A boss's level, of the room's ...";
+        boss_above: "levels" 0, 1_000, "... and levels more.";
+        guard_above: "levels" 0, 1_000, "Levels of a boss's guards above the room's.";
+        in_a_pack: "monsters" 1, 20, "The most monsters in one pack.";
+        reach: "steps" 1, 60, "Steps from the leader within which a pack stands.";
+        cells_per_pack: "cells" 20, 10_000, "Cells of a room for each further pack.";
+        packs_most: "packs" 1, 8, "The most packs of a room.";
+        full_room: "cells" 9, 1_000, "Cells of a room that holds a full pack.";
+        level_at_entry: "thousandths" 0, 1_000, "Level of monsters at the entry, of the floor's.";
+        level_rise: "thousandths" 0, 500, "What the way to the exit adds to it.";
+        combat: "thousandths" 0, 5_000, "Strength of a room of role combat; 0: no monsters.";
+        key: "thousandths" 0, 5_000, "Strength of a room of role key.";
+        treasure: "thousandths" 0, 5_000, "Strength of a room of role treasure.";
+        passage: "thousandths" 0, 5_000, "Strength of a room of role passage.";
+        exit: "thousandths" 0, 5_000, "Strength of the exit room.";
+    }
+    traps Traps {
+        rooms: "rooms" 1, 1_000, "Rooms for each trap.";
+        clearance: "cells" 0, 10, "Cells around a trap that hold no door and no stairs.";
+    }
+    vaults Vaults {
+        chance: "thousandths" 0, 1_000, "How often a floor gets each of its vaults, if its kind is not event.";
+        most: "vaults" 0, 8, "The most vaults of a floor, if its kind is not event.";
+        tries: "tries" 1, 300, "Places tried for each vault.";
+    }
+    standard Standard {
+        rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
+        detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
+        least_loops: "loops" 0, 4, "Loops of a floor of 100x100 and more, at the least.";
+    }
+    keep Keep {
+        cells: "cells" 100, 20_000, "Cells of floor and wall for each hall.";
+        wall: "cells" 1, 3, "Thickness of walls.";
+        thin_wall: "cells" 1, 3, "Thickness of walls on floors with a side under 40.";
+        halls_per_door: "halls" 1, 255, "Halls for each door that the way needs not.";
+        split_least: "per cent" 10, 50, "A hall is split off at this share of the longer side at the least.";
+        split_most: "per cent" 50, 90, "And at this at the most.";
+    }
+    halls Halls {
+        cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
+        spots: "spots" 1, 60, "Spots tried for each hall.";
+        gap: "cells" 3, 6, "The least rock between two halls.";
+        least: "per cent" 10, 200, "Least side of a hall, of the largest room's.";
+        most: "per cent" 10, 200, "Greatest side.";
+        door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
+        halls_per_loop: "halls" 1, 255, "Halls for each loop.";
+    }
+    cavern Cavern {
+        tile_width: "cells" 12, 60, "Width of the tile that holds a chamber.";
+        tile_height: "cells" 12, 60, "Height of it.";
+        spare_necks: "thousandths" 0, 1_000, "How often a neck joins two neighbouring chambers that are connected already.";
+        winding: "divisor" 1, 20, "A neck bends from the straight line by its length over this, at the most.";
+        open_inside: "cells" 8, 15, "Open cells in 16 before smoothing, inside chambers.";
+        open_outside: "cells" 0, 8, "And outside them.";
+        open_beside: "cells" 0, 15, "And beside necks.";
+        rounds: "rounds" 0, 6, "Rounds of smoothing before necks are cut.";
+        last_rounds: "rounds" 0, 6, "And after.";
+        least_rock: "cells" 0, 500, "Smaller rocks inside the cave are removed.";
+    }
+    cyclic Cyclic {
+        tile_width: "cells" 12, 60, "Width of a tile, which holds a room.";
+        tile_height: "cells" 12, 60, "Height of it.";
+        full: "thousandths" 200, 1_000, "Share of the tiles that hold a room.";
+        tries: "tries" 1, 100, "Starts tried for each ear.";
+        door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
+        fill_least: "thousandths" 100, 1_000, "Least share of its tile's sides that a room fills.";
+        fill_most: "thousandths" 100, 1_000, "Greatest share.";
+    }
+    maze Maze {
+        cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
+        spots: "spots" 1, 60, "Spots tried for each room.";
+        braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
+        level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
+    }
+    boss Boss {
+        arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";
+        arena_least: "per cent" 30, 90, "Least breadth of the arena, of the floor's shorter side.";
+        arena_most: "per cent" 30, 90, "Greatest breadth.";
+        approach: "per cent" 10, 100, "Rooms of the approach, of those of a floor without an arena.";
+        rooms_per_secret: "rooms" 1, 255, "Rooms of the approach for each secret room.";
+        most_secrets: "rooms" 0, 8, "The most secret rooms.";
+        rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
+        detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
+    }
+    event Event {
+        share: "thousandths" 200, 700, "Largest share of the floor's sides that a vault takes.";
+        share_in_a_court: "thousandths" 200, 500, "The same where the vault lies in a court.";
+        court_side: "cells" 40, 513, "Floors with a shorter side have no court.";
+        compared: "vaults" 1, 8, "Vaults drawn, of which the largest is taken.";
+        rooms_around: "per cent" 10, 100, "Rooms around the court, of those of a floor without one.";
+        hedge: "weight" 0, 1_000, "Weight of a hedge around the vault.";
+        colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
+        moat: "weight" 0, 1_000, "Weight of a moat.";
+        rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
+        detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
+    }
+    story Story {
+        tile_width: "cells" 12, 60, "Width of the tile that holds a room of the story.";
+        tile_height: "cells" 12, 60, "Height of it.";
+        door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
+        most_gates: "gates" 0, 10, "The most gates.";
+        most_beats: "rooms" 4, 60, "The most rooms of the story.";
+    }
+}

@@ -1,0 +1,358 @@
+//! A pack with its authored floors, ready to serve: the server, the client's generator and floorctl load packs with it,
+//! so that all make the same floors of the same files.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+use floor_gen::{
+    FloorSpec, Generator, Kind, Pack, PackHash, SpecError,
+    pack::{Files, PackError, PackErrors},
+};
+use floor_proto::{
+    floor_json,
+    pack::{BUILT_IN, PackRef},
+    v1,
+};
+
+use crate::rules;
+
+/// The folder of authored floors in a pack.
+const FOLDER: &str = "floors/";
+
+/// A pack, and the floors in it that are authored and not generated. Cheap to share in an [`Arc`].
+#[derive(Debug)]
+pub struct LoadedPack {
+    /// `None`: the built-in pack.
+    read: Option<Pack>,
+    /// `spec.pack` of its floors.
+    reference: String,
+    /// By number, and by tower; without a tower, for every tower.
+    authored: AuthoredFloors,
+}
+
+/// Authored floors by number, and by tower.
+type AuthoredFloors = BTreeMap<(u32, Option<u64>), Authored>;
+
+#[derive(Debug)]
+struct Authored {
+    spec: FloorSpec,
+    message: v1::Floor,
+}
+
+impl LoadedPack {
+    /// The built-in pack, `tower`.
+    #[must_use]
+    pub fn built_in() -> &'static Arc<Self> {
+        static LOADED: OnceLock<Arc<LoadedPack>> = OnceLock::new();
+        LOADED.get_or_init(|| Arc::new(Self { read: None, reference: String::new(), authored: BTreeMap::new() }))
+    }
+
+    /// Reads a pack and checks its authored floors.
+    ///
+    /// # Errors
+    /// Everything that is wrong in the files.
+    pub fn read(files: Files) -> Result<Self, PackErrors> {
+        let authored = authored(&files);
+        let read = Pack::read(files);
+        let (pack, authored) = match (read, authored) {
+            (Ok(pack), Ok(authored)) => (pack, authored),
+            (read, authored) => {
+                let of_pack = read.as_ref().err().map(PackErrors::list).unwrap_or_default();
+                let all = [of_pack, authored.as_ref().err().map(Vec::as_slice).unwrap_or_default()].concat();
+                return Err(PackErrors::of(all).expect("one of the two is an error"));
+            }
+        };
+        if pack.name() == BUILT_IN {
+            let message = format!("the name {BUILT_IN} is taken by the built-in pack; choose another");
+            return Err(PackError::new("pack.toml", 0, 0, message).into());
+        }
+        let hash = pack.hash();
+        let reference = PackRef { name: pack.name(), hash: Some(hash.0) }.to_string();
+        let authored = authored.into_iter().map(|(place, floor)| {
+            let theme = match floor.message.theme.as_str() {
+                "" => pack.themes()[pack.theme_of(floor.spec.number())].name().to_owned(),
+                theme => theme.to_owned(),
+            };
+            let spec = of_pack(&floor.spec, hash);
+            (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..floor.message } })
+        });
+        Ok(Self { authored: authored.collect(), read: Some(pack), reference })
+    }
+
+    /// Reads the bytes of a `.floorpack` file.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, PackErrors> {
+        let files = Files::from_bytes(bytes);
+        files.map_err(|error| PackError::from(error).into()).and_then(Self::read)
+    }
+
+    /// The pack.
+    #[must_use]
+    pub fn pack(&self) -> &Pack {
+        match &self.read {
+            Some(pack) => pack,
+            None => Pack::tower(),
+        }
+    }
+
+    /// `spec.pack` of its floors: `NAME@HASH`, or nothing for the built-in pack.
+    #[must_use]
+    pub fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    /// The number of authored floors.
+    #[must_use]
+    pub fn authored_count(&self) -> usize {
+        self.authored.len()
+    }
+
+    /// Resolves a request as [`Pack::resolve`] does, except that what it leaves open is that of an authored floor, if the
+    /// request names nothing that differs from it.
+    ///
+    /// # Errors
+    /// The first argument that is out of range.
+    pub fn resolve(
+        &self,
+        seed: u64,
+        number: u32,
+        width: u32,
+        height: u32,
+        kind: Option<Kind>,
+    ) -> Result<FloorSpec, SpecError> {
+        if let Some(Authored { spec, .. }) = self.authored_at(seed, number) {
+            let open_or_equal = |requested: u32, side: u16| requested == 0 || requested == u32::from(side);
+            if open_or_equal(width, spec.width())
+                && open_or_equal(height, spec.height())
+                && kind.is_none_or(|kind| kind == spec.kind())
+            {
+                let (width, height) = (spec.width().into(), spec.height().into());
+                return FloorSpec::of_pack(self.pack().hash(), seed, number, width, height, spec.kind());
+            }
+        }
+        self.pack().resolve(seed, number, width, height, kind)
+    }
+
+    /// The floor of `spec`, which [`resolve`](Self::resolve) returned, as a gRPC frame with its content hash.
+    ///
+    /// # Panics
+    /// If `spec` belongs to another pack.
+    #[must_use]
+    pub fn framed(&self, generator: &mut Generator, spec: &FloorSpec) -> Bytes {
+        match self.authored_at(spec.seed(), spec.number()) {
+            Some(authored) if same_shape(&authored.spec, spec) => {
+                assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
+                crate::framed_message(&v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() })
+            }
+            _ if self.read.is_none() => crate::framed(&generator.generate(spec)),
+            _ => {
+                let floor = generator.generate_of(self.pack(), spec);
+                crate::framed_message(&v1::Floor {
+                    spec: Some(self.spec(spec)),
+                    theme: floor.theme.to_owned(),
+                    pack_hash: spec.pack().0,
+                    ..crate::message(&floor)
+                })
+            }
+        }
+    }
+
+    /// Whether the floor of `spec` is authored, and so is not generated.
+    #[must_use]
+    pub fn is_authored(&self, spec: &FloorSpec) -> bool {
+        self.authored_at(spec.seed(), spec.number()).is_some_and(|authored| same_shape(&authored.spec, spec))
+    }
+
+    /// A spec of this pack as a message.
+    #[must_use]
+    pub fn spec(&self, spec: &FloorSpec) -> v1::FloorSpec {
+        v1::FloorSpec { pack: self.reference.clone(), ..crate::spec(spec) }
+    }
+
+    fn authored_at(&self, seed: u64, number: u32) -> Option<&Authored> {
+        if self.authored.is_empty() {
+            return None;
+        }
+        self.authored.get(&(number, Some(seed))).or_else(|| self.authored.get(&(number, None)))
+    }
+}
+
+fn same_shape(one: &FloorSpec, other: &FloorSpec) -> bool {
+    (one.width(), one.height(), one.kind()) == (other.width(), other.height(), other.kind())
+}
+
+fn of_pack(spec: &FloorSpec, pack: PackHash) -> FloorSpec {
+    let (width, height) = (spec.width().into(), spec.height().into());
+    FloorSpec::of_pack(pack, spec.seed(), spec.number(), width, height, spec.kind()).expect("the spec is in range")
+}
+
+/// The authored floors, or everything that is wrong with them.
+fn authored(files: &Files) -> Result<AuthoredFloors, Vec<PackError>> {
+    let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
+    for (path, content) in files.iter() {
+        let Some(name) = path.strip_prefix(FOLDER).filter(|name| !name.ends_with(".md")) else { continue };
+        let Some((number, seed)) = place(name) else {
+            let message = "an authored floor is NUMBER.json, or SEED-NUMBER.json for one tower, in decimal digits, \
+                           such as floors/10.json or floors/42-10.json";
+            errors.push(PackError::new(path, 0, 0, message.to_owned()));
+            continue;
+        };
+        match read_floor(content, seed.unwrap_or(0), number) {
+            Ok(floor) => _ = floors.insert((number, seed), floor),
+            Err(wrong) => errors
+                .extend(wrong.into_iter().map(|(line, column, message)| PackError::new(path, line, column, message))),
+        }
+    }
+    if errors.is_empty() { Ok(floors) } else { Err(errors) }
+}
+
+/// The number, and the seed if it is named, of the file `NUMBER.json` or `SEED-NUMBER.json`.
+fn place(name: &str) -> Option<(u32, Option<u64>)> {
+    let stem = name.strip_suffix(".json")?;
+    let (seed, number) = match stem.split_once('-') {
+        Some((seed, number)) => (Some(canonical(seed)?), number),
+        None => (None, stem),
+    };
+    let number = u32::try_from(canonical(number)?).ok()?;
+    (FloorSpec::MIN_NUMBER..=FloorSpec::MAX_NUMBER).contains(&number).then_some((number, seed))
+}
+
+/// A number as it is printed, so that a floor has one name only.
+fn canonical(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
+}
+
+/// A line, a column and what is wrong there.
+type Wrong = (usize, usize, String);
+
+/// The floor in a file. Its seed and its number are those of the file's name.
+fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<Authored, Vec<Wrong>> {
+    let mut message = floor_json::parse(json).map_err(|error| {
+        let (line, column) = error.position().unwrap_or_default();
+        vec![(line, column, error.to_string())]
+    })?;
+    if let Some(spec) = &mut message.spec {
+        (spec.seed, spec.number) = (seed, number);
+        spec.pack.clear();
+    }
+    let broken = rules::broken_by(&message);
+    if !broken.is_empty() {
+        let wrong = |broken: rules::BrokenRule| {
+            let at = broken.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
+            (0, 0, format!("{}{at}: {}", broken.rule, broken.message))
+        };
+        return Err(broken.into_iter().map(wrong).collect());
+    }
+    let spec = rules::spec(message.spec.as_ref().expect("the rules need it")).map_err(|wrong| vec![(0, 0, wrong)])?;
+    let message = v1::Floor {
+        spec: None,
+        generator_version: floor_gen::GENERATOR_VERSION,
+        content_hash: 0,
+        pack_hash: 0,
+        // A file may have a grid in another encoding than the one that the content hash needs.
+        terrain: message.terrain.as_ref().map(reencoded),
+        region: message.region.as_ref().map(reencoded),
+        ..message
+    };
+    Ok(Authored { spec, message })
+}
+
+fn reencoded(grid: &v1::Grid) -> v1::Grid {
+    let cells = floor_proto::grid::decode(grid).expect("the rules decoded it");
+    floor_proto::grid::encode(grid.width, grid.height, &cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use floor_proto::{floor_json::FLOOR, hash};
+    use prost::Message;
+
+    use super::*;
+
+    const MANIFEST: (&str, &[u8]) = ("pack.toml", b"name = \"mine\"\n");
+
+    fn load(list: &[(&str, &[u8])]) -> Result<LoadedPack, PackErrors> {
+        let mut files = Files::new();
+        for (path, content) in list {
+            files.insert(path, content).unwrap();
+        }
+        LoadedPack::read(files)
+    }
+
+    /// The JSON of a generated floor.
+    fn json(number: u32, kind: Kind) -> Vec<u8> {
+        let spec = FloorSpec::resolve(1, number, 32, 24, Some(kind)).unwrap();
+        let mut json = Vec::new();
+        FLOOR.encode(&crate::message(&floor_gen::generate(&spec)).encode_to_vec()[..], &mut json).unwrap();
+        json
+    }
+
+    fn floor(pack: &LoadedPack, spec: &FloorSpec) -> v1::Floor {
+        hash::verify_encoded(&crate::unframed(&pack.framed(&mut Generator::new(), spec))).unwrap()
+    }
+
+    #[test]
+    fn the_built_in_pack_makes_the_floors_of_the_generator() {
+        let pack = LoadedPack::built_in();
+        let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
+        assert_eq!(pack.framed(&mut Generator::new(), &spec), crate::framed(&floor_gen::generate(&spec)));
+    }
+
+    #[test]
+    fn a_generated_floor_says_of_which_pack_it_is() {
+        let pack = load(&[MANIFEST]).unwrap();
+        let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
+        let floor = floor(&pack, &spec);
+        let hash = pack.pack().hash();
+        assert_eq!(floor.spec.unwrap().pack, format!("mine@{hash}"));
+        assert_eq!((floor.pack_hash, floor.theme.as_str()), (hash.0, "crypt"));
+    }
+
+    #[test]
+    fn an_authored_floor_is_served_where_the_request_leaves_its_shape_open() {
+        let (common, own) = (json(3, Kind::Cavern), json(4, Kind::Maze));
+        let pack = load(&[MANIFEST, ("floors/10.json", &common), ("floors/42-10.json", &own)]).unwrap();
+        assert_eq!(pack.authored_count(), 2);
+        let resolve = |seed, width, kind| pack.resolve(seed, 10, width, 0, kind).unwrap();
+        let authored = resolve(7, 0, None);
+        assert_eq!((authored.width(), authored.height(), authored.kind()), (32, 24, Kind::Cavern));
+        assert_eq!(resolve(42, 0, None).kind(), Kind::Maze);
+        assert_eq!((resolve(7, 32, None), resolve(7, 0, Some(Kind::Cavern))), (authored, authored));
+        assert_eq!((resolve(7, 64, None).width(), resolve(7, 64, None).height()), (64, 100));
+        assert_eq!(resolve(7, 0, Some(Kind::Keep)).width(), 100);
+        let served = floor(&pack, &authored);
+        let spec = served.spec.unwrap();
+        assert_eq!((spec.seed, spec.number, spec.pack.as_str()), (7, 10, pack.reference()));
+        let original = floor_json::parse(&common).unwrap();
+        assert_eq!((served.terrain, served.rooms, served.spawns), (original.terrain, original.rooms, original.spawns));
+        let generated = floor(&pack, &resolve(7, 0, Some(Kind::Keep)));
+        assert_eq!(generated.spec.unwrap().kind(), v1::FloorKind::Keep);
+    }
+
+    #[test]
+    fn every_error_names_its_file() {
+        let mut broken = floor_json::parse(&json(3, Kind::Cavern)).unwrap();
+        broken.exit = broken.entry;
+        let mut text = Vec::new();
+        FLOOR.encode(&broken.encode_to_vec()[..], &mut text).unwrap();
+        let errors = load(&[
+            ("pack.toml", b"name = \"mine\"\nsize = 3\n"),
+            ("floors/010.json", &text),
+            ("floors/11.json", b"{\n  \"spec\": ]\n}"),
+            ("floors/12.json", &text),
+        ])
+        .unwrap_err();
+        let lines: Vec<_> = errors.to_string().lines().map(str::to_owned).collect();
+        assert!(lines[0].starts_with("pack.toml:2:1: "), "{lines:?}");
+        assert!(lines[1].starts_with("floors/010.json: an authored floor is NUMBER.json"), "{lines:?}");
+        assert!(lines[2].starts_with("floors/11.json:2:11: "), "{lines:?}");
+        assert!(lines[3..].iter().all(|line| line.starts_with("floors/12.json: ")) && lines.len() > 3, "{lines:?}");
+        let taken = load(&[("pack.toml", b"name = \"tower\"\n")]).unwrap_err().to_string();
+        assert!(taken.contains("built-in"), "{taken}");
+    }
+}

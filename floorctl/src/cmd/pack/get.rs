@@ -1,0 +1,31 @@
+//! `floorctl pack get`: saves a pack of a server.
+
+use clap::Args;
+
+use crate::{cli::Server, output::OutputFile, target};
+
+const AFTER_HELP: &str = "\
+Saves the files of a pack as one .floorpack file, after checking its hash.
+
+Examples:
+  floorctl pack get mine --output mine.floorpack
+  floorctl get 42/7 --pack mine";
+
+/// Save a pack of the server
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Get {
+    /// NAME for its current version, or NAME@HASH
+    #[arg(value_parser = target::pack, value_name = "PACK")]
+    pack: String,
+    /// The file to write; - for standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: OutputFile,
+}
+
+impl Get {
+    pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        let pack = server.connect().await?.pack(&self.pack).await?;
+        self.output.write(|out| Ok(out.write_all(&pack.file)?))
+    }
+}
