@@ -296,3 +296,24 @@ async fn answers_by_url_are_kept_for_a_year_only_if_the_url_names_the_version_of
     }
     assert_eq!(cached("{\"seed\":42,\"number\":7,\"pack\":\"mine\"}"), "public, max-age=60");
 }
+
+#[tokio::test]
+async fn the_next_floors_of_a_climber_are_prefetched_from_their_pack() {
+    let data = TempDir::new().unwrap();
+    let (original, json) = authored(1, Kind::Cavern);
+    write_pack(&data, "mine", "one", &[("floors/10.json", &json)]);
+    let server = setup(&data).start();
+    let mut client = server.client().await;
+    for number in [7, 8, 9] {
+        get(&mut client, of("mine", 42, number)).await.unwrap();
+    }
+    wait_until("floors are prefetched", || server.metric("floors_prefetches_total{outcome=\"prefetched\"}") >= 2.0);
+    let deadline = std::time::Instant::now() + TIMEOUT;
+    while server.page("/contains?seed=42&first=10&pack=mine&width=40&height=30&kind=cavern").1.contains("\"tiers\":[]")
+    {
+        assert!(std::time::Instant::now() < deadline, "floor 10 is not prefetched");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let (floor, by) = get(&mut client, of("mine", 42, 10)).await.unwrap();
+    assert_eq!((by.as_str(), &floor.terrain), ("lru", &original.terrain), "the authored floor was prefetched");
+}
