@@ -148,7 +148,7 @@ async fn a_changed_pack_is_used_and_a_broken_one_changes_nothing() {
     fs::write(folder.join("pack.toml"), "name = \"mine\"\nwidth = 3\n").unwrap();
     server.signal("-HUP");
     wait_until("the reload fails", || server.metric("floors_reload_success{what=\"packs\"}") == 0.0);
-    assert!(server.log().contains("mine/pack.toml:2:1: there is no key width"), "{}", server.log());
+    assert!(server.log().contains("mine/pack.toml:2:1: unknown key `width`"), "{}", server.log());
     let (status, ready) = server.page("/readyz");
     assert!(status == 200 && ready.contains("mine/pack.toml:2:1: "), "{ready}");
     assert_eq!(get(&mut client, of("mine", 42, 7)).await.unwrap().0.spec.unwrap().pack, second);
@@ -264,7 +264,7 @@ fn a_server_does_not_start_with_broken_packs_and_names_every_error() {
         let setup = arguments.iter().fold(setup(&data).with("PACKS__DEFAULT", "yours"), |setup, one| setup.arg(one));
         let (code, _, errors) = setup.run();
         assert_ne!(code, Some(0));
-        assert!(errors.contains("mine/pack.toml:2:1: there is no key width"), "{errors}");
+        assert!(errors.contains("mine/pack.toml:2:1: unknown key `width`"), "{errors}");
         assert!(errors.contains("mine/floors/10.json: "), "{errors}");
     }
     fs::remove_dir_all(folder).unwrap();

@@ -8,10 +8,10 @@ use std::{
 };
 
 use floor_gen::{
-    Pack,
+    Pack, PackHash,
     pack::{FileError, Files, PackError, PackErrors},
 };
-use floor_proto::pack::BUILT_IN;
+use floor_proto::pack::{BUILT_IN, PackRef};
 use floor_wire::{LoadedPack, pack_files};
 use serde::Serialize;
 
@@ -66,9 +66,12 @@ impl fmt::Display for PackSource {
     }
 }
 
-/// The name and the version of a pack: `NAME@HASH`.
+/// The name and the version of a pack: `NAME@HASH`, or `tower` for the built-in one.
 pub(crate) fn reference(pack: &Pack) -> String {
-    format!("{}@{}", pack.name(), pack.hash())
+    match pack.hash() {
+        PackHash::BUILT_IN => BUILT_IN.to_owned(),
+        hash => PackRef { name: pack.name(), hash: Some(hash.0) }.to_string(),
+    }
 }
 
 /// Everything that is wrong with a pack, each with the text at its place.

@@ -165,7 +165,7 @@ fn a_difference_is_shown_by_file_by_key_and_by_floors() {
         { "path": "vaults/well.txt", "change": "removed" },
     ]);
     assert_eq!(report["files"], files);
-    let values = serde_json::json!([{ "key": "kinds.cavern.lakes.amount", "a": null, "b": "0" }]);
+    let values = serde_json::json!([{ "key": "kinds.cavern.lakes.amount", "a": "2000", "b": "0" }]);
     assert_eq!(report["values"], values);
     let changed = |kind: &str| {
         let floors = report["floors"].as_array().unwrap();
@@ -173,8 +173,12 @@ fn a_difference_is_shown_by_file_by_key_and_by_floors() {
     };
     assert!(changed("cavern") > 0 && changed("event") > 0, "{report}");
     assert_eq!((changed("maze"), changed("story")), (0, 0), "{report}");
+    let (_, report) = json(dir.path(), &["pack", "diff", "tower", "mine", "--floors", "0", "--json"]);
+    let keys = report["values"].as_array().unwrap().iter().map(|value| value["key"].as_str().unwrap());
+    assert_eq!(keys.collect::<Vec<_>>(), ["description", "kinds.cavern.lakes.amount", "name"]);
+    assert_eq!(report["files"], serde_json::json!([{ "path": "pack.toml", "change": "added" }]));
     let (_, stdout, _) = floorctl(dir.path(), &["pack", "diff", "mine.floorpack", "mine", "--floors", "2"]);
-    for expected in ["  ~ pack.toml\n", "  - vaults/well.txt\n", "  kinds.cavern.lakes.amount: not set -> 0\n"] {
+    for expected in ["  ~ pack.toml\n", "  - vaults/well.txt\n", "  kinds.cavern.lakes.amount: 2000 -> 0\n"] {
         assert!(stdout.contains(expected), "{stdout}");
     }
 }

@@ -222,12 +222,12 @@ mod tests {
     fn folders_and_archives_are_packs() {
         let directory = directory(&[
             ("one/pack.toml", "name = \"one\"\n"),
-            ("one/vaults/a.txt", "#\n"),
+            ("one/text/a.txt", "#\n"),
             ("one/.hidden", "x"),
             ("README.md", "text"),
         ]);
         let one = read(directory.path()).unwrap().current.pop().unwrap();
-        assert_eq!(one.pack().files().iter().map(|(path, _)| path).collect::<Vec<_>>(), ["pack.toml", "vaults/a.txt"]);
+        assert_eq!(one.pack().files().iter().map(|(path, _)| path).collect::<Vec<_>>(), ["pack.toml", "text/a.txt"]);
         let kept = format!("{}.floorpack", one.reference());
         fs::write(directory.path().join(kept), one.pack().files().to_bytes()).unwrap();
         let packs = read(directory.path()).unwrap();
@@ -243,8 +243,8 @@ mod tests {
             ("cut.floorpack", "floorpack 1\nfile pack.toml 99\nname"),
         ]);
         let errors = errors(&directory);
-        assert!(errors[0].starts_with("bad/pack.toml:2:1: there is no key width"), "{errors:?}");
-        assert!(errors[1].starts_with("bad/pack.toml:3:1: there is no key colour"), "{errors:?}");
+        assert!(errors[0].starts_with("bad/pack.toml:2:1: unknown key `width`"), "{errors:?}");
+        assert!(errors[1].starts_with("bad/pack.toml:3:1: unknown key `colour`"), "{errors:?}");
         assert!(errors[2].starts_with("cut.floorpack: pack.toml: it ends before"), "{errors:?}");
         assert!(errors[3].starts_with("one@00000000000000ff.floorpack: the file's name states"), "{errors:?}");
         assert!(errors[4].starts_with("other: pack.toml names the pack one"), "{errors:?}");
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn links_to_files_are_followed_and_links_to_folders_are_errors() {
         use std::os::unix::fs::symlink;
-        let directory = directory(&[("one/.data/pack.toml", "name = \"one\"\n"), ("one/vaults/a.txt", "#\n")]);
+        let directory = directory(&[("one/.data/pack.toml", "name = \"one\"\n"), ("one/text/a.txt", "#\n")]);
         symlink(directory.path().join("one/.data/pack.toml"), directory.path().join("one/pack.toml")).unwrap();
         assert_eq!(read(directory.path()).unwrap().current.len(), 1);
         let before = fingerprint(directory.path());

@@ -209,7 +209,7 @@ fn most(rejections: &[RejectionJson]) -> String {
     let Some(RejectionJson { why, times }) = rejections.first() else { return "-".to_owned() };
     match rejections.iter().map(|rejection| rejection.times).sum::<u64>() {
         all if all == *times => format!("{}: {why}", HumanCount(all)),
-        all => format!("{}: {} {why}", HumanCount(all), HumanCount(*times)),
+        all => format!("{}: {why} ({})", HumanCount(all), HumanCount(*times)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `floorctl pack diff`: shows the differences between two packs.
 
 use std::{
+    borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     io::{self, Write},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use floor_gen::{Generator, Kind, Pack, pack::Files};
+use floor_gen::{Generator, Kind, Pack, PackHash, pack::Files};
 use floor_proto::v1;
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ enum Change {
     Changed,
 }
 
-/// A value of pack.toml. Null in a pack that does not set it.
+/// A value of pack.toml. Null in a pack that has none, as of a theme of the other.
 #[derive(Serialize)]
 struct ValueDiff {
     key: String,
@@ -94,7 +95,7 @@ impl Diff {
             a: pack_source::reference(one),
             b: pack_source::reference(other),
             equal: one.files() == other.files(),
-            files: files(one.files(), other.files()),
+            files: files(&own_files(one), &own_files(other)),
             values: values(one.files(), other.files()),
             floors: floors(one, other, self.floors),
         };
@@ -109,6 +110,11 @@ impl Diff {
     }
 }
 
+/// The files that a pack adds to those of the built-in pack.
+fn own_files(pack: &Pack) -> Cow<'_, Files> {
+    if pack.hash() == PackHash::BUILT_IN { Cow::Owned(Files::new()) } else { Cow::Borrowed(pack.files()) }
+}
+
 fn files(one: &Files, other: &Files) -> Vec<FileDiff> {
     let paths = one.iter().chain(other.iter()).map(|(path, _)| path).collect::<BTreeSet<_>>();
     let change = |path: &str| match (one.get(path), other.get(path)) {
@@ -121,7 +127,13 @@ fn files(one: &Files, other: &Files) -> Vec<FileDiff> {
 }
 
 fn values(one: &Files, other: &Files) -> Vec<ValueDiff> {
-    let (one, other) = (pack_text::values(one), pack_text::values(other));
+    // What a pack does not set is as in the built-in pack.
+    let of = |files| {
+        let mut values = pack_text::values(Pack::tower().files());
+        values.extend(pack_text::values(files));
+        values
+    };
+    let (one, other) = (of(one), of(other));
     let keys = one.keys().chain(other.keys()).collect::<BTreeSet<_>>();
     let differ = keys.into_iter().filter(|key| one.get(*key) != other.get(*key));
     differ.map(|key| ValueDiff { key: key.clone(), a: one.get(key).cloned(), b: other.get(key).cloned() }).collect()
@@ -177,7 +189,7 @@ fn write_text(out: &mut impl Write, json: &DiffJson) -> io::Result<()> {
         writeln!(out, "\nvalues of {}", pack_text::MAIN)?;
     }
     for ValueDiff { key, a, b } in &json.values {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
         writeln!(out, "  {key}: {} -> {}", shown(a), shown(b))?;
     }
     if json.floors.iter().any(|kind| kind.floors > 0) {
