@@ -105,8 +105,7 @@ export class SearchPanel {
     let matches = 0;
     element("cancel").disabled = false;
     element("found").textContent = "Searching …";
-    const { module } = this.generator;
-    this.#search = new Search(module, element("where").value, space, total, limit, (match) => {
+    this.#search = new Search(this.generator, element("where").value, space, total, limit, (match) => {
       matches++;
       this.#list(match, space.spec);
     }, (progress) => this.#progress(progress, matches), (message) => this.#ended(`The search failed: ${message}.`));
