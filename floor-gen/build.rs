@@ -1,4 +1,6 @@
-//! Parses the vault library, so that a broken file stops the build with its line and column.
+//! Reads the built-in pack, so that a broken file stops the build with its line and column, and embeds its files.
+
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "the build reads the pack, the generator uses it")]
 
 extern crate alloc;
 
@@ -6,27 +8,49 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-#[path = "src/vaults/format.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the build reads vaults, the generator places them")]
-mod format;
+#[path = "src/form.rs"]
+mod form;
+#[path = "src/pack"]
+mod pack {
+    pub mod content;
+    pub mod error;
+    pub mod files;
+    pub mod forms;
+    pub mod params;
+    pub mod read;
+}
+#[path = "src/role.rs"]
+mod role;
+#[path = "src/spec.rs"]
+mod spec;
+#[path = "src/terrain.rs"]
+mod terrain;
+#[path = "src/vault.rs"]
+mod vault;
+
+const PACK: &str = "packs/tower";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=vaults");
-    println!("cargo::rerun-if-changed=src/vaults/format.rs");
-    let mut files: Vec<_> =
-        fs::read_dir("vaults")?.collect::<Result<Vec<_>, _>>()?.iter().map(fs::DirEntry::path).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    files.sort();
-    let mut library = String::from("/// Every vault of the library.\n");
-    writeln!(library, "pub static LIBRARY: [Vault<'static>; {}] = [", files.len())?;
-    for file in &files {
-        let text = fs::read_to_string(file)?;
-        match format::Vault::parse(&text) {
-            Ok(vault) => writeln!(library, "    {vault:?},")?,
-            Err(error) => println!("cargo::error={}:{error}", file.display()),
+    println!("cargo::rerun-if-changed={PACK}");
+    println!("cargo::rerun-if-changed=src");
+    let mut paths = vec!["pack.toml".to_owned()];
+    for entry in fs::read_dir(Path::new(PACK).join("vaults"))? {
+        paths.push(format!("vaults/{}", entry?.file_name().to_str().ok_or("a file name is not UTF-8")?));
+    }
+    paths.sort();
+    let mut files = pack::files::Files::new();
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join(PACK);
+    let mut list = format!("const TOWER: [(&str, &str); {}] = [\n", paths.len());
+    for path in &paths {
+        files.insert(path, &fs::read(Path::new(PACK).join(path))?)?;
+        writeln!(list, "    ({path:?}, include_str!({:?})),", root.join(path))?;
+    }
+    list.push_str("];\n");
+    if let Err(errors) = pack::read::read(&files, None) {
+        for error in errors.list() {
+            println!("cargo::error={PACK}/{error}");
         }
     }
-    library.push_str("];\n");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("library.rs"), library)?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("tower.rs"), list)?;
     Ok(())
 }

@@ -23,13 +23,13 @@ pub fn specs(kind: Kind, side: u16, count: u32) -> Vec<FloorSpec> {
 }
 
 /// `count` different STANDARD floors of 100x100.
-pub fn standard(count: u32) -> Vec<Floor> {
+pub fn standard(count: u32) -> Vec<Floor<'static>> {
     let mut generator = Generator::new();
     specs(Kind::Standard, SIDE, count).iter().map(|spec| generator.generate(spec)).collect()
 }
 
 /// `floors` as messages on the wire, without their frame prefixes.
-pub fn encoded(floors: &[Floor]) -> Vec<Bytes> {
+pub fn encoded(floors: &[Floor<'_>]) -> Vec<Bytes> {
     floors.iter().map(|floor| floor_wire::unframed(&floor_wire::framed(floor))).collect()
 }
 

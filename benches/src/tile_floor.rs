@@ -40,7 +40,7 @@ pub struct Tile {
 }
 
 /// `floor` with one message per tile.
-pub fn message(floor: &Floor) -> TileFloor {
+pub fn message(floor: &Floor<'_>) -> TileFloor {
     let width = usize::from(floor.spec.width());
     let cells = floor.terrain.iter().zip(&floor.region).enumerate();
     let tile = |(index, (terrain, region)): (usize, (&floor_gen::Terrain, &u8))| Tile {

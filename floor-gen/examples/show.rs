@@ -98,7 +98,7 @@ const GLYPHS: [char; Terrain::Pillar as usize] =
     [' ', '.', '+', 'X', 'S', '<', '>', '~', '≈', '&', ':', '=', '"', ',', 'O'];
 
 /// One character for each cell: its terrain, or the thing on it.
-fn draw(floor: &Floor) -> String {
+fn draw(floor: &Floor<'_>) -> String {
     let width = usize::from(floor.spec.width());
     let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| GLYPHS[cell as usize - 1]).collect();
     let mut put = |at: floor_gen::Point, glyph| cells[usize::from(at.y) * width + usize::from(at.x)] = glyph;

@@ -9,13 +9,17 @@ pub(crate) use crate::draft::{ConnectionDraft, MAX_ROOMS, RoomDraft};
 use crate::floor::{Item, Lock, Metrics, Point, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::mask::Mask;
-use crate::spec::FloorSpec;
+use crate::pack::content::NameId;
+use crate::pack::params::Params;
+use crate::plan::Plan;
 
 /// A floor under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     pub(crate) width: usize,
     pub(crate) height: usize,
+    /// The numbers of the floor's pack for its kind.
+    pub(crate) params: Params,
     /// Row-major, as in the finished floor.
     pub(crate) terrain: Vec<Terrain>,
     /// Room id + 1, 0 = none.
@@ -30,10 +34,10 @@ pub(crate) struct Arena {
     pub(crate) distances: DistanceMap,
     pub(crate) entry: usize,
     pub(crate) exit: usize,
-    pub(crate) spawns: Vec<Spawn>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) spawns: Vec<Spawn<NameId>>,
+    pub(crate) items: Vec<Item<NameId>>,
     pub(crate) locks: Vec<Lock>,
-    pub(crate) traps: Vec<Trap>,
+    pub(crate) traps: Vec<Trap<NameId>>,
     pub(crate) metrics: Metrics,
     /// Scratch list of rooms, such as those that may still take a neighbour.
     pub(crate) room_list: Vec<u8>,
@@ -113,8 +117,10 @@ impl Side {
 }
 
 impl Arena {
-    /// Resets to solid rock of the size of `spec`.
-    pub(crate) fn reset(&mut self, spec: &FloorSpec) {
+    /// Resets to solid rock of the size of the floor.
+    pub(crate) fn reset(&mut self, plan: &Plan<'_>) {
+        let spec = &plan.spec;
+        self.params = *plan.params();
         self.width = usize::from(spec.width());
         self.height = usize::from(spec.height());
         let cells = self.width * self.height;

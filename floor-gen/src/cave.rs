@@ -5,18 +5,8 @@ use alloc::vec::Vec;
 
 use crate::floor::Terrain;
 use crate::mask::Mask;
+use crate::pack::params::Cavern;
 use crate::rng::Rng;
-
-/// Open cells in 16 before smoothing, inside the sketch and outside it. Rock between chambers closes, because less than
-/// half of it is open; only its edges stay ragged.
-const OPEN_INSIDE: u32 = 13;
-const OPEN_OUTSIDE: u32 = 6;
-/// How many of 16 cells beside a neck are opened before the last rounds.
-const OPEN_BESIDE: u32 = 9;
-/// Rounds of smoothing before and after the necks are cut. Fewer leave single rocks, more change little.
-const ROUNDS: [usize; 2] = [2, 2];
-/// Smaller rocks inside the cave are removed, in cells.
-const MIN_ROCK: u32 = 14;
 
 /// A cave under construction.
 #[derive(Debug, Default)]
@@ -89,27 +79,27 @@ impl Cave {
     }
 
     /// Generates the cave: noise by the sketch, smoothed, with the necks cut through it. The border stays rock.
-    pub(crate) fn generate(&mut self, (width, height): (usize, usize), rng: &mut Rng) {
+    pub(crate) fn generate(&mut self, (width, height): (usize, usize), numbers: &Cavern, rng: &mut Rng) {
         for y in 1..height - 1 {
             for (word, &inside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
-                *word = (inside & noise(OPEN_INSIDE, rng)) | (!inside & noise(OPEN_OUTSIDE, rng));
+                *word = (inside & noise(numbers.open_inside, rng)) | (!inside & noise(numbers.open_outside, rng));
             }
             clear_border(&mut self.open, width, y);
         }
-        self.smooth((width, height), ROUNDS[0]);
+        self.smooth((width, height), numbers.rounds as usize);
         // From here on the mask holds the cells around the necks.
         self.chambers.reset(width, height);
         self.chambers.insert_around(&self.necks, height);
         for y in 1..height - 1 {
             for (word, &beside) in self.open.row_mut(y).iter_mut().zip(self.chambers.row(y)) {
                 if beside != 0 {
-                    *word |= beside & noise(OPEN_BESIDE, rng);
+                    *word |= beside & noise(numbers.open_beside, rng);
                 }
             }
             self.open_necks(y);
             clear_border(&mut self.open, width, y);
         }
-        self.smooth((width, height), ROUNDS[1]);
+        self.smooth((width, height), numbers.last_rounds as usize);
         for y in 1..height - 1 {
             self.open_necks(y);
         }
@@ -129,15 +119,15 @@ impl Cave {
         }
     }
 
-    /// Removes rocks smaller than [`MIN_ROCK`].
-    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize)) {
+    /// Removes rocks smaller than [`least`].
+    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize), least: u32) {
         label(&mut self.runs, (width, height), |y, x| {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
         for i in 0..self.runs.len() {
             let component = root(&mut self.runs, i);
-            if self.runs[component].cells < MIN_ROCK {
+            if self.runs[component].cells < least {
                 let Run { row, from, to, .. } = self.runs[i];
                 self.open.insert_run(row.into(), from.into(), to.into());
             }
@@ -272,6 +262,8 @@ pub(crate) fn majority(rows: [[u64; 3]; 3]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pack::Pack;
+    use crate::spec::Kind;
 
     #[test]
     fn a_cell_becomes_what_most_around_it_are() {
@@ -308,6 +300,7 @@ mod tests {
     #[test]
     fn a_cave_is_connected_and_has_no_small_rock() {
         let size = (130, 60);
+        let numbers = Pack::tower().content.params(Kind::Cavern).cavern;
         for seed in 0..40 {
             let mut rng = Rng::from_seed(seed);
             let mut cave = Cave::default();
@@ -315,8 +308,8 @@ mod tests {
             cave.sketch(size, (30, 20), (20, 12));
             cave.sketch(size, (100, 40), (20, 12));
             cave.cut_neck((30, 20), (100, 40), &mut rng);
-            cave.generate(size, &mut rng);
-            cave.remove_small_rocks(size);
+            cave.generate(size, &numbers, &mut rng);
+            cave.remove_small_rocks(size, numbers.least_rock);
             let mut components = |open: bool| {
                 label(&mut cave.runs, size, |y, x| {
                     let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
@@ -326,7 +319,7 @@ mod tests {
                 let runs = &cave.runs;
                 (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
             };
-            assert!(components(false).iter().all(|&cells| cells >= MIN_ROCK), "seed {seed}");
+            assert!(components(false).iter().all(|&cells| cells >= numbers.least_rock), "seed {seed}");
             // Unconnected pockets are small; the cave holds both chambers.
             let open = components(true);
             let largest = open.iter().max().unwrap();

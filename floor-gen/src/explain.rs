@@ -11,7 +11,7 @@ pub use crate::observer::Observer;
 /// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of
 /// that key.
 #[must_use]
-pub fn lock_graph(floor: &Floor) -> String {
+pub fn lock_graph(floor: &Floor<'_>) -> String {
     let mut text = String::new();
     for lock in &floor.locks {
         let connections = floor.connections.iter().filter(|connection| connection.lock_id == lock.id);
@@ -37,7 +37,7 @@ pub fn lock_graph(floor: &Floor) -> String {
 }
 
 /// The locks between the entry and a room.
-fn locks_before(floor: &Floor, room: u8) -> Vec<u8> {
+fn locks_before(floor: &Floor<'_>, room: u8) -> Vec<u8> {
     let Some(entry) = room_at(floor, floor.entry) else { return Vec::new() };
     let needed = |lock: u8| {
         let mut without = Components::singletons(floor.rooms.len());
@@ -49,12 +49,12 @@ fn locks_before(floor: &Floor, room: u8) -> Vec<u8> {
     floor.locks.iter().map(|lock| lock.id).filter(|&lock| needed(lock)).collect()
 }
 
-fn room_at(floor: &Floor, at: Point) -> Option<u8> {
+fn room_at(floor: &Floor<'_>, at: Point) -> Option<u8> {
     let i = usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x);
     floor.region[i].checked_sub(1)
 }
 
-fn name(floor: &Floor, room: u8) -> String {
+fn name(floor: &Floor<'_>, room: u8) -> String {
     let role = floor.rooms.get(usize::from(room)).map_or(RoomRole::Passage, |room| room.role);
     alloc::format!("room {room} ({role:?})")
 }

@@ -2,17 +2,17 @@
 
 use alloc::vec::Vec;
 
+pub use crate::role::RoomRole;
 use crate::spec::FloorSpec;
 pub use crate::terrain::Terrain;
-use crate::theme::Theme;
 
-/// A finished floor. Grids are row-major: the cell at `(x, y)` is index `y * width + x`.
+/// A finished floor. Grids are row-major: the cell at `(x, y)` is index `y * width + x`. Its names are those of its pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Floor {
+pub struct Floor<'p> {
     /// The spec it was made from.
     pub spec: FloorSpec,
-    /// Monsters, terrain and dangers of its depth. It follows from the number, so it is not sent.
-    pub theme: Theme,
+    /// The name of its theme, which decides monsters, terrain and dangers. It follows from the number.
+    pub theme: &'p str,
     /// `width * height` cells.
     pub terrain: Vec<Terrain>,
     /// `width * height` cells: room id + 1, 0 = no room.
@@ -26,13 +26,13 @@ pub struct Floor {
     /// Connections between rooms.
     pub connections: Vec<Connection>,
     /// Monsters.
-    pub spawns: Vec<Spawn>,
+    pub spawns: Vec<Spawn<&'p str>>,
     /// Loot and keys.
-    pub items: Vec<Item>,
+    pub items: Vec<Item<&'p str>>,
     /// Lock `i` has id `i + 1`.
     pub locks: Vec<Lock>,
     /// Traps.
-    pub traps: Vec<Trap>,
+    pub traps: Vec<Trap<&'p str>>,
     /// Measured on the finished floor.
     pub metrics: Metrics,
 }
@@ -61,34 +61,6 @@ pub struct Room {
     pub center: Point,
 }
 
-/// The purpose of a room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum RoomRole {
-    /// Holds the stairs up.
-    Entry = 1,
-    /// Holds the stairs down.
-    Exit = 2,
-    /// Holds monsters.
-    Combat = 3,
-    /// Holds loot.
-    Treasure = 4,
-    /// Holds a key.
-    Key = 5,
-    /// A place of rest, without monsters.
-    Shrine = 6,
-    /// Holds a trader.
-    Shop = 7,
-    /// Holds the floor's boss.
-    Boss = 8,
-    /// Holds loot behind a lock.
-    Vault = 9,
-    /// Reached only through a secret door.
-    Secret = 10,
-    /// A junction or corridor large enough to be a room.
-    Passage = 11,
-}
-
 /// A connection between two rooms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
@@ -104,22 +76,22 @@ pub struct Connection {
 
 /// A monster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spawn {
+pub struct Spawn<A = &'static str> {
     /// Its cell.
     pub at: Point,
     /// The kind of monster, a name that the game interprets.
-    pub archetype: &'static str,
+    pub archetype: A,
     /// Its strength.
     pub level: u16,
 }
 
 /// A thing that a player picks up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
+pub struct Item<A = &'static str> {
     /// Its cell.
     pub at: Point,
     /// The kind of item, a name that the game interprets.
-    pub archetype: &'static str,
+    pub archetype: A,
     /// Its worth; 0 for a key.
     pub value: u32,
     /// The lock that it opens; 0: it is no key.
@@ -137,11 +109,11 @@ pub struct Lock {
 
 /// A trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trap {
+pub struct Trap<A = &'static str> {
     /// Its cell.
     pub at: Point,
     /// The kind of trap, a name that the game interprets.
-    pub archetype: &'static str,
+    pub archetype: A,
     /// Its strength.
     pub level: u16,
 }

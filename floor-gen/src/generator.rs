@@ -2,15 +2,15 @@
 //! layouts that are rejected.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft};
-use crate::floor::{Connection, Floor, Room};
+use crate::floor::{Connection, Floor, Item, Room, Spawn, Trap};
 use crate::kinds;
 use crate::observer::Observer;
 use crate::pack::Pack;
+use crate::plan::Plan;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, lakes, loot, monsters, roles, scenery, survey, traps};
-use crate::theme::Theme;
 
 /// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
 /// room fits about every second time, and another try costs a few microseconds.
@@ -32,21 +32,26 @@ impl Generator {
 
     /// The floor of `spec`, which is of the built-in pack: always the same, and always valid.
     #[must_use]
-    pub fn generate(&mut self, spec: &FloorSpec) -> Floor {
-        self.build(spec, None)
+    pub fn generate(&mut self, spec: &FloorSpec) -> Floor<'static> {
+        self.generate_of(Pack::tower(), spec)
     }
 
     /// The floor of `spec`, which [`Pack::resolve`] of `pack` returned: always the same, and always valid.
     #[must_use]
-    pub fn generate_of(&mut self, pack: &Pack, spec: &FloorSpec) -> Floor {
-        assert_eq!(spec.pack(), pack.hash(), "the spec belongs to another pack");
-        self.build(spec, None)
+    pub fn generate_of<'p>(&mut self, pack: &'p Pack, spec: &FloorSpec) -> Floor<'p> {
+        self.build(pack, spec, None)
     }
 
     /// The same floor; `observer` is notified of each stage.
     #[must_use]
-    pub fn generate_observed(&mut self, spec: &FloorSpec, observer: &dyn Observer) -> Floor {
-        self.build(spec, Some(observer))
+    pub fn generate_observed(&mut self, spec: &FloorSpec, observer: &dyn Observer) -> Floor<'static> {
+        self.generate_observed_of(Pack::tower(), spec, observer)
+    }
+
+    /// The same of a pack.
+    #[must_use]
+    pub fn generate_observed_of<'p>(&mut self, pack: &'p Pack, spec: &FloorSpec, observer: &dyn Observer) -> Floor<'p> {
+        self.build(pack, spec, Some(observer))
     }
 
     /// How many floors this generator took from the fallback.
@@ -55,13 +60,15 @@ impl Generator {
         self.fallbacks
     }
 
-    fn build(&mut self, spec: &FloorSpec, observer: Option<&dyn Observer>) -> Floor {
+    fn build<'p>(&mut self, pack: &'p Pack, spec: &FloorSpec, observer: Option<&dyn Observer>) -> Floor<'p> {
+        assert_eq!(spec.pack(), pack.hash(), "the spec belongs to another pack");
+        let plan = &Plan::new(&pack.content, spec);
         for attempt in 0..ATTEMPTS {
             if let Some(observer) = observer {
                 observer.attempt(attempt);
             }
-            match self.attempt(spec, &Streams::new(spec, attempt).observed_by(observer)) {
-                Ok(()) => return self.finish(spec),
+            match self.attempt(plan, &Streams::new(spec, attempt).observed_by(observer)) {
+                Ok(()) => return self.finish(plan),
                 Err(LayoutRejected(why)) => {
                     if let Some(observer) = observer {
                         observer.rejected(why);
@@ -70,34 +77,34 @@ impl Generator {
             }
         }
         self.fallbacks += 1;
-        self.generate_fallback(spec, &Streams::new(spec, ATTEMPTS).observed_by(observer))
+        self.generate_fallback(plan, &Streams::new(spec, ATTEMPTS).observed_by(observer))
     }
 
-    fn attempt(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-        self.arena.reset(spec);
-        let (lay_out, _) = kinds::of(spec.kind());
-        lay_out(&mut self.arena, spec, streams)?;
+    fn attempt(&mut self, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+        self.arena.reset(plan);
+        let (lay_out, _) = kinds::of(plan.spec.kind());
+        lay_out(&mut self.arena, plan, streams)?;
         streams.note("rooms", self.arena.rooms.len());
         streams.note("ways", self.arena.connections.len());
         streams.note("locks", self.arena.locks.len());
-        populate(&mut self.arena, spec, streams);
+        populate(&mut self.arena, plan, streams);
         streams.begin("survey");
         survey::measure(&mut self.arena)
     }
 
     /// Builds the fallback, which no spec rejects.
-    fn generate_fallback(&mut self, spec: &FloorSpec, streams: &Streams<'_>) -> Floor {
-        self.arena.reset(spec);
-        let (_, rules) = kinds::of(spec.kind());
+    fn generate_fallback<'p>(&mut self, plan: &Plan<'p>, streams: &Streams<'_>) -> Floor<'p> {
+        self.arena.reset(plan);
+        let (_, rules) = kinds::of(plan.spec.kind());
         kinds::lay_out_fallback(&mut self.arena, &rules, streams).expect("all rooms of the fallback lie on one path");
-        populate(&mut self.arena, spec, streams);
+        populate(&mut self.arena, plan, streams);
         survey::measure(&mut self.arena)
             .expect("the fallback's key lies before its only lock, and scenery blocks no path");
-        self.finish(spec)
+        self.finish(plan)
     }
 
     /// Copies the floor out of the arena.
-    fn finish(&self, spec: &FloorSpec) -> Floor {
+    fn finish<'p>(&self, plan: &Plan<'p>) -> Floor<'p> {
         let arena = &self.arena;
         let room = |(id, room): (usize, &RoomDraft)| Room {
             id: id as u8,
@@ -112,19 +119,26 @@ impl Generator {
             lock_id: draft.lock,
             secret: draft.secret,
         };
+        let name = |id| plan.content.name(id);
+        let spawn = |&Spawn { at, archetype, level }: &Spawn<_>| Spawn { at, archetype: name(archetype), level };
+        let trap = |&Trap { at, archetype, level }: &Trap<_>| Trap { at, archetype: name(archetype), level };
+        let item = |&Item { at, archetype, value, opens_lock }: &Item<_>| {
+            let archetype = name(archetype);
+            Item { at, archetype, value, opens_lock }
+        };
         Floor {
-            spec: *spec,
-            theme: Theme::of_number(spec.number()),
+            spec: plan.spec,
+            theme: plan.theme().name(),
             terrain: arena.terrain.clone(),
             region: arena.region.clone(),
             entry: arena.point(arena.entry),
             exit: arena.point(arena.exit),
             rooms: arena.rooms.iter().enumerate().map(room).collect(),
             connections: arena.connections.iter().map(connection).collect(),
-            spawns: arena.spawns.clone(),
-            items: arena.items.clone(),
+            spawns: arena.spawns.iter().map(spawn).collect(),
+            items: arena.items.iter().map(item).collect(),
             locks: arena.locks.clone(),
-            traps: arena.traps.clone(),
+            traps: arena.traps.iter().map(trap).collect(),
             metrics: arena.metrics,
         }
     }
@@ -132,24 +146,24 @@ impl Generator {
 
 /// The floor of `spec`, from a new [`Generator`].
 #[must_use]
-pub fn generate(spec: &FloorSpec) -> Floor {
+pub fn generate(spec: &FloorSpec) -> Floor<'static> {
     Generator::new().generate(spec)
 }
 
 /// Fills the rooms of a layout.
-fn populate(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) {
-    let (_, rules) = &kinds::of(spec.kind());
+fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
+    let (_, rules) = &kinds::of(plan.spec.kind());
     gates::place_stairs(arena, &mut streams.open("stairs"));
-    gates::place_keys(arena, rules, &mut streams.open("keys"));
+    gates::place_keys(arena, plan, rules, &mut streams.open("keys"));
     if !rules.fixed_roles {
         roles::assign(arena, &mut streams.open("roles"));
     }
-    let lakes = lakes::place_lakes(arena, spec, rules, &mut streams.open("lakes"));
+    let lakes = lakes::place_lakes(arena, plan, &mut streams.open("lakes"));
     streams.note("lakes", lakes);
-    scenery::decorate(arena, spec, rules, &mut streams.open("scenery"));
-    loot::place_loot(arena, spec, rules, &mut streams.open("loot"));
-    monsters::place_monsters(arena, spec, rules, &mut streams.open("monsters"));
-    traps::place_traps(arena, spec.number(), &mut streams.open("traps"));
+    scenery::decorate(arena, plan, rules, &mut streams.open("scenery"));
+    loot::place_loot(arena, plan, &mut streams.open("loot"));
+    monsters::place_monsters(arena, plan, &mut streams.open("monsters"));
+    traps::place_traps(arena, plan, &mut streams.open("traps"));
 }
 
 #[cfg(test)]
@@ -157,6 +171,10 @@ mod tests {
     use super::*;
     use crate::spec::Kind;
     use crate::validate::validate;
+
+    fn plan(spec: &FloorSpec) -> Plan<'static> {
+        Plan::new(&Pack::tower().content, spec)
+    }
 
     const SIZES: [(u32, u32); 9] =
         [(16, 16), (16, 17), (31, 16), (33, 47), (64, 64), (100, 100), (16, 512), (512, 16), (512, 512)];
@@ -168,7 +186,7 @@ mod tests {
             for kind in Kind::ALL {
                 for seed in 0..20 {
                     let spec = FloorSpec::resolve(seed, 30, width, height, Some(kind)).unwrap();
-                    let floor = generator.generate_fallback(&spec, &Streams::new(&spec, ATTEMPTS));
+                    let floor = generator.generate_fallback(&plan(&spec), &Streams::new(&spec, ATTEMPTS));
                     assert_eq!(validate(&floor), Ok(()), "{spec:?}");
                     assert!(width.min(height) < 100 || floor.metrics.loops >= 2, "{spec:?}");
                 }
@@ -187,8 +205,8 @@ mod tests {
         let spec = FloorSpec::resolve(42, 7, 0, 0, Some(Kind::Standard)).unwrap();
         let make = |stage| {
             let mut generator = Generator::new();
-            generator.attempt(&spec, &Streams::new(&spec, 0).with_extra_draw(stage)).unwrap();
-            generator.finish(&spec)
+            generator.attempt(&plan(&spec), &Streams::new(&spec, 0).with_extra_draw(stage)).unwrap();
+            generator.finish(&plan(&spec))
         };
         let baseline = make("no such stage");
         let traps = make("traps");

@@ -34,27 +34,28 @@ mod distance_map;
 mod draft;
 pub mod explain;
 pub mod floor;
+mod form;
 mod generator;
 mod graph;
 mod kinds;
 mod mask;
 mod observer;
 pub mod pack;
+mod plan;
 pub mod rng;
+mod role;
 mod schedule;
 mod shape;
 pub mod spec;
 mod stages;
 mod terrain;
-mod theme;
 pub mod validate;
-pub mod vaults;
+pub mod vault;
 
 pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};
-pub use pack::Pack;
+pub use pack::{Pack, Theme};
 pub use spec::{FloorSpec, Kind, PackHash, SpecError};
-pub use theme::Theme;
 
 /// Part of every storage key. It rises by one with every release that changes a byte of any floor; docs/generator.md
 /// lists the versions.

@@ -4,7 +4,9 @@
 //! the state of a stream, and xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM
 //! TOMS 2021) advances it. The reference code of both is in the public domain.
 
+use crate::form::Form;
 use crate::observer::Observer;
+use crate::pack::forms::Forms;
 use crate::spec::FloorSpec;
 
 /// Opens the streams of one floor. The root holds everything that the floor depends on. A stage begins by opening its
@@ -159,6 +161,13 @@ impl Rng {
     /// The upper 32 bits of a draw, which are the better ones.
     fn high(&mut self) -> u64 {
         self.next() >> 32
+    }
+}
+
+impl Forms {
+    /// A form of the list, by weight.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Form {
+        self.forms[rng.weighted(&self.weights)]
     }
 }
 

@@ -1,48 +1,33 @@
-//! The kind of each floor of a tower. Every tenth floor is a boss floor. The nine floors between two bosses are drawn
-//! in order, so that no kind comes three times in a row.
+//! The kind of each floor of a tower: bosses and stories by number, and the floors between two bosses drawn in order, so
+//! that no kind comes three times in a row.
 
+use crate::pack::content::{Content, DRAWN};
 use crate::rng::{Rng, mix};
 use crate::spec::Kind;
-use crate::theme::Theme;
 
-/// Floors from one boss to the next.
-const BOSS_INTERVAL: u32 = 10;
-/// Every second ten floors have a story, in their middle.
-const STORY_INTERVAL: u32 = 2 * BOSS_INTERVAL;
-const STORY_OFFSET: u32 = 5;
-
-/// The kinds that are drawn, in the order of the weights below.
-const DRAWN: [Kind; 7] = [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
-
-/// The weight of each kind by theme. Events are about one floor in 28.
-const fn weights(theme: Theme) -> [u32; DRAWN.len()] {
-    match theme {
-        Theme::Crypt => [40, 8, 20, 8, 12, 8, 4],
-        Theme::Warren => [24, 4, 12, 30, 16, 10, 4],
-        Theme::Mire => [22, 8, 18, 26, 14, 8, 4],
-        Theme::Forge => [20, 28, 16, 12, 14, 6, 4],
-        Theme::Glacier => [18, 10, 24, 24, 14, 6, 4],
-        Theme::Archive => [18, 20, 14, 2, 18, 24, 4],
-        Theme::Abyss => [14, 12, 12, 20, 24, 14, 4],
-    }
-}
+/// Floors that are drawn in a row in a tower without bosses.
+const ROW: u32 = 10;
 
 /// The kind of floor `number` of tower `seed`.
-pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
-    if let Some(fixed) = fixed(number) {
+pub(crate) fn kind_of(content: &Content, seed: u64, number: u32) -> Kind {
+    if let Some(fixed) = fixed(content, number) {
         return fixed;
     }
-    let first = (number - 1) / BOSS_INTERVAL * BOSS_INTERVAL + 1;
+    let row = match content.params(Kind::Standard).schedule.boss_interval {
+        0 => ROW,
+        interval => interval,
+    };
+    let first = (number - 1) / row * row + 1;
     let mut rng = Rng::from_seed(mix(seed) ^ mix(u64::from(first)));
     // The kinds of the two floors before.
     let (mut before, mut last) = (None, None);
     for below in first..=number {
-        let kind = fixed(below).unwrap_or_else(|| {
-            let mut weights = weights(Theme::of_number(below));
-            for (weight, kind) in weights.iter_mut().zip(DRAWN) {
-                if last == Some(kind) && before == Some(kind) {
-                    *weight = 0;
-                }
+        let kind = fixed(content, below).unwrap_or_else(|| {
+            let mut weights = content.themes[content.theme_of(below)].weights;
+            let barred = DRAWN.iter().position(|&kind| last == Some(kind) && before == Some(kind));
+            // A theme with one kind has nothing else.
+            if let Some(barred) = barred.filter(|&barred| weights[barred] < weights.iter().sum()) {
+                weights[barred] = 0;
             }
             DRAWN[rng.weighted(&weights)]
         });
@@ -52,12 +37,14 @@ pub(crate) fn kind_of(seed: u64, number: u32) -> Kind {
 }
 
 /// The kind of a floor whose number decides it.
-const fn fixed(number: u32) -> Option<Kind> {
+fn fixed(content: &Content, number: u32) -> Option<Kind> {
+    let schedule = content.params(Kind::Standard).schedule;
     match number {
-        // Floor 1 is plain.
-        1 => Some(Kind::Standard),
-        _ if number.is_multiple_of(BOSS_INTERVAL) => Some(Kind::Boss),
-        _ if number % STORY_INTERVAL == STORY_OFFSET => Some(Kind::Story),
+        1 if content.first.is_some() => content.first,
+        _ if schedule.boss_interval > 0 && number.is_multiple_of(schedule.boss_interval) => Some(Kind::Boss),
+        _ if schedule.story_interval > 0 && number % schedule.story_interval == schedule.story_offset => {
+            Some(Kind::Story)
+        }
         _ => None,
     }
 }
@@ -65,6 +52,11 @@ const fn fixed(number: u32) -> Option<Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pack::Pack;
+
+    fn kind_of(seed: u64, number: u32) -> Kind {
+        super::kind_of(&Pack::tower().content, seed, number)
+    }
 
     #[test]
     fn fixed_floors_are_fixed() {

@@ -1,6 +1,7 @@
 //! Room shapes: one word for each row of cells, so that a shape is tested against the floor by a few word operations.
 
 use crate::arena::Side;
+pub(crate) use crate::form::Form;
 use crate::rng::Rng;
 
 /// The largest width and height of a shape, in cells: a row with a neighbour on each side fits a word.
@@ -12,23 +13,6 @@ pub(crate) struct Shape {
     pub(crate) width: i32,
     pub(crate) height: i32,
     rows: [u64; MAX_SHAPE as usize],
-}
-
-/// The form of a room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A rectangle.
-    Hall,
-    /// Two rectangles across each other.
-    Cross,
-    /// A rectangle without one corner.
-    Ell,
-    /// A rectangle with its corners cut.
-    Octagon,
-    /// An ellipse.
-    Rotunda,
-    /// Overlapping ellipses.
-    Grotto,
 }
 
 impl Shape {
@@ -133,7 +117,7 @@ mod tests {
     #[test]
     fn every_shape_is_tight_and_connected() {
         let mut rng = Rng::from_seed(1);
-        for form in [Form::Hall, Form::Cross, Form::Ell, Form::Octagon, Form::Rotunda, Form::Grotto] {
+        for form in Form::ALL {
             for width in 3..=MAX_SHAPE {
                 for height in 3..=MAX_SHAPE {
                     let shape = Shape::draw(form, width, height, &mut rng);

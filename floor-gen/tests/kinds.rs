@@ -9,7 +9,7 @@ const FRESH: u64 = 200;
 /// Doors, dead ends, openness, rooms, loops.
 type Measures = [f64; 5];
 
-fn measure(floor: &Floor) -> Measures {
+fn measure(floor: &Floor<'_>) -> Measures {
     let width = usize::from(floor.spec.width());
     let walkable = |cell: Terrain| cell.passable() || matches!(cell, Terrain::LockedDoor | Terrain::SecretDoor);
     let is_door = |cell: &&Terrain| matches!(cell, Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);

@@ -63,6 +63,6 @@ fn a_boss_room_lies_behind_a_lock_before_the_exit() {
     }
 }
 
-fn room_of(floor: &Floor, at: Point) -> Option<usize> {
+fn room_of(floor: &Floor<'_>, at: Point) -> Option<usize> {
     usize::from(floor.region[usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x)]).checked_sub(1)
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use floor_gen::{Floor, FloorSpec, Generator, Pack, RoomRole, Theme};
+use floor_gen::{Floor, FloorSpec, Generator, Pack, RoomRole};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
@@ -68,7 +68,7 @@ impl Fact {
     pub fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
-            Self::Theme => candidate.theme().name().to_owned(),
+            Self::Theme => candidate.pack.themes()[candidate.theme()].name().to_owned(),
             number => number.evaluate(candidate).to_string(),
         }
     }
@@ -81,7 +81,7 @@ pub struct Candidate<'g> {
     pub spec: FloorSpec,
     pack: &'g Pack,
     generator: &'g RefCell<Generator>,
-    floor: OnceCell<Floor>,
+    floor: OnceCell<Floor<'g>>,
 }
 
 impl<'g> Candidate<'g> {
@@ -103,11 +103,12 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some()
     }
 
-    fn theme(&self) -> Theme {
-        Theme::of_number(self.spec.number())
+    /// The index of the theme.
+    fn theme(&self) -> usize {
+        self.pack.theme_of(self.spec.number())
     }
 
-    fn generated(&self) -> &Floor {
+    fn generated(&self) -> &Floor<'g> {
         self.floor.get_or_init(|| self.generator.borrow_mut().generate_of(self.pack, &self.spec))
     }
 

@@ -16,7 +16,7 @@ const _: () = {
 /// Encodes `floor` with its content hash, after the 5-byte gRPC frame prefix. The tiers store these bytes, and the
 /// transport sends them unchanged.
 #[must_use]
-pub fn framed(floor: &Floor) -> Bytes {
+pub fn framed(floor: &Floor<'_>) -> Bytes {
     let mut bytes = hash::encode_hashed(&message(floor), FRAME_PREFIX_BYTES);
     let length = u32::try_from(bytes.len() - FRAME_PREFIX_BYTES).expect("a floor is far smaller than 4 GiB");
     bytes[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
@@ -34,7 +34,7 @@ pub fn unframed(framed: &Bytes) -> Bytes {
 
 /// The floor as a message. Its content hash is 0.
 #[must_use]
-pub fn message(floor: &Floor) -> v1::Floor {
+pub fn message(floor: &Floor<'_>) -> v1::Floor {
     let width = u32::from(floor.spec.width());
     let height = u32::from(floor.spec.height());
     let terrain: Vec<u8> = floor.terrain.iter().map(|terrain| *terrain as u8).collect();

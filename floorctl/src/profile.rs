@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 /// A floor and how it was generated.
 #[derive(Debug)]
 pub(crate) struct GenerationProfile {
-    pub(crate) floor: Floor,
+    pub(crate) floor: Floor<'static>,
     /// Time from the spec to the finished floor.
     pub(crate) took: Duration,
     /// The last attempt produced the floor; those before it were rejected.

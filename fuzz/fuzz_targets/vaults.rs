@@ -1,7 +1,7 @@
 //! Parses text as a vault file. A vault that parses has a name, and rows of its width.
 #![no_main]
 
-use floor_gen::vaults::Vault;
+use floor_gen::vault::Vault;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -12,6 +12,8 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(vault.rows().count(), vault.height);
             assert!(vault.rows().all(|row| row.count() == vault.width));
         }
-        Err(error) => assert!(error.line >= 1 && error.column >= 1, "{error}"),
+        Err(errors) => {
+            assert!(!errors.is_empty() && errors.iter().all(|error| error.line >= 1 && error.column >= 1), "{errors:?}");
+        }
     }
 });

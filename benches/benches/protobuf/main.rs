@@ -18,7 +18,8 @@ fn encode(criterion: &mut Criterion) {
         each(bencher, &floors, floor_wire::framed);
         let (decoded, ..) = floors::decoded(&floor_wire::unframed(&floor_wire::framed(&floors[0])));
         assert_eq!(decoded.terrain, floor_wire::message(&floors[0]).terrain);
-        let middle = |length: fn(&floor_gen::Floor) -> usize| median(floors.iter().map(|floor| length(floor) as f64));
+        let middle =
+            |length: fn(&floor_gen::Floor<'_>) -> usize| median(floors.iter().map(|floor| length(floor) as f64));
         println!(
             "the median of {COUNT} floors of 100x100: {} bytes, with a message per tile {}",
             middle(|floor| floor_wire::message(floor).encoded_len()),

@@ -10,13 +10,13 @@ use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
 /// A generated floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
 #[pyclass(frozen, module = "floor_gen")]
 pub struct Floor {
-    floor: floor_gen::Floor,
+    floor: floor_gen::Floor<'static>,
     terrain: PyOnceLock<Py<PyArray2<u8>>>,
     region: PyOnceLock<Py<PyArray2<u8>>>,
 }
 
-impl From<floor_gen::Floor> for Floor {
-    fn from(floor: floor_gen::Floor) -> Self {
+impl From<floor_gen::Floor<'static>> for Floor {
+    fn from(floor: floor_gen::Floor<'static>) -> Self {
         Self { floor, terrain: PyOnceLock::new(), region: PyOnceLock::new() }
     }
 }

@@ -80,7 +80,7 @@ pub fn generate_many(
 }
 
 /// Generates `specs` on at most `threads` threads, of which this is one.
-fn generate_all(specs: &[FloorSpec], threads: usize) -> Vec<floor_gen::Floor> {
+fn generate_all(specs: &[FloorSpec], threads: usize) -> Vec<floor_gen::Floor<'static>> {
     let next = AtomicUsize::new(0);
     let take = || {
         GENERATOR.with_borrow_mut(|generator| {

@@ -81,7 +81,7 @@ pub(crate) fn draw(seed: u64, floors: u64) -> Outcome<Picture> {
 }
 
 /// Steps from the entry to every cell, locked doors open.
-fn steps_from_entry(floor: &Floor) -> Vec<Option<u32>> {
+fn steps_from_entry(floor: &Floor<'_>) -> Vec<Option<u32>> {
     let width = usize::from(floor.spec.width());
     let start = usize::from(floor.entry.y) * width + usize::from(floor.entry.x);
     let mut steps = vec![None; floor.terrain.len()];

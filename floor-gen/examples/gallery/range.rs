@@ -31,7 +31,7 @@ impl Maps {
     }
 
     /// Counts a floor.
-    pub(crate) fn add(&mut self, floor: &Floor) {
+    pub(crate) fn add(&mut self, floor: &Floor<'_>) {
         let Some(column) = Kind::ALL.iter().position(|&kind| kind == floor.spec.kind()) else { return };
         let ends = || floor.connections.iter().flat_map(|connection| [connection.from_room, connection.to_room]);
         let dead_ends = floor.rooms.iter().filter(|room| ends().filter(|&end| end == room.id).count() == 1).count();

@@ -2,25 +2,22 @@
 
 use crate::arena::{Arena, Side};
 use crate::floor::RoomRole;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::shape::{Form, MAX_SHAPE, Shape};
-use crate::spec::FloorSpec;
+use crate::shape::{MAX_SHAPE, Shape};
 use crate::stages::accrete::{self, RoomParams};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{gates, loops};
 
-/// Rooms of the approach for each secret room, and the most secret rooms.
-const ROOMS_PER_SECRET: usize = 6;
-const MAX_SECRETS: usize = 3;
 /// Tries to place a required room.
 const TRIES: usize = 40;
 
-pub(crate) const RULES: KindRules =
-    KindRules { exit_pack: None, exit_loot: Some((2, 50)), fallback_boss: true, ..KindRules::BUILT };
+pub(crate) const RULES: KindRules = KindRules { fallback_boss: true, ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, _: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, _: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let boss = arena.params.boss;
     let mut params = RoomParams::of(arena);
     let rng = &mut streams.open("arena");
     let onward = place_arena(arena, rng);
@@ -35,8 +32,8 @@ pub(crate) fn lay_out(arena: &mut Arena, _: &FloorSpec, streams: &Streams<'_>) -
         rng,
     )
     .ok_or(LayoutRejected("no room before the gate"))?;
-    // The approach is a layout with half the rooms, grown from the room before the gate.
-    params.rooms = behind + 1 + (params.rooms / 2).max(2);
+    // The approach is a layout with a part of the rooms, grown from the room before the gate.
+    params.rooms = behind + 1 + (params.rooms * boss.approach as usize / 100).max(2);
     accrete::grow_from(arena, &params, approach, &mut streams.open("rooms"));
 
     let exit = behind - 1;
@@ -55,10 +52,14 @@ pub(crate) fn lay_out(arena: &mut Arena, _: &FloorSpec, streams: &Streams<'_>) -
     arena.required_locks = 1;
     // Secret rooms lie in dead ends of the approach, so that a player finds them before the fight.
     let approached = arena.rooms.len() - behind;
-    let secrets = (approached / ROOMS_PER_SECRET).min(MAX_SECRETS);
+    let secrets = (approached / boss.rooms_per_secret as usize).min(boss.most_secrets as usize);
     gates::seal_rooms(arena, RoomRole::Secret, secrets, &mut streams.open("secrets"));
     gates::assign_zones(arena, entry);
-    let wanted = LoopGoal { loops: arena.rooms.len() / 5, detour: 4, tries: 3 * arena.rooms.len() };
+    let wanted = LoopGoal {
+        loops: arena.rooms.len() / boss.rooms_per_loop as usize,
+        detour: boss.detour,
+        tries: 3 * arena.rooms.len(),
+    };
     loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     Ok(())
 }
@@ -67,15 +68,17 @@ pub(crate) fn lay_out(arena: &mut Arena, _: &FloorSpec, streams: &Streams<'_>) -
 /// the side of the arena that the reward lies on.
 fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
     let (long, short) = (arena.width.max(arena.height) as i32 - 2, arena.width.min(arena.height) as i32 - 2);
-    let along = (long * 2 / 5).clamp(5, MAX_SHAPE);
-    let across = (short * rng.range(55, 75) / 100).clamp(5, MAX_SHAPE.min(along + along / 3));
+    let boss = arena.params.boss;
+    let along = (long * boss.arena_length as i32 / 100).clamp(5, MAX_SHAPE);
+    let across = (short * rng.range(boss.arena_least as i32, boss.arena_most as i32) / 100)
+        .clamp(5, MAX_SHAPE.min(along + along / 3));
     // Of the cells that remain, a fifth for the reward, and at least a small room.
     let behind = ((long - along) / 5).max(4);
     let lies_broad = arena.width >= arena.height;
     let first = rng.chance(500);
     let start = if first { 1 + behind } else { 1 + long - behind - along };
     let aside = 1 + rng.range((short - across) / 3, short - across - (short - across) / 3);
-    let form = rng.pick(&[Form::Hall, Form::Octagon, Form::Octagon, Form::Rotunda]);
+    let form = arena.params.forms.boss.draw(rng);
     let (shape, x, y) = if lies_broad {
         (Shape::draw(form, along, across, rng), start, aside)
     } else {
@@ -115,7 +118,7 @@ fn place_required_room(
         let shrink =
             |(least, greatest): (i32, i32)| (least, greatest - (greatest - least) * tried as i32 / TRIES as i32);
         let tight = RoomParams { width: shrink(params.width), height: shrink(params.height), ..*params };
-        let shape = if tried < TRIES / 2 { accrete::draw_room(&tight, rng) } else { accrete::draw_closet(rng) };
+        let shape = if tried < TRIES / 2 { accrete::draw_room(arena, &tight, rng) } else { accrete::draw_closet(rng) };
         accrete::attach(arena, params, parent, side, &shape, rng)
     })
 }

@@ -3,43 +3,40 @@
 use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
 use crate::graph::Components;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::spec::FloorSpec;
 use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{niches, territory};
 
-/// Width and height of the tile that holds a chamber, in cells.
-const TILE: (usize, usize) = (24, 20);
 /// The most tiles along a side: 196 chambers in all, which leaves room ids for niches.
 const MAX_TILES: usize = 14;
-/// How often, in 1,000, a neck joins two neighbouring chambers that are connected already.
-const SPARE_NECKS: u32 = 320;
-/// How far a neck bends from the straight line, as a fraction of the distance between its chambers.
-const WINDING: i32 = 3;
 
-pub(crate) const RULES: KindRules = KindRules { lakes: 2_000, is_built: false, ..KindRules::BUILT };
+pub(crate) const RULES: KindRules = KindRules { is_built: false, ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let size = (arena.width, arena.height);
     arena.cave.reset(arena.width, arena.height);
     let tiles = tiles_over(arena);
     sketch_chambers(arena, tiles, &mut streams.open("chambers"));
     sketch_necks(arena, tiles, &mut streams.open("necks"));
-    arena.cave.generate(size, &mut streams.open("cave"));
-    arena.cave.remove_small_rocks(size);
+    let numbers = arena.params.cavern;
+    arena.cave.generate(size, &numbers, &mut streams.open("cave"));
+    arena.cave.remove_small_rocks(size, numbers.least_rock);
     let Arena { cave, terrain, claimed, .. } = arena;
     cave.carve_largest(size, terrain, claimed);
     assign_cells(arena);
     let chambers = arena.rooms.len();
-    niches::dig(arena, chambers, LockCounts::for_cells(spec), &mut streams.open("niches"))?;
+    niches::dig(arena, chambers, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
     Ok(())
 }
 
 /// Columns and rows of a coarse grid with a chamber in each tile: at least two tiles along the floor's longer side.
 fn tiles_over(arena: &Arena) -> (usize, usize) {
-    let (columns, rows) = ((arena.width / TILE.0).clamp(1, MAX_TILES), (arena.height / TILE.1).clamp(1, MAX_TILES));
+    let tile = arena.params.cavern;
+    let along = |side: usize, tile: u32| (side / tile as usize).clamp(1, MAX_TILES);
+    let (columns, rows) = (along(arena.width, tile.tile_width), along(arena.height, tile.tile_height));
     match (columns * rows < 3, arena.width >= arena.height) {
         (true, true) => (columns.max(2), rows),
         (true, false) => (columns, rows.max(2)),
@@ -87,7 +84,7 @@ fn sketch_necks(arena: &mut Arena, tiles: (usize, usize), rng: &mut Rng) {
     let mut components = Components::singletons(rooms.len());
     for i in 0..arena.candidates.len() {
         let (_, a, b) = arena.candidates[i];
-        if components.join(a.into(), b.into()) || rng.chance(SPARE_NECKS) {
+        if components.join(a.into(), b.into()) || rng.chance(arena.params.cavern.spare_necks) {
             let ends = [a, b].map(|room| arena.rooms[usize::from(room)].center);
             sketch_neck(arena, ends, rng);
         }
@@ -98,7 +95,7 @@ fn sketch_necks(arena: &mut Arena, tiles: (usize, usize), rng: &mut Rng) {
 fn sketch_neck(arena: &mut Arena, [from, to]: [usize; 2], rng: &mut Rng) {
     let place = |at: usize| (arena.column(at), arena.row(at));
     let (from, to) = (place(from), place(to));
-    let aside = (from.0.abs_diff(to.0) + from.1.abs_diff(to.1)) as i32 / WINDING;
+    let aside = (from.0.abs_diff(to.0) + from.1.abs_diff(to.1)) as i32 / arena.params.cavern.winding as i32;
     let bend = |a: usize, b: usize, most: usize, rng: &mut Rng| {
         ((a + b) as i32 / 2 + rng.range(-aside, aside)).clamp(1, most as i32 - 3) as usize
     };

@@ -3,9 +3,9 @@
 
 use crate::arena::{Arena, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, RoomRole, Terrain};
+use crate::pack::content::Ground;
 use crate::rng::Rng;
 use crate::stages::accrete::join;
-use crate::theme::Ground;
 
 /// Cells beyond the court that stay free for rooms on each side: a share of the side, and a minimum.
 const SHARE_FOR_ROOMS: usize = 6;
@@ -76,7 +76,8 @@ impl Rings {
 
 /// Builds the court around the vault and the avenues that lead to it. The court is the next room; the avenues follow.
 pub(crate) fn build(arena: &mut Arena, vault: Rect, rings: Rings, ground: &Ground, rng: &mut Rng) {
-    let band = match rng.below(4) {
+    let event = arena.params.event;
+    let band = match rng.weighted(&[event.hedge, event.colonnade, event.moat]) {
         0 => Band::Hedge(ground.cover[rng.index(2)]),
         1 => Band::Colonnade,
         _ => Band::Moat(ground.deep),

@@ -6,9 +6,8 @@
 
 use crate::arena::{Arena, SEALED, Side};
 use crate::graph::Components;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::shape::Form;
-use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
@@ -16,28 +15,21 @@ use crate::stages::niches;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 
-/// Cells of a tile.
-const TILE: (usize, usize) = (20, 17);
-/// Share of the tiles that hold a room, in thousandths.
-const FULL: usize = 720;
-/// Starts tried for each ear.
-const TRIES: usize = 30;
-/// How often, in 1,000, a corridor's end has a door.
-const DOORS: u32 = 250;
 /// The tile has no room.
 const FREE: u8 = 0;
 /// The tile is on the current ear.
 const ON_EAR: u8 = u8::MAX;
 
-pub(crate) const RULES: KindRules = KindRules { lakes: 1_100, ..KindRules::BUILT };
+pub(crate) const RULES: KindRules = KindRules { ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let tiles = Tiles::over(arena, TILE);
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let cyclic = arena.params.cyclic;
+    let tiles = Tiles::over(arena, (cyclic.tile_width as usize, cyclic.tile_height as usize));
     arena.marks.clear();
     arena.marks.resize(tiles.count(), FREE);
     let rng = &mut streams.open("cycles");
     lay_ring(arena, &tiles, rng);
-    let wanted = tiles.count() * FULL / 1_000;
+    let wanted = tiles.count() * cyclic.full as usize / 1_000;
     let mut ears = 0;
     for _ in 0..tiles.count() {
         if arena.rooms.len() >= wanted {
@@ -51,7 +43,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a cycle is not closed"));
     }
     let rooms = arena.rooms.len();
-    niches::dig(arena, rooms, LockCounts::for_cells(spec), &mut streams.open("niches"))?;
+    niches::dig(arena, rooms, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
     hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
     Ok(())
 }
@@ -74,13 +66,13 @@ fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
         build(arena, tiles, tile, rng);
     }
     for room in 0..count {
-        connect(arena, room, (room + 1) % count, DOORS, rng);
+        connect(arena, room, (room + 1) % count, arena.params.cyclic.door_chance, rng);
     }
 }
 
 /// Builds a path of rooms over free tiles from one room to another.
 fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
-    for _ in 0..TRIES {
+    for _ in 0..arena.params.cyclic.tries {
         let start = rng.index(tiles.count());
         if arena.marks[start] == FREE {
             continue;
@@ -95,10 +87,10 @@ fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
         for i in 0..arena.tile_path.len() {
             let tile = arena.tile_path[i] as usize;
             let room = build(arena, tiles, tile, rng);
-            connect(arena, before, room, DOORS, rng);
+            connect(arena, before, room, arena.params.cyclic.door_chance, rng);
             before = room;
         }
-        connect(arena, before, usize::from(arena.marks[end]) - 1, DOORS, rng);
+        connect(arena, before, usize::from(arena.marks[end]) - 1, arena.params.cyclic.door_chance, rng);
         return true;
     }
     false
@@ -128,8 +120,9 @@ fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> O
 
 /// Builds a room on a tile.
 fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
-    let form = rng.pick(&[Form::Hall, Form::Rotunda, Form::Rotunda, Form::Octagon, Form::Grotto, Form::Cross]);
-    let room = tiles.build(arena, tile, form, (500, 1_000), rng);
+    let form = arena.params.forms.cyclic.draw(rng);
+    let cyclic = arena.params.cyclic;
+    let room = tiles.build(arena, tile, form, (cyclic.fill_least as i32, cyclic.fill_most as i32), rng);
     arena.marks[tile] = room as u8 + 1;
     room
 }

@@ -6,29 +6,21 @@
 
 use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::graph::Components;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::shape::{Form, Shape};
-use crate::spec::FloorSpec;
+use crate::shape::Shape;
 use crate::stages::accrete::{RoomParams, place};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
-/// Cells of floor and rock for each hall.
-const CELLS_PER_HALL: usize = 680;
 /// The most halls.
 const MAX_HALLS: usize = 200;
-/// Spots tried for each hall.
-const SPOTS_PER_HALL: usize = 14;
-/// The least rock between two halls: a corridor, and a wall on both its sides.
-const MIN_GAP: i32 = 3;
-/// How often, in 1,000, a corridor's end has a door.
-const DOORS: u32 = 900;
 
-pub(crate) const RULES: KindRules = KindRules { lakes: 600, ..KindRules::BUILT };
+pub(crate) const RULES: KindRules = KindRules::BUILT;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     scatter(arena, &mut streams.open("halls"));
     list_candidates(arena);
     let rng = &mut streams.open("corridors");
@@ -36,7 +28,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     for i in 0..arena.candidates.len() {
         let (_, a, b) = arena.candidates[i];
         let (a, b) = (usize::from(a), usize::from(b));
-        if !components.connected(a, b) && connect(arena, a, b, DOORS, rng) {
+        if !components.connected(a, b) && connect(arena, a, b, arena.params.halls.door_chance, rng) {
             components.join(a, b);
         }
     }
@@ -44,7 +36,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a hall without a corridor"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     let loops = close_loops(arena, &mut streams.open("loops"));
     streams.note("loops", loops);
     Ok(())
@@ -53,29 +45,35 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 /// Places halls at random, apart from each other.
 fn scatter(arena: &mut Arena, rng: &mut Rng) {
     let params = RoomParams::of(arena);
-    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(3, MAX_HALLS);
-    let (least_width, least_height) = ((params.width.1 * 4 / 5).max(3), (params.height.1 * 4 / 5).max(3));
-    let (widest, highest) = ((arena.width as i32 - 2) / 2 - MIN_GAP, (arena.height as i32 - 2) / 2 - MIN_GAP);
-    for _ in 0..wanted * SPOTS_PER_HALL {
+    let halls = arena.params.halls;
+    let gap = halls.gap as i32;
+    // A row of a hall with the gap on both sides fits a word.
+    let most = |side: i32, limit: i32| (side * halls.most as i32 / 100, limit.max(3).min(65 - 2 * gap));
+    let wanted = (arena.width * arena.height / halls.cells as usize).clamp(3, MAX_HALLS);
+    let least = |side: i32| (side * halls.least as i32 / 100).max(3);
+    let (widest, highest) = ((arena.width as i32 - 2) / 2 - gap, (arena.height as i32 - 2) / 2 - gap);
+    for _ in 0..wanted * halls.spots as usize {
         if arena.rooms.len() >= wanted {
             return;
         }
-        let width = rng.range(least_width, params.width.1 * 3 / 2).clamp(3, widest.max(3));
-        let height = rng.range(least_height, params.height.1 * 3 / 2).clamp(3, highest.max(3));
-        let form = rng.pick(&[Form::Hall, Form::Hall, Form::Octagon, Form::Octagon, Form::Rotunda, Form::Cross]);
+        let (broad, widest) = most(params.width.1, widest);
+        let (high, highest) = most(params.height.1, highest);
+        let width = rng.range(least(params.width.1), broad).clamp(3, widest);
+        let height = rng.range(least(params.height.1), high).clamp(3, highest);
+        let form = arena.params.forms.halls.draw(rng);
         let shape = Shape::draw(form, width, height, rng);
         let x = rng.range(1, arena.width as i32 - 1 - shape.width);
         let y = rng.range(1, arena.height as i32 - 1 - shape.height);
-        if is_clear(arena, &shape, x, y) {
+        if is_clear(arena, &shape, x, y, gap) {
             place(arena, &shape, x as usize, y as usize);
         }
     }
 }
 
-/// Whether the shape's box and [`MIN_GAP`] cells around it are free. The border needs no gap.
-fn is_clear(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
+/// Whether the shape's box and `gap` cells around it are free. The border needs no gap.
+fn is_clear(arena: &Arena, shape: &Shape, x: i32, y: i32, gap: i32) -> bool {
     // The claim of a room reaches one cell beyond it.
-    let margin = MIN_GAP - 1;
+    let margin = gap - 1;
     let (left, top) = ((x - margin).max(0), (y - margin).max(0));
     let (right, bottom) = (x + shape.width + margin, (y + shape.height + margin).min(arena.height as i32));
     let columns = (1u64 << (right - left)) - 1;
@@ -108,7 +106,7 @@ fn gap(a: &RoomDraft, b: &RoomDraft) -> u32 {
 
 /// Digs corridors along the Gabriel graph between rooms whose walk is a detour.
 fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
-    let wanted = arena.rooms.len() / 4 + 1;
+    let wanted = arena.rooms.len() / arena.params.halls.halls_per_loop as usize + 1;
     let mut made = 0;
     for i in 0..arena.candidates.len() {
         let (_, a, b) = arena.candidates[i];
@@ -118,7 +116,9 @@ fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
             continue;
         }
         arena.graph.rebuild(arena.rooms.len(), &arena.connections);
-        if !arena.graph.within_doors(a, b, 2, &arena.connections) && connect(arena, a, b, DOORS, rng) {
+        if !arena.graph.within_doors(a, b, 2, &arena.connections)
+            && connect(arena, a, b, arena.params.halls.door_chance, rng)
+        {
             made += 1;
         }
     }

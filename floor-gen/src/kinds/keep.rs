@@ -3,23 +3,21 @@
 use crate::arena::{Arena, MAX_ROOMS, Plot, SEALED, Side};
 use crate::floor::Terrain;
 use crate::graph::Components;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SHAPE, Shape};
-use crate::spec::FloorSpec;
 use crate::stages::accrete::{doorway_on, join, place};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::cast_ray;
 use crate::stages::survey::LayoutRejected;
 
-/// Cells of floor and wall for each hall.
-const CELLS_PER_HALL: usize = 560;
 /// The most halls.
 const MAX_HALLS: usize = 200;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let wall = wall_thickness(arena);
     split_ground(arena, wall, &mut streams.open("split"));
     build_halls(arena, &mut streams.open("halls"));
@@ -31,9 +29,9 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("a hall without a door"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
-    // Every third wall between halls of one zone gets a door too.
-    let mut left = arena.rooms.len() / 3;
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
+    // Some walls between halls of one zone get a door too.
+    let mut left = arena.rooms.len() / arena.params.keep.halls_per_door as usize;
     open_doors(arena, wall, rng, |arena, a, b| {
         let (here, there) = (arena.rooms[a].zone, arena.rooms[b].zone);
         let wanted = left > 0 && here == there && here != SEALED;
@@ -45,12 +43,14 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
 
 /// Thinner on small floors, in cells.
 fn wall_thickness(arena: &Arena) -> i32 {
-    if arena.width.min(arena.height) < 40 { 1 } else { 2 }
+    let keep = arena.params.keep;
+    (if arena.width.min(arena.height) < 40 { keep.thin_wall } else { keep.wall }) as i32
 }
 
 /// Splits the largest plot until there are enough.
 fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
-    let wanted = (arena.width * arena.height / CELLS_PER_HALL).clamp(4, MAX_HALLS);
+    let wanted = (arena.width * arena.height / arena.params.keep.cells as usize).clamp(4, MAX_HALLS);
+    let split = (arena.params.keep.split_least as i32, arena.params.keep.split_most as i32);
     let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
     arena.plots.clear();
     arena.plots.push(whole);
@@ -58,7 +58,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
         // First the plots that are too large for a hall.
         let size = |plot: &Plot| (plot.width > MAX_SHAPE || plot.height > MAX_SHAPE, plot.width * plot.height);
         let Some(largest) = (0..arena.plots.len()).max_by_key(|&i| size(&arena.plots[i])) else { return };
-        let Some((a, b)) = halve(arena.plots[largest], wall, rng) else { return };
+        let Some((a, b)) = halve(arena.plots[largest], wall, split, rng) else { return };
         arena.plots[largest] = a;
         arena.plots.push(b);
     }
@@ -68,7 +68,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
         let plot = arena.plots[i];
         if plot.width <= MAX_SHAPE && plot.height <= MAX_SHAPE {
             i += 1;
-        } else if let Some((a, b)) = halve(plot, wall, rng) {
+        } else if let Some((a, b)) = halve(plot, wall, split, rng) {
             arena.plots[i] = a;
             arena.plots.push(b);
         } else {
@@ -78,7 +78,7 @@ fn split_ground(arena: &mut Arena, wall: i32, rng: &mut Rng) {
 }
 
 /// Splits a plot across its longer side, near the middle; `None` if a half would be too small for a hall.
-fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
+fn halve(plot: Plot, wall: i32, split: (i32, i32), rng: &mut Rng) -> Option<(Plot, Plot)> {
     // Halls are wide rather than high: a row of equal cells is a run on the wire.
     let cut_columns = plot.width > 2 * plot.height;
     let side = if cut_columns { plot.width } else { plot.height };
@@ -86,7 +86,7 @@ fn halve(plot: Plot, wall: i32, rng: &mut Rng) -> Option<(Plot, Plot)> {
     if side < 2 * least + wall {
         return None;
     }
-    let (from, to) = ((side * 36 / 100).max(least), (side * 64 / 100 - wall).min(side - wall - least));
+    let (from, to) = ((side * split.0 / 100).max(least), (side * split.1 / 100 - wall).min(side - wall - least));
     let first = rng.range(from, to.max(from)).clamp(least, side - wall - least);
     let second = side - wall - first;
     Some(if cut_columns {

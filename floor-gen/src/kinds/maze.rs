@@ -2,28 +2,19 @@
 
 use crate::arena::{Arena, ConnectionDraft, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
-use crate::spec::FloorSpec;
 use crate::stages::accrete::place;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{niches, spots, territory};
 
-/// Cells of floor and rock for each room.
-const CELLS_PER_ROOM: usize = 900;
 /// The most rooms.
 const MAX_ROOMS_OF_MAZE: usize = 120;
-/// Spots tried for each room.
-const SPOTS_PER_ROOM: usize = 12;
 /// Additional spots, so that the smallest floor gets two rooms.
 const MIN_SPOTS: usize = 60;
-/// How often, in 1,000, a dead end is opened.
-const BRAID: u32 = 600;
-/// How often, in 1,000, a vertical passage is replaced by a horizontal one. Horizontal runs cost little on the wire,
-/// and cells of a terminal are twice as high as wide.
-const LEVEL: u32 = 400;
 
 /// Evenly spread crossings, with passages between neighbours.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +34,7 @@ const BUILT_ON: u8 = 2;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let lattice = Lattice::over(arena);
     place_rooms(arena, &lattice, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
@@ -53,7 +44,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     braid(arena, &lattice, &mut streams.open("braid"));
     streams.note("dead ends", arena.dead_ends.len());
     let rng = &mut streams.open("doors");
-    let wanted = LockCounts::for_cells(spec);
+    let wanted = LockCounts::for_cells(arena, plan);
     let (entry, exit) = farthest_apart(arena);
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
@@ -89,13 +80,14 @@ impl Lattice {
 
 /// Places rooms on random blocks of the lattice, with one cell of wall between a room and the passages around it.
 fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+    let maze = arena.params.maze;
     let Arena { marks, width, height, .. } = arena;
     marks.clear();
     marks.resize(*width * *height, 0);
-    let wanted = (*width * *height / CELLS_PER_ROOM).clamp(2, MAX_ROOMS_OF_MAZE);
+    let wanted = (*width * *height / maze.cells as usize).clamp(2, MAX_ROOMS_OF_MAZE);
     // The largest blocks, in crossings; they grow with the floor.
     let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
-    for _ in 0..wanted * SPOTS_PER_ROOM + MIN_SPOTS {
+    for _ in 0..wanted * maze.spots as usize + MIN_SPOTS {
         if arena.rooms.len() >= wanted {
             return;
         }
@@ -139,7 +131,7 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
             continue;
         }
         let mut side = sides[rng.index(count)];
-        if !side.is_level() && rng.chance(LEVEL) {
+        if !side.is_level() && rng.chance(arena.params.maze.level) {
             side = sides[..count].iter().copied().find(|side| side.is_level()).unwrap_or(side);
         }
         if let Some(there) = lattice.neighbour(here, side) {
@@ -178,7 +170,7 @@ fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
         let first = rng.index(4);
         let side = (0..4).map(|i| Side::ALL[(first + i) % 4]).find(|&side| !is_open(side) && leads_on(side));
         match side {
-            Some(side) if rng.chance(BRAID) => dig_passage(arena, lattice, crossing, side),
+            Some(side) if rng.chance(arena.params.maze.braid) => dig_passage(arena, lattice, crossing, side),
             _ => arena.dead_ends.push(at as u32),
         }
     }

@@ -1,8 +1,9 @@
 //! The layout of each kind of floor: rooms, connections, locks. The contents of the rooms are common to all kinds.
 
 use crate::arena::Arena;
+use crate::plan::Plan;
 use crate::rng::Streams;
-use crate::spec::{FloorSpec, Kind};
+use crate::spec::Kind;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
@@ -19,7 +20,7 @@ mod standard;
 mod story;
 
 /// Lays out the rooms of a floor in an arena of solid rock.
-pub(crate) type LayOut = fn(&mut Arena, &FloorSpec, &Streams<'_>) -> Result<(), LayoutRejected>;
+pub(crate) type LayOut = fn(&mut Arena, &Plan<'_>, &Streams<'_>) -> Result<(), LayoutRejected>;
 
 /// The layout of a kind, and what the kind decides for the shared stages.
 pub(crate) const fn of(kind: Kind) -> (LayOut, KindRules) {

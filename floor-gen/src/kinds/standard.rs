@@ -1,20 +1,17 @@
 //! STANDARD: rooms and corridors grown by accretion, with loops where the walk would be long.
 
 use crate::arena::Arena;
+use crate::plan::Plan;
 use crate::rng::Streams;
-use crate::spec::FloorSpec;
 use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{accrete, gates, loops};
 
-/// A loop is dug between rooms that are at least so many doors apart.
-const LONG_DETOUR: u32 = 5;
+pub(crate) const RULES: KindRules = KindRules::BUILT;
 
-pub(crate) const RULES: KindRules = KindRules { lakes: 900, ..KindRules::BUILT };
-
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let params = accrete::RoomParams::of(arena);
     accrete::seed(arena, &params, &mut streams.open("first room"));
     accrete::grow_from(arena, &params, 0, &mut streams.open("rooms"));
@@ -22,8 +19,13 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         return Err(LayoutRejected("fewer than two rooms"));
     }
     let ends = gates::choose_ends(arena, &mut streams.open("ends"));
-    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, spec), &mut streams.open("locks"))?;
-    let wanted = LoopGoal { loops: arena.rooms.len() / 4, detour: LONG_DETOUR, tries: 4 * arena.rooms.len() };
+    gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
+    let standard = arena.params.standard;
+    let wanted = LoopGoal {
+        loops: arena.rooms.len() / standard.rooms_per_loop as usize,
+        detour: standard.detour,
+        tries: 4 * arena.rooms.len(),
+    };
     let made = loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     streams.note("loops", made);
     if made < least_loops(arena) {
@@ -32,7 +34,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     Ok(())
 }
 
-/// A floor of at least 100x100 has two loops or more.
+/// Small floors need none.
 fn least_loops(arena: &Arena) -> usize {
-    if arena.width.min(arena.height) >= 100 { 2 } else { 0 }
+    if arena.width.min(arena.height) >= 100 { arena.params.standard.least_loops as usize } else { 0 }
 }

@@ -3,20 +3,15 @@
 
 use crate::arena::Arena;
 use crate::floor::RoomRole;
+use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::Form;
-use crate::spec::FloorSpec;
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::niches;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
-
-/// Cells of a tile; each holds a beat.
-const TILE: (usize, usize) = (25, 25);
-/// How often, in 1,000, a corridor's end has a door.
-const DOORS: u32 = 1_000;
 
 /// A room of the story.
 #[derive(Debug, Clone, Copy)]
@@ -64,22 +59,19 @@ const ACTS: [[Beat; 4]; 3] = [
     ],
 ];
 
-/// The most gates.
-const MAX_GATES: usize = 4;
-/// The most beats. On large floors the tiles grow instead.
-const MAX_BEATS: usize = 15;
-
 pub(crate) const RULES: KindRules = KindRules { fixed_roles: true, ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let mut tiles = Tiles::over(arena, TILE);
-    while tiles.count() > MAX_BEATS + 1 && tiles.columns.max(tiles.rows) > 2 {
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let story = arena.params.story;
+    let most = story.most_beats as usize;
+    let mut tiles = Tiles::over(arena, (story.tile_width as usize, story.tile_height as usize));
+    while tiles.count() > most + 1 && tiles.columns.max(tiles.rows) > 2 {
         let (columns, rows) =
             if tiles.columns >= tiles.rows { (tiles.columns - 1, tiles.rows) } else { (tiles.columns, tiles.rows - 1) };
         tiles = Tiles::over(arena, (arena.width / columns, arena.height / rows));
     }
     let rng = &mut streams.open("scenes");
-    let beats = tiles.count().min(MAX_BEATS);
+    let beats = tiles.count().min(most);
     order_tiles(arena, &tiles, rng);
     for i in 0..beats {
         let tile = arena.cell_list[i] as usize;
@@ -87,7 +79,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
         tiles.build(arena, tile, form, fill, rng);
     }
     for i in 1..beats {
-        if !connect(arena, i - 1, i, DOORS, rng) {
+        if !connect(arena, i - 1, i, story.door_chance, rng) {
             return Err(LayoutRejected("no corridor between two beats"));
         }
     }
@@ -99,7 +91,7 @@ pub(crate) fn lay_out(arena: &mut Arena, spec: &FloorSpec, streams: &Streams<'_>
     lock_acts(arena, beats);
     gates::assign_zones(arena, entry);
     streams.note("beats", beats);
-    niches::dig_beside(arena, beats, LockCounts::for_cells(spec), &mut streams.open("niches"));
+    niches::dig_beside(arena, beats, LockCounts::for_cells(arena, plan), &mut streams.open("niches"));
     Ok(())
 }
 
@@ -135,7 +127,7 @@ fn lock_acts(arena: &mut Arena, beats: usize) {
     let mut first = 0;
     for i in 0..beats - 1 {
         let closes = beat_at(i, beats).ends_act || (beats <= 4 && i + 2 == beats);
-        if closes && i > 0 && arena.locks.len() < MAX_GATES && gates::lock(arena, i) {
+        if closes && i > 0 && arena.locks.len() < arena.params.story.most_gates as usize && gates::lock(arena, i) {
             let key = (first..=i).find(|&beat| arena.rooms[beat].role == RoomRole::Key).unwrap_or(i);
             if let Some(room) = arena.key_rooms.last_mut() {
                 *room = Some(key as u8);

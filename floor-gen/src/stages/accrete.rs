@@ -26,49 +26,36 @@ pub(crate) struct RoomParams {
     pub(crate) door_chance: u32,
 }
 
-/// Cells of floor and rock for each room: 28 rooms on 100x100.
-const CELLS_PER_ROOM: usize = 355;
 /// Leaves room ids for vaults and other late additions.
 const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
-/// Failed attempts after which a room takes no more neighbours.
-const MAX_FAILED_ATTACHMENTS: u8 = 14;
-/// Rooms and sides compared for each attempt.
-const SIDES_COMPARED: usize = 6;
-/// Attempts to place a shape before another one is drawn.
-const TRIES_PER_PLAN: usize = 6;
 
 impl RoomParams {
     /// Settings for the arena's size.
     pub(crate) fn of(arena: &Arena) -> Self {
+        let numbers = arena.params.rooms;
+        let share = |pitch: i32, percent: u32| pitch * percent as i32 / 100;
         let cells = arena.width * arena.height;
-        let rooms = (cells / CELLS_PER_ROOM).clamp(5, MAX_GROWN_ROOMS);
+        let rooms = (cells / numbers.cells as usize).clamp(numbers.least as usize, MAX_GROWN_ROOMS);
         let pitch = (cells / rooms).isqrt() as i32;
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
+        let side = |(least, most): (u32, u32), limit: i32| {
+            (share(pitch, least).clamp(3, limit), share(pitch, most).clamp(4, limit).min(MAX_SHAPE))
+        };
         Self {
             rooms,
             pitch: pitch.min(MAX_SHAPE),
-            width: ((pitch * 2 / 5).clamp(3, widest), (pitch * 6 / 5).clamp(4, widest).min(MAX_SHAPE)),
-            height: ((pitch / 4).clamp(3, highest), (pitch * 3 / 5).clamp(4, highest).min(MAX_SHAPE)),
-            corridor: (pitch / 2).clamp(2, 14),
-            corridor_chance: 450,
-            door_chance: 850,
+            width: side((numbers.width_least, numbers.width_most), widest),
+            height: side((numbers.height_least, numbers.height_most), highest),
+            corridor: share(pitch, numbers.corridor).clamp(2, numbers.corridor_most as i32),
+            corridor_chance: numbers.corridor_chance,
+            door_chance: numbers.door_chance,
         }
     }
 }
 
-/// The weight of each form.
-const FORMS: [(Form, u32); 6] = [
-    (Form::Hall, 36),
-    (Form::Cross, 20),
-    (Form::Ell, 12),
-    (Form::Octagon, 12),
-    (Form::Rotunda, 10),
-    (Form::Grotto, 10),
-];
-
 /// A random shape within the size limits.
-pub(crate) fn draw_room(params: &RoomParams, rng: &mut Rng) -> Shape {
-    let form = FORMS[rng.weighted(&FORMS.map(|(_, weight)| weight))].0;
+pub(crate) fn draw_room(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> Shape {
+    let form = arena.params.forms.rooms.draw(rng);
     let width = rng.range(params.width.0, params.width.1);
     let height = rng.range(params.height.0, params.height.1);
     Shape::draw(form, width, height, rng)
@@ -76,7 +63,7 @@ pub(crate) fn draw_room(params: &RoomParams, rng: &mut Rng) -> Shape {
 
 /// Places the first room, near the middle.
 pub(crate) fn seed(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
-    let shape = draw_room(params, rng);
+    let shape = draw_room(arena, params, rng);
     let (free_x, free_y) = (arena.width as i32 - 2 - shape.width, arena.height as i32 - 2 - shape.height);
     let x = 1 + rng.range(free_x / 3, free_x - free_x / 3);
     let y = 1 + rng.range(free_y / 3, free_y - free_y / 3);
@@ -98,8 +85,8 @@ pub(crate) fn grow_from(arena: &mut Arena, params: &RoomParams, first: usize, rn
 /// The same from the rooms in `room_list`.
 pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
-        let shape = draw_room(params, rng);
-        for _ in 0..TRIES_PER_PLAN {
+        let shape = draw_room(arena, params, rng);
+        for _ in 0..arena.params.rooms.tries {
             if arena.room_list.is_empty() {
                 break;
             }
@@ -110,7 +97,7 @@ pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
                 break;
             }
             arena.rooms[parent].failed_attachments += 1;
-            if arena.rooms[parent].failed_attachments >= MAX_FAILED_ATTACHMENTS {
+            if arena.rooms[parent].failed_attachments >= arena.params.rooms.failures as u8 {
                 arena.room_list.swap_remove(pick);
             }
         }
@@ -119,7 +106,7 @@ pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
 
 /// The emptiest of a few rooms and sides, so that the floor fills evenly.
 fn emptiest_side(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> (usize, Side) {
-    let choices = (0..SIDES_COMPARED).map(|_| {
+    let choices = (0..arena.params.rooms.compared).map(|_| {
         let (pick, side) = (rng.index(arena.room_list.len()), rng.pick(&Side::ALL));
         let draft = &arena.rooms[usize::from(arena.room_list[pick])];
         (claimed_beyond(arena, params, draft, side), pick, side)

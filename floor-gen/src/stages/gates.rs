@@ -4,8 +4,9 @@
 use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::graph::UNREACHED;
+use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::spec::FloorSpec;
+
 use crate::stages::kind_rules::KindRules;
 use crate::stages::spots;
 use crate::stages::survey::LayoutRejected;
@@ -23,23 +24,26 @@ pub(crate) struct LockCounts {
 }
 
 impl LockCounts {
-    /// About one lock for every 12 rooms; deeper and larger floors get vaults and secret rooms.
-    pub(crate) fn for_rooms(arena: &Arena, spec: &FloorSpec) -> Self {
-        let rooms = arena.rooms.len();
-        Self {
-            locks: (rooms / 12).max(usize::from(rooms >= 3)).min(MAX_LOCKS),
-            vaults: usize::from(rooms >= 10 && spec.number() >= 3),
-            secrets: (rooms / 16).min(3),
-        }
+    /// By the number of rooms; deeper and larger floors get vaults and secret rooms.
+    pub(crate) fn for_rooms(arena: &Arena, plan: &Plan<'_>) -> Self {
+        let (rooms, numbers) = (arena.rooms.len() as u32, &arena.params.locks);
+        let locks = (rooms / numbers.rooms_per_lock).max(u32::from(rooms >= numbers.first_lock)).min(numbers.most);
+        let vaults = rooms >= numbers.first_vault && plan.spec.number() >= numbers.vault_from;
+        let secrets = (rooms / numbers.rooms_per_secret).min(numbers.most_secrets);
+        Self { locks: locks as usize, vaults: usize::from(vaults), secrets: secrets as usize }
     }
 
-    /// For rooms that lie open to each other: a lock for every 8,000 cells, at most three.
-    pub(crate) fn for_cells(spec: &FloorSpec) -> Self {
-        let cells = spec.cells();
+    /// For rooms that lie open to each other, by the number of cells.
+    pub(crate) fn for_cells(arena: &Arena, plan: &Plan<'_>) -> Self {
+        let (cells, numbers) = (plan.spec.cells() as u32, &arena.params.locks);
+        let locks = cells / numbers.cells_per_lock + u32::from(cells >= numbers.first_lock_cells);
+        let vault = cells >= numbers.first_vault_cells && plan.spec.number() >= numbers.vault_from;
+        let second = cells >= numbers.second_vault_cells;
+        let secrets = (cells / numbers.cells_per_secret).min(numbers.most_secrets);
         Self {
-            locks: (cells / 8_000 + usize::from(cells >= 2_000)).min(3),
-            vaults: usize::from(cells >= 4_000 && spec.number() >= 3) + usize::from(cells >= 40_000),
-            secrets: (cells / 6_000).min(3),
+            locks: locks.min(numbers.most_nested) as usize,
+            vaults: usize::from(vault) + usize::from(second),
+            secrets: secrets as usize,
         }
     }
 
@@ -48,9 +52,6 @@ impl LockCounts {
         self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
 }
-
-/// The most locks on the path.
-const MAX_LOCKS: usize = 4;
 
 /// Chooses the two rooms farthest apart as entry and exit, in random order.
 pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
@@ -113,7 +114,7 @@ pub(crate) fn trace_path(arena: &mut Arena, entry: usize, exit: usize) -> Result
 /// entry room is not all that is reached without a key.
 fn lock_path(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
     let doors = arena.path.len().saturating_sub(1);
-    let wanted = wanted.min(doors).min(MAX_LOCKS);
+    let wanted = wanted.min(doors);
     for section in 0..wanted {
         let (from, to) = (1 + section * doors / wanted, 1 + (section + 1) * doors / wanted);
         // Takes the first connection with a place for a door, from a random one on.
@@ -223,7 +224,7 @@ pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
 
 /// Places the key of each lock in a room that is reached without it. The key of a lock on the path lies in the zone
 /// before it, so that keys are found in order.
-pub(crate) fn place_keys(arena: &mut Arena, rules: &KindRules, rng: &mut Rng) {
+pub(crate) fn place_keys(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rng: &mut Rng) {
     for i in 0..arena.locks.len() {
         let id = arena.locks[i].id;
         let room = arena.key_rooms[i].map(usize::from).or_else(|| choose_key_room(arena, id, rng));
@@ -234,7 +235,7 @@ pub(crate) fn place_keys(arena: &mut Arena, rules: &KindRules, rng: &mut Rng) {
             arena.rooms[room].role = RoomRole::Key;
         }
         arena.reserve(at);
-        arena.items.push(Item { at: arena.point(at), archetype: "key", value: 0, opens_lock: id });
+        arena.items.push(Item { at: arena.point(at), archetype: plan.content.key, value: 0, opens_lock: id });
     }
 }
 
@@ -265,15 +266,16 @@ fn key_room_worth(arena: &Arena, room: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::arena::ConnectionDraft;
+    use crate::pack::Pack;
     use crate::shape::{Form, Shape};
-    use crate::spec::Kind;
+    use crate::spec::{FloorSpec, Kind};
     use crate::stages::accrete::place;
 
     #[test]
     fn a_room_without_a_connection_is_rejected() {
         let spec = FloorSpec::resolve(1, 1, 64, 64, Some(Kind::Maze)).unwrap();
         let mut arena = Arena::default();
-        arena.reset(&spec);
+        arena.reset(&Plan::new(&Pack::tower().content, &spec));
         let rng = &mut Rng::from_seed(1);
         for x in [4, 20, 36] {
             place(&mut arena, &Shape::draw(Form::Hall, 8, 8, rng), x, 10);

@@ -4,45 +4,29 @@
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{RoomRole, Terrain};
+use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::shape::MAX_SHAPE;
-use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
-use crate::stages::kind_rules::KindRules;
 use crate::stages::scenery::{grow_over, stays_joined};
-use crate::theme::Theme;
 
-/// Cells of a floor for each lake.
-const CELLS_PER_LAKE: usize = 5_000;
-/// Smallest and largest width and height of a lake on floors of 100x100, in cells; on others in proportion to the side.
-const WIDTH: (i32, i32) = (16, 36);
-const HEIGHT: (i32, i32) = (9, 20);
-/// Floors with a shorter side have no lake, in cells.
-const MIN_SIDE_OF_LAKES: usize = 32;
-/// Outlines tried for each lake.
-const TRIES_PER_LAKE: usize = 8;
 /// Every so many cells of an outline are sampled to see which rooms it covers.
 const SAMPLE: usize = 3;
-/// A lake takes at least so many cells of rooms; without them no player would see it.
-const MIN_GROUND: u32 = 16;
-/// Cells of rooms that a lake takes for each cell that it leaves as a causeway.
-const GROUND_PER_CAUSEWAY: u32 = 6;
-/// The largest share of a room that a lake takes, in thousandths.
-const MAX_ROOM_SHARE: u32 = 550;
 
 /// Places the lakes of the floor, and returns how many fit. Runs after stairs and keys are placed, and before anything
 /// else is.
-pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) -> usize {
-    let most = rules.lakes * (arena.width * arena.height / CELLS_PER_LAKE).max(1) as u32;
+pub(crate) fn place_lakes(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> usize {
+    let numbers = arena.params.lakes;
+    let most = numbers.amount * (arena.width * arena.height / numbers.cells as usize).max(1) as u32;
     let wanted = rng.below(most + 1_000) / 1_000;
-    if wanted == 0 || arena.width.min(arena.height) < MIN_SIDE_OF_LAKES {
+    if wanted == 0 || arena.width.min(arena.height) < numbers.least_side as usize {
         return 0;
     }
-    let deep = Theme::of_number(spec.number()).ground().deep;
+    let deep = plan.theme().ground.deep;
     let mut left = [0u32; MAX_ROOMS + 1];
     for (room, left) in arena.rooms.iter().zip(&mut left[1..]) {
         if !stays_dry(room.role) && room.zone != SEALED && !room.set_piece {
-            *left = room.area * MAX_ROOM_SHARE / 1_000;
+            *left = room.area * numbers.room_share / 1_000;
         }
     }
     // Room centers stay passable.
@@ -56,7 +40,7 @@ pub(crate) fn place_lakes(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules
     }
     let mut laid = 0;
     for _ in 0..wanted {
-        for _ in 0..TRIES_PER_LAKE {
+        for _ in 0..numbers.tries {
             let Some(blob) = outline(arena, &left, rng) else { continue };
             if sink(arena, &blob, deep, &mut left) {
                 add_shore(arena, &blob, deep, &left);
@@ -80,10 +64,14 @@ const fn stays_dry(role: RoomRole) -> bool {
 
 /// An outline inside the floor, if a coarse sample shows that it covers two rooms or more.
 fn outline(arena: &Arena, left: &[u32], rng: &mut Rng) -> Option<Blob> {
-    let side = |side: usize, (least, most): (i32, i32), rng: &mut Rng| {
-        rng.range(side as i32 * least / 100, side as i32 * most / 100).min(MAX_SHAPE)
+    let numbers = arena.params.lakes;
+    let side = |side: usize, (least, most): (u32, u32), rng: &mut Rng| {
+        rng.range(side as i32 * least as i32 / 100, side as i32 * most as i32 / 100).min(MAX_SHAPE)
     };
-    let (width, height) = (side(arena.width, WIDTH, rng), side(arena.height, HEIGHT, rng));
+    let (width, height) = (
+        side(arena.width, (numbers.width_least, numbers.width_most), rng),
+        side(arena.height, (numbers.height_least, numbers.height_most), rng),
+    );
     let x = 1 + rng.index(arena.width - 1 - width as usize);
     let y = 1 + rng.index(arena.height - 1 - height as usize);
     let mut seen = None;
@@ -126,7 +114,8 @@ fn sink(arena: &mut Arena, blob: &Blob, deep: Terrain, left: &mut [u32]) -> bool
         ground += u32::from(room && arena.terrain[at] == deep);
         causeways += u32::from(room && arena.terrain[at] == Terrain::Floor && ((north && south) || (east && west)));
     });
-    ground >= MIN_GROUND && causeways * GROUND_PER_CAUSEWAY <= ground
+    let numbers = arena.params.lakes;
+    ground >= numbers.least_ground && causeways * numbers.ground_per_causeway <= ground
 }
 
 /// Restores the cells that were flooded last.

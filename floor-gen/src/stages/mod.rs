@@ -12,6 +12,7 @@ pub(crate) mod monsters;
 pub(crate) mod niches;
 pub(crate) mod roles;
 pub(crate) mod scenery;
+pub(crate) mod set_pieces;
 pub(crate) mod spots;
 pub(crate) mod survey;
 pub(crate) mod territory;

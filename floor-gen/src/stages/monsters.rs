@@ -3,76 +3,83 @@
 use crate::arena::Arena;
 use crate::curve;
 use crate::floor::{RoomRole, Spawn};
+use crate::pack::content::{NameId, Part};
+use crate::pack::params::Monsters;
+use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::spec::FloorSpec;
-use crate::stages::kind_rules::KindRules;
 use crate::stages::spots;
-use crate::theme::{Roster, Theme};
 
 /// A monster of a pack.
 #[derive(Debug, Clone, Copy)]
 struct PackMember {
-    archetype: &'static str,
+    archetype: NameId,
     /// Its share of the pack's strength, in thousandths of a full room's.
     cost: u32,
-    /// Levels above the floor's.
+    /// Levels above the room's.
     above: u16,
 }
 
-const fn member(archetype: &'static str, cost: u32, above: u16) -> PackMember {
-    PackMember { archetype, cost, above }
+/// A monster of that part.
+fn member(plan: &Plan<'_>, numbers: &Monsters, part: Part, rng: &mut Rng) -> PackMember {
+    let (cost, above) = match part {
+        Part::Brute => (numbers.brute_cost, numbers.brute_above),
+        Part::Skirmisher => (numbers.skirmisher_cost, numbers.skirmisher_above),
+        Part::Archer => (numbers.archer_cost, numbers.archer_above),
+        Part::Caster => (numbers.caster_cost, numbers.caster_above),
+        Part::Swarm => (numbers.swarm_cost, numbers.swarm_above),
+        // A pack with a boss takes a full room.
+        Part::Boss => (curve::FULL_PROGRESS, numbers.boss_above),
+    };
+    PackMember { archetype: plan.choose(plan.theme().monsters(part), rng), cost, above: above as u16 }
 }
 
-/// The packs of a theme: a leader, and followers while strength is left.
-const fn packs(roster: &Roster) -> [(PackMember, PackMember); 5] {
-    let (brute, skirmisher) = (member(roster.brute, 600, 2), member(roster.skirmisher, 250, 0));
-    let (archer, caster, swarm) =
-        (member(roster.archer, 350, 0), member(roster.caster, 450, 1), member(roster.swarm, 150, 0));
-    [(brute, skirmisher), (caster, skirmisher), (archer, skirmisher), (skirmisher, skirmisher), (swarm, swarm)]
+/// A leader, and followers while strength is left.
+fn draw_pack(plan: &Plan<'_>, numbers: &Monsters, rng: &mut Rng) -> (PackMember, PackMember) {
+    let packs = &plan.content.packs;
+    let mut left = rng.below(packs.iter().map(|pack| pack.weight).sum());
+    let drawn = packs.iter().find(|pack| {
+        let is_drawn = left < pack.weight;
+        left = left.saturating_sub(pack.weight);
+        is_drawn
+    });
+    let (leader, follower) = drawn.map_or((Part::Swarm, Part::Swarm), |pack| (pack.leader, pack.follower));
+    let leader = member(plan, numbers, leader, rng);
+    (leader, member(plan, numbers, follower, rng))
 }
-
-/// The most monsters in one pack.
-const MAX_IN_A_PACK: usize = 6;
-/// Steps from the leader within which a pack stands.
-const PACK_REACH: u32 = 4;
-/// A large room holds a second pack.
-const CELLS_PER_PACK: u32 = 320;
-const MAX_PACKS: u32 = 2;
-/// Cells of a room that holds a full pack.
-const FULL_ROOM: u32 = 60;
 
 /// Places a pack in every room that may hold one. Entry rooms, shrines and shops have none.
-pub(crate) fn place_monsters(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) {
+pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let max_depth = arena.max_depth();
-    let floor_level = curve::level_of_floor(spec.number());
-    let roster = Theme::of_number(spec.number()).roster();
+    let floor_level = plan.level();
+    let (numbers, curve) = (arena.params.monsters, arena.params.curve);
     for room in 0..arena.rooms.len() {
         if arena.rooms[room].set_piece {
             continue;
         }
         let progress = arena.rooms[room].depth * curve::FULL_PROGRESS / max_depth;
-        let level = (floor_level * (900 + progress / 4) / 1_000).max(1) as u16;
+        let above_entry = progress * numbers.level_rise / curve::FULL_PROGRESS;
+        let level = (floor_level * (numbers.level_at_entry + above_entry) / 1_000).max(1) as u16;
         let share = match arena.rooms[room].role {
-            RoomRole::Combat => 1_000,
-            RoomRole::Key => 800,
-            RoomRole::Treasure => 500,
-            RoomRole::Passage => 300,
-            RoomRole::Exit => {
-                let Some(share) = rules.exit_pack else { continue };
-                share
-            }
+            RoomRole::Combat => numbers.combat,
+            RoomRole::Key => numbers.key,
+            RoomRole::Treasure => numbers.treasure,
+            RoomRole::Passage => numbers.passage,
+            RoomRole::Exit => numbers.exit,
             RoomRole::Boss => {
-                spawn_boss(arena, room, &roster, level, rng);
+                spawn_boss(arena, plan, room, level, rng);
                 continue;
             }
             _ => continue,
         };
+        if share == 0 {
+            continue;
+        }
         // A room larger than full holds up to a third more.
-        let filled_area = arena.rooms[room].area.min(FULL_ROOM * 4 / 3);
-        let strength = curve::intensity(progress) * share / 1_000 * filled_area / FULL_ROOM;
-        for _ in 0..1 + (arena.rooms[room].area / CELLS_PER_PACK).min(MAX_PACKS - 1) {
-            let (leader, follower) = rng.pick(&packs(&roster));
-            spawn_pack(arena, room, strength, level, (leader, follower), rng);
+        let filled_area = arena.rooms[room].area.min(numbers.full_room * 4 / 3);
+        let strength = curve.intensity(progress) * share / 1_000 * filled_area / numbers.full_room;
+        for _ in 0..1 + (arena.rooms[room].area / numbers.cells_per_pack).min(numbers.packs_most - 1) {
+            let pack = draw_pack(plan, &numbers, rng);
+            spawn_pack(arena, room, strength, level, pack, rng);
         }
     }
 }
@@ -88,7 +95,8 @@ fn spawn_pack(
 ) {
     let mut left = strength;
     let mut head = None;
-    for i in 0..MAX_IN_A_PACK {
+    let numbers = arena.params.monsters;
+    for i in 0..numbers.in_a_pack {
         // Too little strength for a leader places a single follower.
         let leads = i == 0 && left >= leader.cost;
         let member = if leads { leader } else { follower };
@@ -96,26 +104,30 @@ fn spawn_pack(
             return;
         }
         left = left.saturating_sub(member.cost);
-        let near = |at| head.is_none_or(|head| spots::distance(arena, head, at) <= PACK_REACH);
+        let near = |at| head.is_none_or(|head| spots::distance(arena, head, at) <= numbers.reach);
         let Some(at) = spots::open_where(arena, room, rng, near) else { continue };
         head = head.or(Some(at));
         spawn(arena, at, member.archetype, level + member.above);
     }
 }
 
-/// Places the boss at the center of its arena, and two guards.
-fn spawn_boss(arena: &mut Arena, room: usize, roster: &Roster, level: u16, rng: &mut Rng) {
+/// Places the boss at the center of its arena, and its guards.
+fn spawn_boss(arena: &mut Arena, plan: &Plan<'_>, room: usize, level: u16, rng: &mut Rng) {
+    let numbers = arena.params.monsters;
     if let Some(at) = spots::center_or_open(arena, room, rng) {
-        spawn(arena, at, roster.boss, level + level / 2 + 3);
+        let boss = plan.choose(plan.theme().monsters(Part::Boss), rng);
+        let level = u32::from(level) * numbers.boss_level / 1_000 + numbers.boss_above;
+        spawn(arena, at, boss, level as u16);
     }
-    for guard in [roster.caster, roster.brute] {
+    for &guard in &plan.content.guards {
         if let Some(at) = spots::open(arena, room, rng) {
-            spawn(arena, at, guard, level + 1);
+            let guard = plan.choose(plan.theme().monsters(guard), rng);
+            spawn(arena, at, guard, level + numbers.guard_above as u16);
         }
     }
 }
 
-fn spawn(arena: &mut Arena, at: usize, archetype: &'static str, level: u16) {
+fn spawn(arena: &mut Arena, at: usize, archetype: NameId, level: u16) {
     arena.reserve(at);
     arena.spawns.push(Spawn { at: arena.point(at), archetype, level });
 }

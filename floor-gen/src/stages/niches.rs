@@ -4,16 +4,13 @@
 use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::RoomRole;
 use crate::rng::Rng;
-use crate::shape::{Form, Shape};
+use crate::shape::Shape;
 use crate::stages::accrete::{RoomParams, attach};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::survey::LayoutRejected;
 
-/// Tries to dig one niche.
-const TRIES: usize = 90;
-/// Least side and greatest sides of a niche, in cells.
+/// Least side of a niche, in cells.
 const MIN_NICHE: i32 = 3;
-const MAX_NICHE: (i32, i32) = (8, 5);
 
 /// Digs the niches off the first `hosts` rooms, and chooses an entry and an exit far apart.
 pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
@@ -94,13 +91,16 @@ fn close(arena: &mut Arena, room: usize) {
 
 /// Digs a niche off room `host`, or off a random one of the hosts.
 fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
-    let params = RoomParams { corridor_chance: 350, corridor: 4, door_chance: 1_000, ..RoomParams::of(arena) };
-    (0..TRIES).find_map(|tried| {
+    let numbers = arena.params.niches;
+    let (corridor_chance, corridor) = (numbers.corridor_chance, numbers.corridor as i32);
+    let params = RoomParams { corridor_chance, corridor, door_chance: 1_000, ..RoomParams::of(arena) };
+    let tries = numbers.tries as i32;
+    (0..tries).find_map(|tried| {
         // Each try draws smaller shapes.
-        let slack = (TRIES - tried) as i32;
-        let width = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.0 - MIN_NICHE) * slack / TRIES as i32);
-        let height = rng.range(MIN_NICHE, MIN_NICHE + (MAX_NICHE.1 - MIN_NICHE) * slack / TRIES as i32);
-        let form = rng.pick(&[Form::Hall, Form::Octagon, Form::Rotunda]);
+        let slack = tries - tried;
+        let width = rng.range(MIN_NICHE, MIN_NICHE + (numbers.width as i32 - MIN_NICHE) * slack / tries);
+        let height = rng.range(MIN_NICHE, MIN_NICHE + (numbers.height as i32 - MIN_NICHE) * slack / tries);
+        let form = arena.params.forms.niches.draw(rng);
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));
         let side = rng.pick(&Side::ALL);

@@ -5,14 +5,11 @@ use crate::curve;
 use crate::floor::RoomRole;
 use crate::rng::Rng;
 
-/// Rooms for each shrine, and for each shop.
-const ROOMS_PER_SHRINE: usize = 14;
-const ROOMS_PER_SHOP: usize = 30;
-
 /// Dead ends become treasure rooms, narrow rooms passages. Shrines lie where the difficulty curve rests, shops half
 /// way.
 pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+    let (numbers, acts) = (arena.params.roles, arena.params.curve.acts);
     for room in 0..arena.rooms.len() {
         let draft = &arena.rooms[room];
         if draft.role != RoomRole::Combat {
@@ -20,19 +17,21 @@ pub(crate) fn assign(arena: &mut Arena, rng: &mut Rng) {
         }
         let narrow = draft.width().min(draft.height()) <= 3 && draft.width().max(draft.height()) >= 8;
         match arena.graph.edges(room).len() {
-            0 | 1 if rng.chance(650) => arena.rooms[room].role = RoomRole::Treasure,
+            0 | 1 if rng.chance(numbers.treasure_chance) => arena.rooms[room].role = RoomRole::Treasure,
             2.. if narrow => arena.rooms[room].role = RoomRole::Passage,
             _ => {}
         }
     }
     let count = arena.rooms.len();
-    let shrines = (count / ROOMS_PER_SHRINE).max(usize::from(count >= 7)) as u32;
+    let shrines =
+        (count / numbers.rooms_per_shrine as usize).max(usize::from(count >= numbers.first_shrine as usize)) as u32;
     for i in 0..shrines {
         // The first act begins at the entry and needs no shrine.
-        let act = 1 + i % (curve::ACTS - 1);
-        assign_nearest(arena, RoomRole::Shrine, act * curve::FULL_PROGRESS / curve::ACTS, rng);
+        let act = 1 + i % (acts - 1).max(1);
+        assign_nearest(arena, RoomRole::Shrine, act * curve::FULL_PROGRESS / acts, rng);
     }
-    let shops = count / ROOMS_PER_SHOP + usize::from(count >= 9 && rng.chance(350));
+    let shops = count / numbers.rooms_per_shop as usize
+        + usize::from(count >= numbers.first_shop as usize && rng.chance(numbers.shop_chance));
     for _ in 0..shops {
         assign_nearest(arena, RoomRole::Shop, curve::FULL_PROGRESS / 2, rng);
     }

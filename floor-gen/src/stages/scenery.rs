@@ -3,16 +3,12 @@
 
 use crate::arena::{Arena, RoomDraft};
 use crate::floor::{RoomRole, Terrain};
+use crate::pack::content::Ground;
+use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::spec::FloorSpec;
 use crate::stages::blob::Blob;
 use crate::stages::kind_rules::KindRules;
-use crate::theme::{Ground, Theme};
 
-/// Rooms of fewer cells stay bare.
-const MIN_AREA: u32 = 20;
-/// Rooms of fewer cells hold no pond and no pillars.
-const MIN_AREA_OF_LAKE: u32 = 48;
 /// Half the largest width and height of a patch or pond, in cells: each of its rows costs two runs on the wire.
 const MAX_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
@@ -27,8 +23,8 @@ const SPACING: usize = 7;
 const MOAT: (i32, i32) = (48, 66);
 
 /// Decorates every room by its theme and role.
-pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, rng: &mut Rng) {
-    let ground = Theme::of_number(spec.number()).ground();
+pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rng: &mut Rng) {
+    let ground = plan.theme().ground;
     for room in 0..arena.rooms.len() {
         let draft = arena.rooms[room];
         if draft.set_piece {
@@ -40,7 +36,9 @@ pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, r
         match draft.role {
             RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
             RoomRole::Shop | RoomRole::Shrine if rules.is_built => pillars(arena, room),
-            _ if draft.area >= MIN_AREA => decorate_room(arena, room, &ground, rules.is_built, rng),
+            _ if draft.area >= arena.params.scenery.least_area => {
+                decorate_room(arena, room, &ground, rules.is_built, rng)
+            }
             _ => {}
         }
         if !was_reserved {
@@ -51,13 +49,21 @@ pub(crate) fn decorate(arena: &mut Arena, spec: &FloorSpec, rules: &KindRules, r
 
 /// Gives the room one feature, or none.
 fn decorate_room(arena: &mut Arena, room: usize, ground: &Ground, is_built: bool, rng: &mut Rng) {
-    let roomy = arena.rooms[room].area >= MIN_AREA_OF_LAKE;
-    match rng.below(100) {
-        0..10 if roomy => lake(arena, room, ground.deep, rng),
-        10..16 if roomy && is_built => rift(arena, room, ground.deep, rng),
-        16..26 if roomy && is_built => pillars(arena, room),
-        26..46 => patch(arena, room, ground.cover[0], rng),
-        46..56 => patch(arena, room, ground.cover[1], rng),
+    let numbers = arena.params.scenery;
+    let roomy = arena.rooms[room].area >= numbers.pond_area;
+    let mut left = rng.below(100);
+    let chances = [numbers.pond, numbers.rift, numbers.pillars, numbers.cover, numbers.second_cover];
+    let drawn = chances.iter().position(|&chance| {
+        let is_drawn = left < chance;
+        left = left.saturating_sub(chance);
+        is_drawn
+    });
+    match drawn {
+        Some(0) if roomy => lake(arena, room, ground.deep, rng),
+        Some(1) if roomy && is_built => rift(arena, room, ground.deep, rng),
+        Some(2) if roomy && is_built => pillars(arena, room),
+        Some(3) => patch(arena, room, ground.cover[0], rng),
+        Some(4) => patch(arena, room, ground.cover[1], rng),
         _ => {}
     }
 }
@@ -140,7 +146,8 @@ fn pillars(arena: &mut Arena, room: usize) {
 fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let least = draft.width().min(draft.height());
-    match rng.below(4) {
+    let numbers = arena.params.scenery;
+    match rng.weighted(&[numbers.pools, numbers.moat, numbers.colonnade, numbers.piers]) {
         0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
         1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
         2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),

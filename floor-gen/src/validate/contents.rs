@@ -8,7 +8,7 @@ use super::{Violation, cells, index, things};
 use crate::floor::{Floor, RoomRole};
 
 /// The exit, every key and every other room are reached without a search; secret rooms only by one.
-pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
+pub(super) fn check_reach(floor: &Floor<'_>, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
     if !explorer.reaches(floor.exit) {
         found.push(Violation::ExitOutOfReach);
     }
@@ -33,7 +33,7 @@ pub(super) fn check_reach(floor: &Floor, explorer: &Walker, searcher: &Walker, f
 }
 
 /// Every spawn, item and trap lies on a reachable cell, no two on one cell.
-pub(super) fn check_things(floor: &Floor, searcher: &Walker, found: &mut Vec<Violation>) {
+pub(super) fn check_things(floor: &Floor<'_>, searcher: &Walker, found: &mut Vec<Violation>) {
     let mut used = vec![false; floor.terrain.len()];
     for (what, at) in things(floor) {
         let i = index(floor, at);

@@ -6,7 +6,7 @@ use super::Violation;
 use super::walker::{Walker, is_open, steps_between};
 use crate::floor::Floor;
 
-pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>) {
+pub(super) fn check(floor: &Floor<'_>, explorer: &Walker, found: &mut Vec<Violation>) {
     let mut compare = |name, stated, counted| {
         if stated != counted {
             found.push(Violation::Metric { name, stated, counted });
@@ -24,7 +24,7 @@ pub(super) fn check(floor: &Floor, explorer: &Walker, found: &mut Vec<Violation>
 }
 
 /// Connections minus rooms plus connected components.
-fn loops(floor: &Floor) -> u32 {
+fn loops(floor: &Floor<'_>) -> u32 {
     let mut component: Vec<usize> = (0..floor.rooms.len()).collect();
     for connection in &floor.connections {
         let (a, b) = (component[usize::from(connection.from_room)], component[usize::from(connection.to_room)]);
@@ -41,7 +41,7 @@ fn loops(floor: &Floor) -> u32 {
 
 /// Steps from the entry, by the keys that the exit needs in lock order, to the exit. A lock is needed if the exit
 /// cannot be reached while it is closed.
-fn critical_path(floor: &Floor) -> Option<u32> {
+fn critical_path(floor: &Floor<'_>) -> Option<u32> {
     let mut locks: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
     locks.sort_unstable();
     locks.retain(|&lock| !Walker::explore(floor, false, Some(lock)).reaches(floor.exit));

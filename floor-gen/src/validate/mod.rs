@@ -21,7 +21,7 @@ use walker::Walker;
 /// # Errors
 /// Every violation, in the order of the checks. A floor whose grids have the wrong size, or whose parts lie outside it,
 /// is checked no further.
-pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
+pub fn validate(floor: &Floor<'_>) -> Result<(), Vec<Violation>> {
     let mut found = Vec::new();
     structure::check_frame(floor, &mut found);
     if !found.is_empty() {
@@ -38,17 +38,17 @@ pub fn validate(floor: &Floor) -> Result<(), Vec<Violation>> {
 }
 
 /// The terrain at a point inside the floor.
-fn terrain_at(floor: &Floor, at: Point) -> Terrain {
+fn terrain_at(floor: &Floor<'_>, at: Point) -> Terrain {
     floor.terrain[index(floor, at)]
 }
 
 /// The index of a point in the grids.
-fn index(floor: &Floor, at: Point) -> usize {
+fn index(floor: &Floor<'_>, at: Point) -> usize {
     usize::from(at.y) * usize::from(floor.spec.width()) + usize::from(at.x)
 }
 
 /// Every cell and its position.
-fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
+fn cells(floor: &Floor<'_>) -> impl Iterator<Item = (Point, Terrain)> {
     let width = usize::from(floor.spec.width());
     floor
         .terrain
@@ -58,7 +58,7 @@ fn cells(floor: &Floor) -> impl Iterator<Item = (Point, Terrain)> + '_ {
 }
 
 /// Every spawn, item and trap, each with its name in a violation.
-fn things(floor: &Floor) -> impl Iterator<Item = (&'static str, Point)> + '_ {
+fn things(floor: &Floor<'_>) -> impl Iterator<Item = (&'static str, Point)> {
     let spawns = floor.spawns.iter().map(|spawn| ("spawn", spawn.at));
     let items = floor.items.iter().map(|item| ("item", item.at));
     let traps = floor.traps.iter().map(|trap| ("trap", trap.at));

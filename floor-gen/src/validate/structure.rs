@@ -9,7 +9,7 @@ use crate::floor::{Floor, Point, Terrain};
 
 /// Grids of the right size, everything inside the floor, a closed border, and one of each stairs. All other checks rely
 /// on it.
-pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
+pub(super) fn check_frame(floor: &Floor<'_>, found: &mut Vec<Violation>) {
     let (width, height) = (floor.spec.width(), floor.spec.height());
     for (grid, cells) in [("terrain", floor.terrain.len()), ("region", floor.region.len())] {
         if cells != floor.spec.cells() {
@@ -46,7 +46,7 @@ pub(super) fn check_frame(floor: &Floor, found: &mut Vec<Violation>) {
 }
 
 /// Consecutive ids, exact bounding boxes, passable centers.
-pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
+pub(super) fn check_rooms(floor: &Floor<'_>, found: &mut Vec<Violation>) {
     let mut boxes: Vec<Option<(Point, Point)>> = vec![None; floor.rooms.len()];
     for ((at, cell), &mark) in cells(floor).zip(&floor.region) {
         let Some(room) = usize::from(mark).checked_sub(1) else { continue };
@@ -72,7 +72,7 @@ pub(super) fn check_rooms(floor: &Floor, found: &mut Vec<Violation>) {
 }
 
 /// Consecutive lock ids, one locked door for each lock, and a key for each.
-pub(super) fn check_locks(floor: &Floor, found: &mut Vec<Violation>) {
+pub(super) fn check_locks(floor: &Floor<'_>, found: &mut Vec<Violation>) {
     let exists = |id: u8| floor.locks.iter().any(|lock| lock.id == id);
     let mut ids: Vec<u8> = floor.locks.iter().map(|lock| lock.id).collect();
     ids.sort_unstable();

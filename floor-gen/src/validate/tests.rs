@@ -48,7 +48,7 @@ fn rule(violation: &Violation) -> &'static str {
 }
 
 /// A change to a valid floor, and the violation that it causes.
-type Case<'a> = (&'a dyn Fn(&mut Floor), &'a dyn Fn(&Violation) -> bool);
+type Case<'a> = (&'a dyn Fn(&mut Floor<'_>), &'a dyn Fn(&Violation) -> bool);
 
 const SIDE: usize = 100;
 
@@ -61,7 +61,7 @@ fn point(at: usize) -> Point {
 }
 
 /// A valid floor with at least three locks and a secret room.
-fn good_floor() -> Floor {
+fn good_floor() -> Floor<'static> {
     let spec = |seed| FloorSpec::resolve(seed, 9, 0, 0, Some(Kind::Standard)).unwrap();
     let good = (0..)
         .map(|seed| generate(&spec(seed)))
@@ -83,7 +83,7 @@ fn every_broken_rule_is_reported() {
     let ground =
         (0..good.terrain.len()).find(|&at| good.region[at] != 0 && good.terrain[at] == Terrain::Floor).unwrap();
     let secret = good.rooms.iter().position(|room| room.role == RoomRole::Secret).unwrap();
-    let wall_up = |f: &mut Floor| {
+    let wall_up = |f: &mut Floor<'_>| {
         for cell in f.terrain.iter_mut().filter(|cell| matches!(cell, Terrain::Door | Terrain::LockedDoor)) {
             *cell = Terrain::Wall;
         }

@@ -106,7 +106,7 @@ impl Violation {
     /// The cells of `floor` that break the rule. A room is its two corners, a lock its door and its keys. Empty for a
     /// violation without a cell, such as a wrong metric.
     #[must_use]
-    pub fn cells(&self, floor: &Floor) -> Vec<Point> {
+    pub fn cells(&self, floor: &Floor<'_>) -> Vec<Point> {
         let room = |room: usize| floor.rooms.get(room);
         let keys = |id: u8| floor.items.iter().filter(move |item| item.opens_lock == id).map(|item| item.at);
         let doors = |id: u8| floor.locks.iter().filter(move |lock| lock.id == id).map(|lock| lock.at);

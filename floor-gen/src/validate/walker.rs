@@ -23,7 +23,7 @@ enum Passability {
 
 impl Walker {
     /// Walks everywhere from the entry, with the keys found so far. Never opens the lock `kept_locked`.
-    pub(super) fn explore(floor: &Floor, searches: bool, kept_locked: Option<u8>) -> Self {
+    pub(super) fn explore(floor: &Floor<'_>, searches: bool, kept_locked: Option<u8>) -> Self {
         let mut walker = Self { width: floor.spec.width().into(), reached: vec![false; floor.terrain.len()] };
         let mut opened = vec![false; floor.locks.len()];
         let mut reached_door = vec![false; floor.locks.len()];
@@ -66,7 +66,7 @@ impl Walker {
 
 /// Steps of the shortest walk from `start` to `end` without a search. `open` gets the index of a lock in the floor's
 /// list.
-pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl Fn(usize) -> bool) -> Option<u32> {
+pub(super) fn steps_between(floor: &Floor<'_>, start: Point, end: Point, open: impl Fn(usize) -> bool) -> Option<u32> {
     let mut seen = vec![false; floor.terrain.len()];
     seen[index(floor, start)] = true;
     let (mut ring, mut next) = (vec![start], Vec::new());
@@ -98,7 +98,7 @@ pub(super) fn steps_between(floor: &Floor, start: Point, end: Point, open: impl 
 }
 
 /// The neighbours of a cell, inside the floor.
-fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
+fn around(floor: &Floor<'_>, at: Point) -> impl Iterator<Item = Point> {
     let (width, height) = (floor.spec.width(), floor.spec.height());
     let beside = [(0, -1), (1, 0), (0, 1), (-1, 0)];
     beside.into_iter().filter_map(move |(dx, dy)| {
@@ -107,7 +107,7 @@ fn around(floor: &Floor, at: Point) -> impl Iterator<Item = Point> {
     })
 }
 
-fn passability(floor: &Floor, at: Point, searches: bool) -> Passability {
+fn passability(floor: &Floor<'_>, at: Point, searches: bool) -> Passability {
     match floor.terrain[index(floor, at)] {
         Terrain::SecretDoor if searches => Passability::Open,
         // A locked door without a lock cannot be opened.

@@ -71,7 +71,7 @@ impl Explain {
             let lock_graph = explain::lock_graph(&profile.floor);
             let json = ExplainJson {
                 floor: local::name(&profile.floor.spec).to_string(),
-                theme: profile.floor.theme.name(),
+                theme: profile.floor.theme,
                 generator_version: GENERATOR_VERSION,
                 server_generator_version: server_version,
                 runs: self.runs,
@@ -105,7 +105,7 @@ fn write_text(out: &mut impl Write, profile: &GenerationProfile, runs: u16, viol
         local::name(&floor.spec),
         floor.rooms.len(),
         floor.connections.len(),
-        floor.theme.name()
+        floor.theme
     )?;
     writeln!(
         out,

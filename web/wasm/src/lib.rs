@@ -44,21 +44,26 @@ pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u
     respond(bytes.map_err(|error: SpecError| error.to_string()))
 }
 
+/// The output is the name of the theme of floor `number` of the open pack.
+#[unsafe(no_mangle)]
+pub extern "C" fn theme(number: u32) {
+    respond(Ok(with_pack(|pack| pack.themes()[pack.theme_of(number)].name().as_bytes().to_vec())));
+}
+
 /// The names that a condition may use: a line each of facts, kinds and themes.
 #[unsafe(no_mangle)]
 pub extern "C" fn names() {
-    let line = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" ");
-    let facts = line(&mut Fact::ALL.into_iter().map(Fact::name));
-    let kinds = line(&mut Kind::ALL.into_iter().map(Kind::name));
-    let themes = line(&mut Theme::ALL.into_iter().map(Theme::name));
+    let facts = Fact::ALL.map(Fact::name).join(" ");
+    let kinds = Kind::ALL.map(Kind::name).join(" ");
+    let themes = with_pack(|pack| pack.themes().iter().map(Theme::name).collect::<Vec<_>>().join(" "));
     respond(Ok(format!("{facts}\n{kinds}\n{themes}").into_bytes()));
 }
 
-/// Parses the condition in the input, for [`scan`]. Whether it is valid; if not, the output is the error.
+/// Parses the condition in the input on floors of the open pack, for [`scan`]. Whether it is valid; if not, the output is the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn condition() -> bool {
     let text = read(|input| String::from_utf8_lossy(input).into_owned());
-    let parsed = text.parse::<Condition>();
+    let parsed = with_pack(|pack| Condition::of_pack(pack, &text));
     respond(parsed.map(|parsed| {
         CONDITION.set(Some(parsed));
         Vec::new()

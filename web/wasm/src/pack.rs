@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use floor_gen::{
     Pack,
-    pack::{FileError, Files, PackErrors},
+    pack::{FileError, Files, PackError, PackErrors},
 };
 
 use crate::buffers::{read, respond};
@@ -96,7 +96,7 @@ fn set(files: Files) -> Vec<u8> {
 }
 
 fn lines(errors: &PackErrors) -> String {
-    let line = |error: &floor_gen::pack::PackError| {
+    let line = |error: &PackError| {
         let text = error.to_string();
         // The text begins with the place, which has columns of its own here.
         let message = match text.strip_prefix(&error.file).and_then(|rest| rest.split_once(": ")) {
@@ -105,5 +105,5 @@ fn lines(errors: &PackErrors) -> String {
         };
         format!("{}\t{}\t{}\t{}\n", error.file, error.line, error.column, message.replace(['\n', '\t'], " "))
     };
-    errors.0.iter().map(line).collect()
+    errors.list().iter().map(line).collect()
 }

@@ -40,7 +40,7 @@ impl PeerServer {
 }
 
 /// The floor that the servers with one answer send.
-fn static_floor() -> floor_gen::Floor {
+fn static_floor() -> floor_gen::Floor<'static> {
     let spec = FloorSpec::resolve(floors::TOWER, floors::NUMBER, 0, 0, None).expect("a floor of the tower");
     floor_gen::generate(&spec)
 }

@@ -1,0 +1,138 @@
+//! What a pack says, checked and ready for the generator.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::params::Params;
+use crate::spec::Kind;
+use crate::terrain::Terrain;
+use crate::vault::Vault;
+
+/// The kinds that the schedule draws, in the order of a theme's weights.
+pub(crate) const DRAWN: [Kind; 7] =
+    [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
+
+/// A name of a pack, as an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct NameId(pub(crate) u16);
+
+/// Everything that a pack says about floors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Content {
+    /// The kind of floor 1.
+    pub(crate) first: Option<Kind>,
+    /// By the number of the kind, from 1.
+    pub(crate) params: [Params; Kind::ALL.len()],
+    pub(crate) themes: Vec<Theme>,
+    /// Indices of themes, in the order of the floors.
+    pub(crate) order: Vec<u8>,
+    /// Leaders, followers and weights.
+    pub(crate) packs: Vec<MonsterPack>,
+    /// Monsters beside a boss.
+    pub(crate) guards: Vec<Part>,
+    pub(crate) plain: Vec<Choice>,
+    pub(crate) fine: Vec<Choice>,
+    pub(crate) traps: Vec<Choice>,
+    pub(crate) key: NameId,
+    pub(crate) hint: NameId,
+    pub(crate) blessing: NameId,
+    pub(crate) vaults: Vec<Vault>,
+    pub(crate) names: Vec<String>,
+}
+
+/// The monsters, the ground and the dangers of some floors.
+#[derive(Debug, Clone)]
+pub struct Theme {
+    pub(crate) name: String,
+    /// The weight of each kind of [`DRAWN`].
+    pub(crate) weights: [u32; DRAWN.len()],
+    pub(crate) ground: Ground,
+    /// The monsters of each [`Part`].
+    pub(crate) roster: [Vec<Choice>; Part::ALL.len()],
+}
+
+/// The terrain of a theme besides bare floor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ground {
+    /// Impassable.
+    pub(crate) deep: Terrain,
+    /// Passable.
+    pub(crate) cover: [Terrain; 2],
+}
+
+impl Default for Ground {
+    fn default() -> Self {
+        Self { deep: Terrain::Chasm, cover: [Terrain::Rubble; 2] }
+    }
+}
+
+/// A name that is drawn by weight, from a floor number on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) name: NameId,
+    pub(crate) weight: u32,
+    pub(crate) from: u32,
+}
+
+/// A leader and its followers, by their parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MonsterPack {
+    pub(crate) leader: Part,
+    pub(crate) follower: Part,
+    pub(crate) weight: u32,
+}
+
+/// A monster's part in a fight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Brute,
+    Skirmisher,
+    Archer,
+    Caster,
+    Swarm,
+    Boss,
+}
+
+impl Part {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Brute, Self::Skirmisher, Self::Archer, Self::Caster, Self::Swarm, Self::Boss];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Brute => "brute",
+            Self::Skirmisher => "skirmisher",
+            Self::Archer => "archer",
+            Self::Caster => "caster",
+            Self::Swarm => "swarm",
+            Self::Boss => "boss",
+        }
+    }
+}
+
+impl Content {
+    pub(crate) const fn params(&self, kind: Kind) -> &Params {
+        &self.params[kind as usize - 1]
+    }
+
+    /// The index of the theme of floor `number`.
+    pub(crate) fn theme_of(&self, number: u32) -> usize {
+        let band = number.saturating_sub(1) / self.params(Kind::Standard).schedule.floors_per_theme;
+        usize::from(self.order[band as usize % self.order.len()])
+    }
+
+    pub(crate) fn name(&self, id: NameId) -> &str {
+        &self.names[usize::from(id.0)]
+    }
+}
+
+impl Theme {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn monsters(&self, part: Part) -> &[Choice] {
+        &self.roster[part as usize]
+    }
+}

@@ -1,0 +1,104 @@
+//! What is wrong with a pack: every error with its place, what was found and what would be right.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// One error. Lines and columns count from 1; 0 stands for the whole file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PackError {
+    /// The path of the file in the pack.
+    pub file: String,
+    /// The line of the file.
+    pub line: usize,
+    /// The column of that line, in characters.
+    pub column: usize,
+    /// What is wrong, with the value that was found.
+    pub what: String,
+    /// What would be right; may be empty.
+    pub expected: String,
+    /// The valid name that is nearest to the one found.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        write!(f, ": {}", self.what)?;
+        if !self.expected.is_empty() {
+            write!(f, "; expected {}", self.expected)?;
+        }
+        match &self.nearest {
+            Some(name) => write!(f, " (did you mean `{name}`?)"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for PackError {}
+
+/// All errors of a pack, by file and line: at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackErrors(Vec<PackError>);
+
+impl PackErrors {
+    /// The most errors that are listed.
+    pub const MOST: usize = 200;
+
+    /// `None` without errors. Sorts them, and keeps [`Self::MOST`].
+    pub(crate) fn of(mut errors: Vec<PackError>) -> Option<Self> {
+        errors.sort();
+        errors.dedup();
+        errors.truncate(Self::MOST);
+        (!errors.is_empty()).then_some(Self(errors))
+    }
+
+    /// The errors.
+    #[must_use]
+    pub fn list(&self) -> &[PackError] {
+        &self.0
+    }
+}
+
+/// A line for each error.
+impl fmt::Display for PackErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for PackErrors {}
+
+/// The name of `names` that is nearest to `found`, if few edits lead there.
+pub(crate) fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Longer names are no typing errors of a key.
+    let found = found.get(..found.len().min(64))?;
+    let near = |name: &str| edits(found.as_bytes(), name.as_bytes());
+    let (edits, name) = names.map(|name| (near(name), name)).min()?;
+    (edits <= (name.len() / 3).clamp(1, 3)).then(|| name.to_owned())
+}
+
+/// Levenshtein's distance.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

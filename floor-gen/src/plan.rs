@@ -1,0 +1,50 @@
+//! What a floor is made from: its spec and its pack.
+
+use crate::pack::content::{Choice, Content, NameId, Theme};
+use crate::pack::params::Params;
+use crate::rng::Rng;
+use crate::spec::FloorSpec;
+
+/// The spec of a floor, with what its pack says about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan<'p> {
+    pub(crate) spec: FloorSpec,
+    pub(crate) content: &'p Content,
+    /// The index of its theme.
+    pub(crate) theme: usize,
+}
+
+impl<'p> Plan<'p> {
+    pub(crate) fn new(content: &'p Content, spec: &FloorSpec) -> Self {
+        Self { spec: *spec, content, theme: content.theme_of(spec.number()) }
+    }
+
+    pub(crate) fn params(&self) -> &'p Params {
+        self.content.params(self.spec.kind())
+    }
+
+    pub(crate) fn theme(&self) -> &'p Theme {
+        &self.content.themes[self.theme]
+    }
+
+    /// The base level of the floor.
+    pub(crate) fn level(&self) -> u32 {
+        self.params().curve.level_of_floor(self.spec.number())
+    }
+
+    /// A name of the list that is for this floor's number. Draws nothing if there is one name only.
+    pub(crate) fn choose(&self, list: &[Choice], rng: &mut Rng) -> NameId {
+        let fits = |choice: &&Choice| choice.from <= self.spec.number();
+        let fitting = || list.iter().filter(fits);
+        let total: u32 = fitting().map(|choice| choice.weight).sum();
+        let mut left = if fitting().nth(1).is_some() { rng.below(total) } else { 0 };
+        for choice in fitting() {
+            if left < choice.weight {
+                return choice.name;
+            }
+            left -= choice.weight;
+        }
+        // The reader checks that each list has a name for floor 1.
+        NameId::default()
+    }
+}

@@ -1,0 +1,376 @@
+//! Hand-made vaults and their text format. docs/packs.md explains how to write one.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::role::RoomRole;
+use crate::spec::{FloorSpec, Kind};
+
+/// A vault, as its file describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vault {
+    /// Its name.
+    pub name: String,
+    /// The lowest floor number that it appears on.
+    pub min_number: u32,
+    /// The highest.
+    pub max_number: u32,
+    /// The names of the themes that it appears in; empty: all.
+    pub themes: Vec<String>,
+    /// The kinds of floor that it appears on.
+    pub kinds: Vec<Kind>,
+    /// How often it is drawn, beside the others that fit.
+    pub weight: u32,
+    /// How many of it a floor may have, if its kind is not EVENT.
+    pub count: u32,
+    /// The role of its parts that hold no altar and lie behind no lock or secret door.
+    pub role: RoomRole,
+    /// Columns of the map.
+    pub width: usize,
+    /// Rows of the map.
+    pub height: usize,
+    /// The characters of the map, row by row, each row filled up with rock.
+    pub map: Vec<u8>,
+    /// The themes of a pack that it appears in, a bit each: the pack's reader sets them.
+    pub(crate) theme_bits: u64,
+    /// The kinds, a bit each by number.
+    pub(crate) kind_bits: u16,
+}
+
+/// Why a vault file cannot be used. Lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultError {
+    /// The line of the file.
+    pub line: usize,
+    /// The column of that line.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// The names that would be right, if there are some.
+    pub names: &'static [&'static str],
+    /// The name that was found instead.
+    pub found: String,
+}
+
+impl VaultError {
+    fn new(line: usize, column: usize, what: &str) -> Self {
+        Self { line, column, what: what.to_owned(), names: &[], found: String::new() }
+    }
+}
+
+impl fmt::Display for VaultError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.what)
+    }
+}
+
+impl core::error::Error for VaultError {}
+
+/// The keys before the map.
+const KEYS: [&str; 9] = ["name", "least", "most", "themes", "kinds", "weight", "count", "role", "map"];
+/// The kinds by name.
+static KIND_NAMES: [&str; Kind::ALL.len()] = {
+    let mut names = [""; Kind::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Kind::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+/// The roles that a vault's parts may have.
+static ROLES: [(&str, RoomRole); 6] = [
+    ("treasure", RoomRole::Treasure),
+    ("shrine", RoomRole::Shrine),
+    ("shop", RoomRole::Shop),
+    ("passage", RoomRole::Passage),
+    ("key", RoomRole::Key),
+    ("combat", RoomRole::Combat),
+];
+static ROLE_NAMES: [&str; ROLES.len()] = ["treasure", "shrine", "shop", "passage", "key", "combat"];
+/// The greatest weight, and the most of a vault on a floor.
+const MAX_WEIGHT: u32 = 1_000;
+const MAX_COUNT: u32 = 8;
+
+/// The largest width and height of a map, in cells.
+pub(crate) const MAX_VAULT: usize = 40;
+/// Rock or wall.
+pub(crate) const ROCK: &[u8] = b"# ";
+/// Doors between two parts of a vault.
+pub(crate) const DOORS: &[u8] = b"+XS";
+/// A doorway, where the vault may open to the rest of the floor.
+pub(crate) const DOORWAY: u8 = b'@';
+/// Ground of all kinds, and things on it.
+pub(crate) const GROUND: &[u8] = b".~wlc=\",O$*MCB^A";
+
+impl Vault {
+    /// Parses a vault file: `//` comments, lines with a key and a value, then `map:` and the rows of the map.
+    ///
+    /// # Errors
+    /// Every line and column that breaks a rule.
+    pub fn parse(text: &str) -> Result<Self, Vec<VaultError>> {
+        let mut vault = Self {
+            name: String::new(),
+            min_number: FloorSpec::MIN_NUMBER,
+            max_number: FloorSpec::MAX_NUMBER,
+            themes: Vec::new(),
+            kinds: vec![Kind::Event],
+            weight: 1,
+            count: 1,
+            role: RoomRole::Treasure,
+            width: 0,
+            height: 0,
+            map: Vec::new(),
+            theme_bits: u64::MAX,
+            kind_bits: 0,
+        };
+        let mut errors = Vec::new();
+        let mut first = None;
+        let mut start = 0;
+        for (i, line) in text.split_inclusive('\n').enumerate() {
+            start += line.len();
+            let content = line.trim_end();
+            if content.is_empty() || content.starts_with("//") {
+                continue;
+            }
+            let Some((key, value)) = content.split_once(':') else {
+                let what = "expected a key and a value, `map:` or a `//` comment";
+                errors.push(VaultError::new(i + 1, 1, what));
+                continue;
+            };
+            let line = Line { number: i + 1, column: key.chars().count() + 2 };
+            if key == "map" && value.is_empty() {
+                first = Some(i + 2);
+                if vault.name.is_empty() && !errors.iter().any(|error: &VaultError| error.what.contains("name")) {
+                    errors.push(VaultError::new(i + 1, 1, "`name:` comes before `map:`"));
+                }
+                break;
+            }
+            vault.set(line, key, value.trim(), &mut errors);
+        }
+        let Some(first) = first else {
+            errors.push(VaultError::new(text.lines().count().max(1), 1, "the file ends before its `map:`"));
+            return Err(errors);
+        };
+        if vault.min_number > vault.max_number {
+            errors.push(VaultError::new(first - 1, 1, "`least` is greater than `most`: the vault is on no floor"));
+        }
+        vault.kind_bits = vault.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u16);
+        let rows = || text[start..].trim_end().lines().map(str::trim_end);
+        let (width, height) = (rows().map(str::len).max().unwrap_or(0), rows().count());
+        if width.max(height) > MAX_VAULT {
+            let what = format!("the map has {width} columns and {height} rows; 40 and 40 are the most");
+            errors.push(VaultError::new(first, 1, &what));
+            return Err(errors);
+        }
+        (vault.width, vault.height) = (width, height);
+        vault.map = rows().flat_map(|row| row.bytes().chain(core::iter::repeat(b' ')).take(width)).collect();
+        vault.check(first, &mut errors);
+        if errors.is_empty() { Ok(vault) } else { Err(errors) }
+    }
+
+    /// Takes the value of a key.
+    fn set(&mut self, line: Line, key: &str, value: &str, errors: &mut Vec<VaultError>) {
+        let Line { number, column } = line;
+        let mut whole = |least: u32, greatest: u32, place: &mut u32| match value.parse() {
+            Ok(count) if (least..=greatest).contains(&count) => *place = count,
+            _ => {
+                let what = format!("`{key}` is `{value}`; expected a whole number from {least} to {greatest}");
+                errors.push(VaultError::new(number, column, &what));
+            }
+        };
+        match key {
+            "name" if value.is_empty() => errors.push(VaultError::new(number, column, "a vault needs a name")),
+            "name" if value.chars().count() > 60 => {
+                errors.push(VaultError::new(number, column, "a name has at most 60 characters"));
+            }
+            "name" => self.name = value.to_owned(),
+            "least" => whole(FloorSpec::MIN_NUMBER, FloorSpec::MAX_NUMBER, &mut self.min_number),
+            "most" => whole(FloorSpec::MIN_NUMBER, FloorSpec::MAX_NUMBER, &mut self.max_number),
+            "weight" => whole(1, MAX_WEIGHT, &mut self.weight),
+            "count" => whole(1, MAX_COUNT, &mut self.count),
+            "themes" => self.themes = value.split(',').map(|name| name.trim().to_owned()).collect(),
+            "kinds" => {
+                self.kinds.clear();
+                for name in value.split(',').map(str::trim) {
+                    match Kind::from_name(name) {
+                        Some(kind) => self.kinds.push(kind),
+                        None => errors.push(unknown(line, "kind", name, &KIND_NAMES)),
+                    }
+                }
+            }
+            "role" => match ROLES.iter().find(|(name, _)| *name == value) {
+                Some((_, role)) => self.role = *role,
+                None => errors.push(unknown(line, "role", value, &ROLE_NAMES)),
+            },
+            "map" => errors.push(VaultError::new(number, column, "the map begins on the next line")),
+            _ => errors.push(unknown(Line { column: 1, ..line }, "key", key, &KEYS)),
+        }
+    }
+
+    /// The characters of the map, row by row, each row filled up with rock.
+    pub fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = u8> + '_> + '_ {
+        self.map.chunks(self.width.max(1)).map(|row| row.iter().copied())
+    }
+
+    /// Whether it may be on a floor of that number, kind and theme.
+    pub(crate) const fn suits(&self, number: u32, kind: Kind, theme: usize) -> bool {
+        number >= self.min_number
+            && number <= self.max_number
+            && self.kind_bits >> kind as u16 & 1 == 1
+            && self.theme_bits >> theme & 1 == 1
+    }
+
+    /// Checks the rules that the generator relies on. `first` is the line of the first row.
+    fn check(&self, first: usize, errors: &mut Vec<VaultError>) {
+        let before = errors.len();
+        let mut fail = |i: usize, what: &str| errors.push(self.error_at(first, i, what));
+        if self.width < 3 || self.height < 3 {
+            return fail(0, "a map has three columns and three rows at the least");
+        }
+        let cells = &self.map;
+        let at = |x: usize, y: usize| cells[y * self.width + x];
+        let mut doorways = 0;
+        for (i, &cell) in cells.iter().enumerate() {
+            let (x, y) = (i % self.width, i / self.width);
+            let on_edge = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+            let ground = |x: usize, y: usize| x < self.width && y < self.height && GROUND.contains(&at(x, y));
+            let beside =
+                [ground(x, y.wrapping_sub(1)), ground(x + 1, y), ground(x, y + 1), ground(x.wrapping_sub(1), y)];
+            let open = beside.iter().filter(|&&open| open).count();
+            if cell == DOORWAY {
+                doorways += 1;
+                if !on_edge || open != 1 {
+                    fail(i, "`@` stands on the map's edge, beside one cell of ground");
+                }
+            } else if DOORS.contains(&cell) {
+                if open != 2 || beside[0] != beside[2] {
+                    fail(i, "a door stands between two cells of ground, across from each other");
+                }
+            } else if GROUND.contains(&cell) {
+                if on_edge {
+                    fail(i, "the map's edge is rock, wall or `@`");
+                }
+            } else if !ROCK.contains(&cell) {
+                fail(i, "unknown character: expected one of `# .~wlc=\",O$*MCB^A+XS@`");
+            }
+        }
+        if doorways == 0 {
+            fail(0, "a vault needs a doorway `@`");
+        }
+        // A walk over a map with other errors would report them again.
+        if errors.len() == before {
+            errors.extend(self.check_walk(first, cells).err());
+        }
+    }
+
+    /// The error of a cell of the map.
+    fn error_at(&self, first: usize, i: usize, what: &str) -> VaultError {
+        // A map without columns is reported at its first cell.
+        let width = self.width.max(1);
+        VaultError::new(first + i / width, i % width + 1, what)
+    }
+
+    /// Everything can be reached from the first `@` with all keys and a search, and a part behind a lock or a secret
+    /// door has no other door.
+    fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
+        let fail = |i: usize, what| Err(self.error_at(first, i, what));
+        let passable = |i: usize| !ROCK.contains(&cells[i]) && !b"wlcO".contains(&cells[i]);
+        let ground = |i: usize| GROUND.contains(&cells[i]);
+        // The cells that `may_enter` connects to `left`.
+        let flood = |mut left: Vec<usize>, may_enter: &dyn Fn(usize) -> bool| {
+            let mut seen = vec![false; cells.len()];
+            left.iter().for_each(|&i| seen[i] = true);
+            while let Some(i) = left.pop() {
+                let x = i % self.width;
+                let west = if x > 0 { Some(i - 1) } else { None };
+                let east = if x + 1 < self.width { Some(i + 1) } else { None };
+                let around = [i.checked_sub(self.width), west, east, Some(i + self.width)];
+                for there in around.into_iter().flatten().filter(|&there| there < cells.len()) {
+                    if !seen[there] && may_enter(there) {
+                        seen[there] = true;
+                        left.push(there);
+                    }
+                }
+            }
+            seen
+        };
+        let Some(start) = cells.iter().position(|&cell| cell == DOORWAY) else { return Ok(()) };
+        // Other doorways may stay wall, so no way leads through them.
+        let whole = flood(vec![start], &|i| passable(i) && cells[i] != DOORWAY);
+        if let Some(i) = (0..cells.len()).find(|&i| passable(i) && cells[i] != DOORWAY && !whole[i]) {
+            return fail(i, "not reachable from the first `@`");
+        }
+        // Every part becomes a room, and a room needs a passable cell. Impassable ground is part of the room if other
+        // impassable ground joins it to such a cell.
+        let grounded = flood((0..cells.len()).filter(|&i| ground(i) && passable(i)).collect(), &ground);
+        if let Some(i) = (0..cells.len()).find(|&i| ground(i) && !grounded[i]) {
+            return fail(i, "a part without a passable cell");
+        }
+        for (i, _) in cells.iter().enumerate().filter(|(_, cell)| b"XS".contains(cell)) {
+            let without = flood(vec![start], &|there| there != i && passable(there));
+            let hidden = |j: usize| passable(j) && !without[j] && j != i;
+            if !(0..cells.len()).any(hidden) {
+                return fail(i, "this door can be bypassed");
+            }
+            if let Some(j) = (0..cells.len()).find(|&j| hidden(j) && (DOORS.contains(&cells[j]) || cells[j] == DOORWAY))
+            {
+                return fail(j, "what lies behind a locked or secret door has no other door");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line of a vault file, and the column of its value.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    number: usize,
+    column: usize,
+}
+
+fn unknown(line: Line, what: &str, found: &str, names: &'static [&'static str]) -> VaultError {
+    let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let what = format!("unknown {what} `{found}`: expected one of {}", listed.join(", "));
+    VaultError { names, found: found.to_string(), ..VaultError::new(line.number, line.column, &what) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_file_is_reported_with_line_and_column() {
+        let error = |text| {
+            let VaultError { line, column, what, .. } = Vault::parse(text).unwrap_err().remove(0);
+            (line, column, what)
+        };
+        let door = "a door stands between two cells of ground, across from each other";
+        assert_eq!(error(""), (1, 1, "the file ends before its `map:`".to_owned()));
+        assert_eq!(error("map:\n###\n"), (1, 1, "`name:` comes before `map:`".to_owned()));
+        assert_eq!(error("name: a\nleast: ten\n").0, 2);
+        assert_eq!(error("name: a\nsize: 3\n"), (2, 1, "unknown key `size`: expected one of `name`, `least`, `most`, `themes`, `kinds`, `weight`, `count`, `role`, `map`".to_owned()));
+        assert_eq!(
+            error("name: a\nmap:\n#####\n#.?.@\n#####\n"),
+            (4, 3, "unknown character: expected one of `# .~wlc=\",O$*MCB^A+XS@`".to_owned())
+        );
+        assert_eq!(error("name: a\nmap:\n####\n#..#\n####\n").2, "a vault needs a doorway `@`");
+        assert_eq!(error("name: a\nmap:\n######\n#.+#.@\n######\n"), (4, 3, door.to_owned()));
+        assert_eq!(
+            error("name: a\nmap:\n#####\n...@#\n#####\n"),
+            (4, 1, "the map's edge is rock, wall or `@`".to_owned())
+        );
+        assert_eq!(
+            error("name: a\nmap:\n#####\n#.#.@\n#####\n"),
+            (4, 2, "not reachable from the first `@`".to_owned())
+        );
+        let pocket = "name: a\nmap:\n#######\n#ww#..@\n#######\n";
+        assert_eq!(error(pocket), (4, 2, "a part without a passable cell".to_owned()));
+        let around = "name: a\nmap:\n#######\n#..X..@\n#.###.#\n#.....#\n#######\n";
+        assert_eq!(error(around), (4, 4, "this door can be bypassed".to_owned()));
+    }
+}
