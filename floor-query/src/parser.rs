@@ -233,12 +233,14 @@ fn resolve(pack: &Pack, word: &str, span: Range<usize>) -> Result<Expression, Pa
 }
 
 /// The error message for an unknown name, with a suggestion if there is a similar one.
-fn unknown(pack: &Pack, word: &str) -> String {
+fn unknown<'p>(pack: &'p Pack, word: &str) -> String {
     if let Some(word_operator) = word_operator(word) {
         return word_operator;
     }
-    let facts = Fact::ALL.into_iter().map(Fact::name);
-    let names = facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(pack.themes().iter().map(Theme::name));
+    let facts = Fact::ALL.into_iter().map(|fact| -> &'p str { fact.name() });
+    let names = facts
+        .chain(Kind::ALL.into_iter().map(|kind| -> &'p str { kind.name() }))
+        .chain(pack.themes().iter().map(Theme::name));
     match alias(word).or_else(|| nearest(word, names)) {
         Some(name) => format!("nothing is called `{word}`; did you mean `{name}`?"),
         None => format!("nothing is called `{word}`; see `floorctl search --help` for the names"),

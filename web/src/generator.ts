@@ -9,6 +9,7 @@ interface Exports {
   output(): number;
   output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
+  theme(number: number): void;
   names(): void;
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
@@ -85,8 +86,16 @@ export class Generator {
     });
   }
 
+  /** The theme of floor `number`. */
+  theme(number: number): string {
+    this.#usePack();
+    this.#exports.theme(number);
+    return this.#text();
+  }
+
   /** The names that a condition may use. */
   names(): { facts: string[]; kinds: string[]; themes: string[] } {
+    this.#usePack();
     this.#exports.names();
     const [facts, kinds, themes] = this.#text().split("\n").map((line) => line.split(" "));
     return { facts, kinds, themes };
@@ -94,6 +103,7 @@ export class Generator {
 
   /** Sets the condition of `scan`. Throws what is wrong with it. */
   setCondition(text: string): void {
+    this.#usePack();
     this.#input(new TextEncoder().encode(text));
     if (!this.#exports.condition()) throw new SyntaxError(this.#text());
   }

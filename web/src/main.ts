@@ -85,7 +85,7 @@ class Page {
   }
 
   #scene(spec: Spec): Scene {
-    return new Scene(decode(this.generator.floor(spec)));
+    return new Scene(decode(this.generator.floor(spec)), this.generator.theme(spec.number));
   }
 
   /** Shows another floor in the active view. */
@@ -108,10 +108,10 @@ class Page {
   }
 
   /** Shows what the pack, which has changed, makes of a floor that is shown. */
-  replace(at: number, bytes: Uint8Array<ArrayBuffer>): void {
+  replace(at: number, bytes: Uint8Array<ArrayBuffer>, theme: string): void {
     const before = this.scenes[at]?.floor.bytes;
     if (!before || (before.length === bytes.length && before.every((byte, index) => byte === bytes[index]))) return;
-    this.scenes[at] = new Scene(decode(bytes));
+    this.scenes[at] = new Scene(decode(bytes), theme);
     this.#endWalk(at);
     this.refresh();
   }
@@ -124,6 +124,7 @@ class Page {
       return this.#alert((error as Error).message);
     }
     this.specs.forEach((_, at) => this.#endWalk(at));
+    this.search.showNames();
     this.refresh();
   }
 

@@ -24,7 +24,7 @@ export interface Host {
   readonly specs: Spec[];
   readonly palette: Palette;
   open(spec: Spec): boolean;
-  replace(at: number, bytes: Uint8Array<ArrayBuffer>): void;
+  replace(at: number, bytes: Uint8Array<ArrayBuffer>, theme: string): void;
   reload(): void;
   announce(text: string): void;
 }
@@ -154,6 +154,7 @@ export class PackPanel {
     this.#written = new Map(files);
     this.#editor.open(files);
     element("pack-content").hidden = false;
+    element("pack-hint").hidden = true;
     this.#layOut(true);
     this.#request(true);
     this.#tell();
@@ -168,6 +169,7 @@ export class PackPanel {
     if (!this.#mayForget()) return;
     this.#end();
     element("pack-content").hidden = true;
+    element("pack-hint").hidden = false;
     this.showSheet(false);
     this.host.reload();
     this.host.announce("The pack is closed. The floors are those of the built-in pack.");
@@ -244,7 +246,7 @@ export class PackPanel {
     if ("read" in reply) return this.#read(reply);
     if (reply.id !== this.#id) return;
     if ("floor" in reply) {
-      this.host.replace(reply.floor, reply.bytes);
+      this.host.replace(reply.floor, reply.bytes, reply.theme);
     } else if ("tile" in reply) {
       this.#sheet.show(reply.tile, this.#tiles[reply.tile], reply.spec, reply.pixels);
     } else {
