@@ -51,7 +51,7 @@ export class PackPanel {
 
   constructor(readonly generator: Generator, readonly host: Host) {
     this.#editor = new PackEditor(() => this.#edited(), (text) => host.announce(text));
-    this.#sheet = new Sheet({ seed: parseSeed, number: parseNumber }, (spec) => host.open(spec), () => this.redraw());
+    this.#sheet = new Sheet({ seed: parseSeed, number: parseNumber }, (spec) => this.#openFloor(spec), () => this.redraw());
     element("pack-write").hidden = !canWrite;
     this.#listen();
   }
@@ -203,6 +203,7 @@ export class PackPanel {
     clearTimeout(this.#timer);
     if (!this.#worker) this.#startWorker();
     const id = ++this.#id;
+    element("sheet").dataset.asked = String(id);
     // A worker that was started anew has no files yet.
     const files = hasChanged || !this.#sent.size ? new Map(this.#editor.files) : undefined;
     if (files) this.#sent.set(id, files);
@@ -279,6 +280,11 @@ export class PackPanel {
     const floors = info ? "The floors are those of the last version without errors." : "It has floors when it has no errors.";
     element("pack-count").textContent = this.#errors ? `${several(this.#errors, "error")}. ${floors}` : "No errors.";
     element("pack").textContent = this.#isOpen ? `Pack: ${info?.name ?? "?"}` : "Pack";
+  }
+
+  #openFloor(spec: Spec): void {
+    // The button that has the focus is hidden with the sheet.
+    if (this.host.open(spec)) document.querySelector<HTMLElement>(".view.active canvas")?.focus();
   }
 
   /** Shows the sheet, or the floors in its place. */
