@@ -125,9 +125,11 @@ impl Cave {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
+        let border = root(&mut self.runs, 0);
         for i in 0..self.runs.len() {
             let component = root(&mut self.runs, i);
-            if self.runs[component].cells < least {
+            // The first run is a part of the border.
+            if component != border && self.runs[component].cells < least {
                 let Run { row, from, to, .. } = self.runs[i];
                 self.open.insert_run(row.into(), from.into(), to.into());
             }

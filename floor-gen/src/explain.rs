@@ -1,12 +1,83 @@
 //! Explains how a floor came about: an [`Observer`] is notified of each stage, and [`lock_graph`] lists the locks.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
 use core::fmt::Write;
 
 use crate::floor::{Floor, Point, RoomRole};
 use crate::graph::Components;
 pub use crate::observer::Observer;
+
+/// Counts, over many floors, which vaults of a pack they hold and why layouts were rejected.
+#[derive(Debug, Default)]
+pub struct Report {
+    floors: Cell<u64>,
+    fallbacks: Cell<u64>,
+    /// The vaults of the current layout.
+    current: RefCell<Vec<usize>>,
+    vaults: RefCell<BTreeMap<usize, VaultCounts>>,
+    rejected: RefCell<BTreeMap<&'static str, u64>>,
+}
+
+/// What became of a vault.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VaultCounts {
+    /// How often it stands on a finished floor.
+    pub placed: u64,
+    /// Why it was drawn and does not stand there, and how often.
+    pub rejected: BTreeMap<&'static str, u64>,
+}
+
+impl Report {
+    /// How many floors it counted, and how many of them are fallbacks.
+    #[must_use]
+    pub fn floors(&self) -> (u64, u64) {
+        (self.floors.get(), self.fallbacks.get())
+    }
+
+    /// What became of each vault that was drawn, by its index in [`Pack::vaults`](crate::Pack::vaults).
+    #[must_use]
+    pub fn vaults(&self) -> BTreeMap<usize, VaultCounts> {
+        self.vaults.borrow().clone()
+    }
+
+    /// Why layouts were rejected, and how often.
+    #[must_use]
+    pub fn rejected(&self) -> BTreeMap<&'static str, u64> {
+        self.rejected.borrow().clone()
+    }
+}
+
+impl Observer for Report {
+    fn attempt(&self, _number: u32) {
+        self.current.borrow_mut().clear();
+    }
+
+    fn vault_placed(&self, vault: usize) {
+        self.current.borrow_mut().push(vault);
+    }
+
+    fn vault_rejected(&self, vault: usize, why: &'static str) {
+        *self.vaults.borrow_mut().entry(vault).or_default().rejected.entry(why).or_default() += 1;
+    }
+
+    fn rejected(&self, why: &'static str) {
+        *self.rejected.borrow_mut().entry(why).or_default() += 1;
+        for vault in self.current.borrow_mut().drain(..) {
+            self.vault_rejected(vault, why);
+        }
+    }
+
+    fn finished(&self, is_fallback: bool) {
+        self.floors.set(self.floors.get() + 1);
+        self.fallbacks.set(self.fallbacks.get() + u64::from(is_fallback));
+        for vault in self.current.borrow_mut().drain(..) {
+            self.vaults.borrow_mut().entry(vault).or_default().placed += 1;
+        }
+    }
+}
 
 /// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of
 /// that key.

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{gates, lakes, loot, monsters, roles, scenery, survey, traps};
+use crate::stages::{gates, lakes, loot, monsters, roles, scenery, side_vaults, survey, traps};
 
 /// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
 /// room fits about every second time, and another try costs a few microseconds.
@@ -68,7 +68,12 @@ impl Generator {
                 observer.attempt(attempt);
             }
             match self.attempt(plan, &Streams::new(spec, attempt).observed_by(observer)) {
-                Ok(()) => return self.finish(plan),
+                Ok(()) => {
+                    if let Some(observer) = observer {
+                        observer.finished(false);
+                    }
+                    return self.finish(plan);
+                }
                 Err(LayoutRejected(why)) => {
                     if let Some(observer) = observer {
                         observer.rejected(why);
@@ -77,6 +82,9 @@ impl Generator {
             }
         }
         self.fallbacks += 1;
+        if let Some(observer) = observer {
+            observer.finished(true);
+        }
         self.generate_fallback(plan, &Streams::new(spec, ATTEMPTS).observed_by(observer))
     }
 
@@ -84,6 +92,7 @@ impl Generator {
         self.arena.reset(plan);
         let (lay_out, _) = kinds::of(plan.spec.kind());
         lay_out(&mut self.arena, plan, streams)?;
+        side_vaults::place(&mut self.arena, plan, streams);
         streams.note("rooms", self.arena.rooms.len());
         streams.note("ways", self.arena.connections.len());
         streams.note("locks", self.arena.locks.len());

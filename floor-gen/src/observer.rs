@@ -11,6 +11,15 @@ pub trait Observer {
     /// The current stage reports a value.
     fn note(&self, _what: &'static str, _value: usize) {}
 
+    /// The layout holds a vault: its index in the pack's vaults.
+    fn vault_placed(&self, _vault: usize) {}
+
+    /// A vault that was drawn is not on the layout.
+    fn vault_rejected(&self, _vault: usize, _why: &'static str) {}
+
+    /// The floor is finished, from the last layout or from the fallback.
+    fn finished(&self, _is_fallback: bool) {}
+
     /// The layout is rejected.
     fn rejected(&self, _why: &'static str) {}
 }

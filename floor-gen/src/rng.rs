@@ -53,6 +53,15 @@ impl<'w> Streams<'w> {
         }
     }
 
+    /// Tells the observer where a vault is, or why it is not.
+    pub(crate) fn vault(&self, vault: usize, placed: Result<(), &'static str>) {
+        match (self.observer, placed) {
+            (Some(observer), Ok(())) => observer.vault_placed(vault),
+            (Some(observer), Err(why)) => observer.vault_rejected(vault, why),
+            (None, _) => {}
+        }
+    }
+
     /// The same streams, with one extra draw at the start of `stage`.
     #[cfg(test)]
     pub(crate) fn with_extra_draw(self, stage: &'static str) -> Self {

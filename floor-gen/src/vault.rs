@@ -83,21 +83,21 @@ static KIND_NAMES: [&str; Kind::ALL.len()] = {
     names
 };
 /// The roles that a vault's parts may have.
-static ROLES: [(&str, RoomRole); 6] = [
+static ROLES: [(&str, RoomRole); 4] = [
     ("treasure", RoomRole::Treasure),
     ("shrine", RoomRole::Shrine),
     ("shop", RoomRole::Shop),
     ("passage", RoomRole::Passage),
-    ("key", RoomRole::Key),
-    ("combat", RoomRole::Combat),
 ];
-static ROLE_NAMES: [&str; ROLES.len()] = ["treasure", "shrine", "shop", "passage", "key", "combat"];
+static ROLE_NAMES: [&str; ROLES.len()] = ["treasure", "shrine", "shop", "passage"];
 /// The greatest weight, and the most of a vault on a floor.
 const MAX_WEIGHT: u32 = 1_000;
 const MAX_COUNT: u32 = 8;
 
 /// The largest width and height of a map, in cells.
 pub(crate) const MAX_VAULT: usize = 40;
+/// The most doors and doorways of a map: each part becomes a room, and a floor has 255.
+const MAX_DOORS: usize = 60;
 /// Rock or wall.
 pub(crate) const ROCK: &[u8] = b"# ";
 /// Doors between two parts of a vault.
@@ -217,6 +217,11 @@ impl Vault {
         self.map.chunks(self.width.max(1)).map(|row| row.iter().copied())
     }
 
+    /// How many doors divide it into parts. It has at most one part more.
+    pub(crate) fn doors(&self) -> usize {
+        self.map.iter().filter(|cell| DOORS.contains(cell)).count()
+    }
+
     /// Whether it may be on a floor of that number, kind and theme.
     pub(crate) const fn suits(&self, number: u32, kind: Kind, theme: usize) -> bool {
         number >= self.min_number
@@ -258,6 +263,9 @@ impl Vault {
             } else if !ROCK.contains(&cell) {
                 fail(i, "unknown character: expected one of `# .~wlc=\",O$*MCB^A+XS@`");
             }
+        }
+        if self.doors() + doorways > MAX_DOORS {
+            fail(0, "a vault has at most 60 doors and doorways");
         }
         if doorways == 0 {
             fail(0, "a vault needs a doorway `@`");

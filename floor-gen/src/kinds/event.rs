@@ -26,6 +26,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let (index, orientation) = choose_vault(arena, plan, rng).ok_or(LayoutRejected("no vault is small enough"))?;
     let vault = &plan.content.vaults[index];
     streams.note("vault", index);
+    streams.vault(index, Ok(()));
     let rings = Rings::around(arena, orientation.size(vault)).filter(|_| has_court(arena));
     let rect = carve_vault(arena, plan, vault, orientation, rings.is_some(), rng);
     let areas = arena.rooms.len();

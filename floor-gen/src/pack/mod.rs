@@ -16,6 +16,7 @@ pub use content::Theme;
 pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files};
 pub use params::{PARAMS, Param};
+pub(crate) use read::MAX_VAULTS;
 
 use crate::schedule;
 use crate::spec::{FloorSpec, Kind, PackHash, SpecError};

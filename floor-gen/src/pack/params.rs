@@ -343,6 +343,14 @@ params! {
         /// Cells around a trap that hold no door and no stairs.
         clearance: "cells" 0, 10;
     }
+    vaults Vaults {
+        /// How often a floor gets each of its vaults, if its kind is not event.
+        chance: "thousandths" 0, 1_000;
+        /// The most vaults of a floor, if its kind is not event.
+        most: "vaults" 0, 8;
+        /// Places tried for each vault.
+        tries: "tries" 1, 300;
+    }
     standard Standard {
         /// Rooms for each loop.
         rooms_per_loop: "rooms" 1, 255;

@@ -583,14 +583,16 @@ impl<'i> Reader<'i> {
         let params = *self.content.params(kind);
         let scenery = params.scenery;
         let chances = scenery.pond + scenery.rift + scenery.pillars + scenery.cover + scenery.second_cover;
-        let at = |group: &str| {
-            let own = table.get("kinds").and_then(|kinds| kinds.get_ref().as_table()?.get(kind.name()));
-            let own = own.and_then(|own| own.get_ref().as_table()?.get(group).or(Some(own)));
-            table.get(group).or(own).map_or(0..0, Spanned::span)
+        let own = table.get("kinds").and_then(|kinds| kinds.get_ref().as_table()?.get(kind.name()));
+        // The kind's own words, else those for all kinds.
+        let at = |group: &str| match own.and_then(|own| own.get_ref().as_table()?.get(group)) {
+            Some(said) => (said.span(), format!(" on {kind} floors")),
+            None => (table.get(group).or(own).map_or(0..0, Spanned::span), String::new()),
         };
         let mut check = |is_right: bool, group: &str, what: String, expected: &str| {
             if !is_right {
-                self.error(at(group), format!("{what} on {kind} floors"), expected.to_owned(), None);
+                let (span, floors) = at(group);
+                self.error(span, format!("{what}{floors}"), expected.to_owned(), None);
             }
         };
         check(

@@ -13,6 +13,7 @@ pub(crate) mod niches;
 pub(crate) mod roles;
 pub(crate) mod scenery;
 pub(crate) mod set_pieces;
+pub(crate) mod side_vaults;
 pub(crate) mod spots;
 pub(crate) mod survey;
 pub(crate) mod territory;

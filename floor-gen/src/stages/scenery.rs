@@ -37,7 +37,7 @@ pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rn
             RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
             RoomRole::Shop | RoomRole::Shrine if rules.is_built => pillars(arena, room),
             _ if draft.area >= arena.params.scenery.least_area => {
-                decorate_room(arena, room, &ground, rules.is_built, rng)
+                decorate_room(arena, room, &ground, rules.is_built, rng);
             }
             _ => {}
         }

@@ -28,7 +28,7 @@ impl Orientation {
     }
 
     /// The place of a cell of the map.
-    fn apply(self, vault: &Vault, x: usize, y: usize) -> (usize, usize) {
+    pub(crate) fn apply(self, vault: &Vault, x: usize, y: usize) -> (usize, usize) {
         let (width, height) = self.size(vault);
         let (x, y) = if self.transposed { (y, x) } else { (x, y) };
         (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y })
