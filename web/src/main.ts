@@ -53,6 +53,7 @@ class Page {
 
   /** Shows what the address says. */
   readLink(): void {
+    this.packs.showSheet(false);
     const { state, errors } = link.parse(location.hash);
     this.layers = new Set(state.layers);
     this.#checkLayers();
@@ -458,15 +459,23 @@ class Page {
       const [seed] = crypto.getRandomValues(new BigUint64Array(1));
       this.open({ ...this.specs[this.active], seed });
     });
-    click("walk", () => this.toggleWalk());
-    click("compare", () => this.toggleCompare());
+    click("walk", () => {
+      this.packs.showSheet(false);
+      this.toggleWalk();
+    });
+    click("compare", () => {
+      this.packs.showSheet(false);
+      this.toggleCompare();
+    });
     const zoom = (inwards: boolean): void => {
+      if (this.packs.showSheet(false)) return;
       this.camera.zoom(this.views[this.active].canvas, this.scenes[this.active], inwards);
       this.moved();
     };
     click("zoom-in", () => zoom(true));
     click("zoom-out", () => zoom(false));
     click("fit", () => {
+      this.packs.showSheet(false);
       this.camera.fit();
       this.moved();
     });

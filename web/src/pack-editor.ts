@@ -15,6 +15,7 @@ export class PackEditor {
   #path = "";
   #errors: PackError[] = [];
   #lines = 0;
+  #listed = "";
   readonly #list = element<HTMLSelectElement>("pack-files");
   readonly #text = element<HTMLTextAreaElement>("pack-text");
   readonly #numbers = element("pack-lines");
@@ -84,11 +85,16 @@ export class PackEditor {
   }
 
   #fillList(): void {
-    const errors = (path: string): number => this.#errors.filter(({ file }) => file === path).length;
-    this.#list.replaceChildren(...[...this.files.keys()].sort().map((path) => {
-      const count = errors(path);
-      return new Option(count ? `${path} (${several(count, "error")})` : path, path);
-    }));
+    const errors = new Map<string, number>();
+    for (const { file } of this.#errors) errors.set(file, (errors.get(file) ?? 0) + 1);
+    const names = [...this.files.keys()].sort().map((path) => {
+      const count = errors.get(path);
+      return [path, count ? `${path} (${several(count, "error")})` : path] as const;
+    });
+    const listed = JSON.stringify(names);
+    // A key changes the list seldom.
+    if (listed !== this.#listed) this.#list.replaceChildren(...names.map(([path, name]) => new Option(name, path)));
+    this.#listed = listed;
     this.#list.value = this.#path;
   }
 

@@ -2,7 +2,7 @@
 // Nothing of it leaves the browser.
 
 import { several } from "./describe";
-import type { Generator, PackInfo, Spec } from "./generator";
+import type { Generator, PackError, PackInfo, Spec } from "./generator";
 import { parseNumber, parseSeed } from "./link";
 import { PackEditor } from "./pack-editor";
 import {
@@ -18,6 +18,11 @@ const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => doc
 const DEBOUNCE = 60;
 /** The worker is ended if it tells nothing for so long, in milliseconds. */
 const STALL = 15_000;
+
+/** Screen readers read a text again whenever it is set. */
+function say(id: string, text: string): void {
+  if (element(id).textContent !== text) element(id).textContent = text;
+}
 
 /** The page around the panel. */
 export interface Host {
@@ -257,10 +262,10 @@ export class PackPanel {
     }
   }
 
-  #read({ id, read }: { id: number; read: PackInfo | unknown[] }): void {
-    const errors = Array.isArray(read) ? (read as Parameters<PackEditor["showErrors"]>[0]) : [];
+  #read({ id, read }: { id: number; read: PackInfo | PackError[] }): void {
+    const errors = Array.isArray(read) ? read : [];
     if (!Array.isArray(read)) {
-      this.#info = read as PackInfo;
+      this.#info = read;
       this.generator.pack = this.#sent.get(id);
       this.#problem("");
     }
@@ -275,10 +280,9 @@ export class PackPanel {
     const { files } = this.#editor;
     const info = this.#info;
     const name = info ? `${info.name}, ${this.#errors ? "with errors" : info.hash}` : "no name yet";
-    element("pack-state").textContent = this.#isOpen
-      ? `${name}, ${several(files.size, "file")}${this.#isChanged ? ", not saved" : ""}` : "";
+    say("pack-state", this.#isOpen ? `${name}, ${several(files.size, "file")}${this.#isChanged ? ", not saved" : ""}` : "");
     const floors = info ? "The floors are those of the last version without errors." : "It has floors when it has no errors.";
-    element("pack-count").textContent = this.#errors ? `${several(this.#errors, "error")}. ${floors}` : "No errors.";
+    say("pack-count", this.#errors ? `${several(this.#errors, "error")}. ${floors}` : "No errors.");
     element("pack").textContent = this.#isOpen ? `Pack: ${info?.name ?? "?"}` : "Pack";
   }
 
@@ -287,13 +291,14 @@ export class PackPanel {
     if (this.host.open(spec)) document.querySelector<HTMLElement>(".view.active canvas")?.focus();
   }
 
-  /** Shows the sheet, or the floors in its place. */
-  showSheet(isShown: boolean): void {
+  /** Shows the sheet, or the floors in its place. Whether they were not shown before. */
+  showSheet(isShown: boolean): boolean {
     const shown = isShown && this.#isOpen;
-    if (shown === this.#showsSheet) return;
+    if (shown === this.#showsSheet) return false;
     this.#layOut(shown);
     if (shown) this.redraw();
     else if (this.#isOpen) this.host.reload();
+    return true;
   }
 
   #layOut(showsSheet: boolean): void {

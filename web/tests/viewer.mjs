@@ -450,8 +450,10 @@ async function inDirectory(files, run) {
 
 async function openPack(page, files = PACK) {
   if (await page.isHidden("#pack-panel")) await page.click("#pack");
-  await inDirectory(files, (root) => page.setInputFiles("#pack-directory-input", root));
-  await page.waitForSelector("#pack-content:not([hidden])");
+  await inDirectory(files, async (root) => {
+    await page.setInputFiles("#pack-directory-input", root);
+    await page.waitForSelector("#pack-content:not([hidden])");
+  });
 }
 
 /** The pictures of the sheet, when those of the last change are drawn. */
@@ -598,6 +600,60 @@ await check("a pack that is none is refused with the reason, and changes are not
   page.once("dialog", (dialog) => (asked.push(dialog.type()), dialog.accept()));
   await page.reload();
   assert.deepEqual(asked, ["confirm", "confirm", "beforeunload"]);
+  await close(page);
+});
+
+await check("a directory is dropped as a pack, and saved into a directory", async () => {
+  const page = await open();
+  const cdp = await page.context().newCDPSession(page);
+  await inDirectory({ ...PACK, ".git/config": "hidden", "vaults/.swp": "hidden" }, async (root) => {
+    for (const type of ["dragEnter", "dragOver", "drop"]) {
+      const data = { items: [], files: [root], dragOperationsMask: 1 };
+      await cdp.send("Input.dispatchDragEvent", { type, x: 400, y: 400, data });
+    }
+    await page.waitForFunction(() => /^mine, .*, 2 files$/.test(document.querySelector("#pack-state").textContent));
+  });
+  await sheet(page);
+  await page.click("#pack-close");
+  await openPack(page);
+  // The browser's own directory takes the place of one that a person would choose.
+  await page.evaluate(() => (window.showDirectoryPicker = () => navigator.storage.getDirectory()));
+  const stored = () => page.evaluate(async () => {
+    const read = async (directory, prefix) => {
+      const files = [];
+      for await (const [name, handle] of directory.entries()) {
+        if (handle.kind === "directory") files.push(...(await read(handle, `${prefix}${name}/`)));
+        else files.push([prefix + name, await (await handle.getFile()).text()]);
+      }
+      return files.sort();
+    };
+    return Object.fromEntries(await read(await navigator.storage.getDirectory(), ""));
+  });
+  const saved = (count) => page.waitForFunction((count) => document.querySelector("#announcer").textContent.startsWith(count), count);
+  await page.click("#pack-write");
+  await saved("2 files");
+  assert.deepEqual(await stored(), PACK);
+  await page.fill("#pack-text", PACK["pack.toml"].replace("= 3", "= 5"));
+  await page.keyboard.press("Control+s");
+  await saved("1 file");
+  assert.match((await stored())["pack.toml"], /boss_interval = 5/);
+  await page.selectOption("#pack-files", "vaults/cellar.txt");
+  await page.click("#pack-content summary");
+  await page.click("#pack-remove");
+  await page.click("#pack-write");
+  await page.waitForFunction(() => !/not saved/.test(document.querySelector("#pack-state").textContent));
+  assert.deepEqual(Object.keys(await stored()), ["pack.toml"]);
+  // A directory of other things is left alone.
+  await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    await root.removeEntry("pack.toml");
+    await (await root.getFileHandle("letter.txt", { create: true })).createWritable().then((writer) => writer.close());
+  });
+  await page.click("#pack-close");
+  await openPack(page);
+  await page.click("#pack-write");
+  await page.waitForFunction(() => /has other files and no pack\.toml/.test(document.querySelector("#pack-problem").textContent));
+  assert.deepEqual(Object.keys(await stored()), ["letter.txt"]);
   await close(page);
 });
 
