@@ -12,7 +12,7 @@ const [url, shots] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const KINDS = ["standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 /** All files that the page loads, compressed, in bytes. */
-const MAX_TRANSFER = 400 * 1024;
+const MAX_TRANSFER = 250 * 1024;
 /** From the start of the navigation until a floor is drawn and the keyboard answers, in milliseconds. */
 const MAX_START = 1000;
 /** From the last key in a pack's file until its 16 floors are drawn, in milliseconds. */
