@@ -122,6 +122,24 @@ fn vaults_stand_on_floors_of_every_kind() {
     }
 }
 
+/// Compares a file with what the table says; with `UPDATE_REFERENCE=1`, writes it.
+fn is_current(path: &str, wanted: &str) {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap() == wanted, "{path} is old: run this test with UPDATE_REFERENCE=1");
+}
+
+#[test]
+fn the_schema_and_the_manual_are_current() {
+    const MARK: &str = "<!-- The rest is written by a test of floor-gen, `packs`, with UPDATE_REFERENCE=1. -->\n";
+    is_current("packs/pack.schema.json", &Pack::schema());
+    let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/packs.md")).unwrap();
+    let (head, _) = manual.split_once(MARK).unwrap();
+    is_current("../docs/packs.md", &format!("{head}{MARK}{}", Pack::reference()));
+}
+
 /// A random pack: some numbers at an end of their range or in it, some lists, some vaults.
 fn random_pack(rng: &mut Rng) -> Files {
     let mut toml = String::from("name = \"random\"\n");

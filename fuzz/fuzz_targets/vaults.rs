@@ -13,7 +13,10 @@ fuzz_target!(|data: &[u8]| {
             assert!(vault.rows().all(|row| row.count() == vault.width));
         }
         Err(errors) => {
-            assert!(!errors.is_empty() && errors.iter().all(|error| error.line >= 1 && error.column >= 1), "{errors:?}");
+            assert!(
+                !errors.is_empty() && errors.iter().all(|error| error.line >= 1 && error.column >= 1),
+                "{errors:?}"
+            );
         }
     }
 });

@@ -6,6 +6,7 @@ mod files;
 pub(crate) mod forms;
 pub(crate) mod params;
 mod read;
+mod reference;
 
 use alloc::boxed::Box;
 use alloc::string::String;
