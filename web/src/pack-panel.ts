@@ -195,6 +195,7 @@ export class PackPanel {
 
   #edited(): void {
     this.#isChanged = true;
+    this.#tell();
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => this.#request(true), DEBOUNCE);
   }

@@ -640,8 +640,9 @@ await check("a directory is dropped as a pack, and saved into a directory", asyn
   await page.selectOption("#pack-files", "vaults/cellar.txt");
   await page.click("#pack-content summary");
   await page.click("#pack-remove");
+  assert.match(await text(page, "pack-state"), /not saved$/);
   await page.click("#pack-write");
-  await page.waitForFunction(() => !/not saved/.test(document.querySelector("#pack-state").textContent));
+  await saved("1 file");
   assert.deepEqual(Object.keys(await stored()), ["pack.toml"]);
   // A directory of other things is left alone.
   await page.evaluate(async () => {
