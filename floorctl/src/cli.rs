@@ -121,7 +121,12 @@ pub(crate) fn command() -> clap::Command {
             _ => port != Port::None,
         };
         let unused = shared.iter().filter(|flag| !uses(flag.get_id().as_str()));
-        command.args(unused.map(|flag| flag.clone().hide(true)))
+        let command = command.args(unused.map(|flag| flag.clone().hide(true)));
+        // Those of `pack` that call no server.
+        command.mut_subcommands(|part| match part.get_name() {
+            "list" | "get" => part,
+            _ => part.args(shared.iter().map(|flag| flag.clone().hide(true))),
+        })
     });
     let mut built = command.clone();
     built.build();

@@ -5,7 +5,7 @@ use std::{borrow::Borrow, collections::BTreeSet, fs, iter, path::Path};
 use crate::root;
 
 /// Folders that commands make. git ignores them.
-const MADE: [&str; 5] = ["data", "deploy/edge/secrets", "dist", "fuzz/artifacts", "fuzz/found"];
+const MADE: [&str; 6] = ["data", "deploy/edge/secrets", "dist", "fuzz/artifacts", "fuzz/found", "packs/mine"];
 /// Names of folders without files of ours.
 const SKIPPED: [&str; 4] = [".git", "__pycache__", "node_modules", "target"];
 

@@ -11,8 +11,8 @@ use clap::Args;
 use floor_gen::Pack;
 
 const AFTER_HELP: &str = "\
-Writes pack.toml and one vault, both with comments, and the schema by which editors check pack.toml. Every value in pack.toml is commented out, so the new pack has the \
-floors of tower with one vault more. No file is overwritten.
+Writes pack.toml and one vault, both with comments, and the schema by which editors check pack.toml. Every value in \
+pack.toml is commented out, so the new pack has the floors of tower with one vault more. No file is overwritten.
 
 Examples:
   floorctl pack new mine

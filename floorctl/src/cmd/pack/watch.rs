@@ -7,6 +7,7 @@ use std::{
     net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, SystemTime},
 };
 
@@ -68,6 +69,9 @@ pub(crate) struct Watch {
 
 /// How often the times of the files are compared. A save shows within 300 ms, drawing included.
 const POLL: Duration = Duration::from_millis(100);
+/// Files are read when they did not change for this time, and in any case after so many times of it.
+const SETTLING: Duration = Duration::from_millis(10);
+const MAX_SETTLING: u32 = 10;
 /// The most connections. A page has one for events and a few for pictures.
 const MAX_CONNECTIONS: usize = 32;
 /// A client must send the head of its request within this time.
@@ -137,7 +141,10 @@ async fn follow(dir: PathBuf, sender: watch::Sender<Arc<Saved>>) -> anyhow::Resu
         let before = seen.clone();
         let changed = task::spawn_blocking(move || {
             let now = Times::of(&dir);
-            (now != before).then(|| (now, read(&dir, version + 1)))
+            (now != before).then(|| {
+                let now = now.settled(&dir);
+                (now, read(&dir, version + 1))
+            })
         });
         if let Some((now, saved)) = changed.await? {
             version += 1;
@@ -166,6 +173,19 @@ fn report(saved: &Saved) -> io::Result<()> {
 struct Times(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 
 impl Times {
+    /// The times when no file changes any more: an editor that saves empties a file first.
+    fn settled(mut self, dir: &Path) -> Self {
+        for _ in 0..MAX_SETTLING {
+            thread::sleep(SETTLING);
+            let now = Self::of(dir);
+            if now == self {
+                break;
+            }
+            self = now;
+        }
+        self
+    }
+
     fn of(dir: &Path) -> Self {
         let mut times = BTreeMap::new();
         let _ = pack_files::walk(dir, &mut |path, _, metadata| {
