@@ -278,12 +278,17 @@ fn the_page_follows_each_save() {
 
     let manifest = dir.path().join("mine/pack.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, format!("{text}\n[nonsense]\n")).unwrap();
+    // At once, as many editors save, so that no event shows a part of the file.
+    let save = |text: String| {
+        fs::write(dir.path().join("saved"), text).unwrap();
+        fs::rename(dir.path().join("saved"), &manifest).unwrap();
+    };
+    save(format!("{text}\n[nonsense]\n"));
     let broken = event(&mut events);
     assert!(broken["pack"].is_null() && broken["errors"].as_str().unwrap().contains("nonsense"), "{broken}");
     assert!(sheet().starts_with(b"HTTP/1.1 409"));
 
-    fs::write(&manifest, format!("{text}\n[kinds.event]\nmoat = 0\nhedge = 50\n")).unwrap();
+    save(format!("{text}\n[kinds.event]\nmoat = 0\nhedge = 50\n"));
     let repaired = event(&mut events);
     assert!(repaired["errors"].is_null() && repaired["pack"] != first["pack"], "{repaired}");
     assert_ne!(sheet(), drawn);
