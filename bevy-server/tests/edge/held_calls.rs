@@ -16,7 +16,8 @@ use test_support::{
 use super::{
     get,
     kinds::{
-        BATCH, CALLS, CHECK, GET_FLOOR, GRPC, INFO, OLD_REFLECTION, REFLECTION, STREAM, WATCH, body, speaks_http1,
+        BATCH, CALLS, CHECK, GET_FLOOR, GRPC, INFO, OLD_REFLECTION, PACK, PACKS, REFLECTION, STREAM, WATCH, body,
+        speaks_http1,
     },
     tokens::{GAME, OTHER, entry, write_tokens},
 };
@@ -34,10 +35,12 @@ const HTTP1_FACTOR: usize = 4;
 const PART: usize = 1900;
 
 /// Calls whose answers nobody reads: every RPC, and every way to encode an answer.
-const UNREAD: [(&str, &str); 13] = [
+const UNREAD: [(&str, &str); 16] = [
     (GET_FLOOR, GRPC),
     (BATCH, GRPC),
     (INFO, GRPC),
+    (PACK, GRPC),
+    (PACKS, GRPC),
     (STREAM, GRPC),
     (CHECK, GRPC),
     (WATCH, GRPC),
@@ -47,6 +50,7 @@ const UNREAD: [(&str, &str); 13] = [
     (BATCH, "application/grpc-web-text"),
     (BATCH, "application/proto"),
     (BATCH, "application/json"),
+    (PACK, "application/json"),
     (STREAM, "application/connect+json"),
 ];
 
@@ -140,7 +144,7 @@ fn kinds_of_http2() -> Vec<Held> {
         ends: true,
         window: 0,
         // Small answers cost most by their number.
-        factor: if [INFO, CHECK].contains(&call.0) { 4 } else { 1 },
+        factor: if [INFO, PACKS, CHECK].contains(&call.0) { 4 } else { 1 },
         ..Held::new("an unread answer", call, whole(call))
     }));
     // The answers to one stream of requests add up.

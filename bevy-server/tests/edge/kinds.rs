@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use floor_proto::v1::{BatchGetFloorsRequest, GetServerInfoRequest, StreamFloorsRequest};
+use floor_proto::v1::{
+    BatchGetFloorsRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, StreamFloorsRequest,
+};
 use prost::Message;
 use prost_types::FileDescriptorProto;
 use tempfile::TempDir;
@@ -20,6 +22,8 @@ pub(crate) const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
 pub(crate) const BATCH: &str = "/floors.v1.FloorService/BatchGetFloors";
 pub(crate) const STREAM: &str = "/floors.v1.FloorService/StreamFloors";
 pub(crate) const INFO: &str = "/floors.v1.FloorService/GetServerInfo";
+pub(crate) const PACK: &str = "/floors.v1.FloorService/GetPack";
+pub(crate) const PACKS: &str = "/floors.v1.FloorService/ListPacks";
 pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
 pub(crate) const WATCH: &str = "/grpc.health.v1.Health/Watch";
 pub(crate) const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -28,7 +32,7 @@ pub(crate) const OLD_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflecti
 pub(crate) const GRPC: &str = "application/grpc";
 
 /// An RPC and the content type of a call to it, so that every one of both is here.
-pub(crate) const CALLS: [(&str, &str); 22] = [
+pub(crate) const CALLS: [(&str, &str); 24] = [
     (GET_FLOOR, GRPC),
     (GET_FLOOR, "application/grpc+proto"),
     (GET_FLOOR, "application/grpc-web"),
@@ -39,6 +43,8 @@ pub(crate) const CALLS: [(&str, &str); 22] = [
     (GET_FLOOR, "application/json"),
     (BATCH, GRPC),
     (INFO, GRPC),
+    (PACK, GRPC),
+    (PACKS, GRPC),
     (STREAM, GRPC),
     (STREAM, "application/grpc+proto"),
     (STREAM, "application/grpc-web"),
@@ -65,6 +71,8 @@ pub(crate) fn message(path: &str) -> Vec<u8> {
         BATCH => BatchGetFloorsRequest { specs: (1..=16).map(|number| spec(1, number)).collect() }.encode_to_vec(),
         STREAM => StreamFloorsRequest { first: Some(spec(1, 1)), count: 16 }.encode_to_vec(),
         INFO => GetServerInfoRequest {}.encode_to_vec(),
+        PACK => GetPackRequest { pack: "tower".into() }.encode_to_vec(),
+        PACKS => ListPacksRequest {}.encode_to_vec(),
         CHECK | WATCH => HealthCheckRequest::default().encode_to_vec(),
         // Both versions have the same messages.
         REFLECTION | OLD_REFLECTION => symbol("floors.v1.FloorService").encode_to_vec(),
@@ -100,7 +108,8 @@ fn json(path: &str) -> String {
         GET_FLOOR => format!(r#"{{"spec":{spec}}}"#),
         BATCH => format!(r#"{{"specs":[{}]}}"#, [spec; 16].join(",")),
         STREAM => format!(r#"{{"first":{spec},"count":16}}"#),
-        INFO => "{}".to_owned(),
+        INFO | PACKS => "{}".to_owned(),
+        PACK => r#"{"pack":"tower"}"#.to_owned(),
         _ => panic!("{path} takes no JSON"),
     }
 }
