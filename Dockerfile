@@ -21,6 +21,8 @@ RUN groupadd --system --gid 10001 floors \
     && useradd --system --uid 10001 --gid 10001 --home-dir /data --shell /usr/sbin/nologin floors \
     && install --directory --owner 10001 --group 10001 --mode 0750 /data
 COPY --from=build /src/target/dist/bevy-server /src/target/dist/floorctl /usr/local/bin/
+# An example, which no server reads unless packs.dir names the folder above it.
+COPY packs/drowned-library /usr/local/share/floor-server/packs/drowned-library
 # Numbers, since Kubernetes cannot tell from a name that a user is not root (runAsNonRoot).
 USER 10001:10001
 WORKDIR /

@@ -6,6 +6,7 @@ use std::{
     process::{ExitCode, Termination},
 };
 
+use backon::Retryable as _;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
 
@@ -259,10 +260,13 @@ impl Server {
         })
     }
 
-    /// Connects immediately, so that an unreachable server is reported before anything is printed.
+    /// Connects immediately, so that an unreachable server is reported before anything is printed. `--retries` holds for
+    /// the connection as for a call: a server that starts is unreachable at first.
     pub(crate) async fn connect(&self) -> anyhow::Result<FloorClient> {
         let options = self.credentials.connect_options()?;
-        let client = self.in_time(FloorClient::connect_with(&self.url, &options)).await?;
+        let connect = || FloorClient::connect_with(&self.url, &options);
+        let connecting = connect.retry(self.limits.backoff()).when(ClientError::is_transient);
+        let client = self.in_time(connecting.into_future()).await?;
         Ok(client.with_options(self.options()))
     }
 

@@ -51,6 +51,13 @@ pub(crate) struct CallLimits {
     pub(crate) retries: usize,
 }
 
+impl CallLimits {
+    /// The waits between attempts.
+    pub(crate) fn backoff(self) -> ExponentialBuilder {
+        ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(self.retries).with_jitter()
+    }
+}
+
 impl Operations<'_> {
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         self.call(Method::GET, path, json).await
@@ -71,15 +78,14 @@ impl Operations<'_> {
     /// Makes a call with the retries and the deadline of `limits`. Retries are safe: a
     /// request that the server gets twice changes nothing more, or makes a second copy.
     async fn call<T>(&self, method: Method, path: &str, read: Read<T>) -> anyhow::Result<T> {
-        let CallLimits { deadline, retries } = self.limits;
-        let backoff = ExponentialBuilder::new().with_min_delay(MIN_BACKOFF).with_max_times(retries).with_jitter();
+        let deadline = self.limits.deadline;
         let address = self.address()?;
         let authorization = self.authorization(&address)?;
         let tls = address.is_https.then(|| self.tls(&address)).transpose()?;
         let attempt = || self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read);
         let unreachable =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
-        let calls = attempt.retry(backoff).when(unreachable);
+        let calls = attempt.retry(self.limits.backoff()).when(unreachable);
         match deadline {
             None => calls.await,
             Some(deadline) => timeout(deadline, calls)

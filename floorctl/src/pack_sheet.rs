@@ -15,8 +15,10 @@ const COLUMNS: u32 = 4;
 /// Numbers of the floors: from the first of a tower into its later themes.
 const FIRST: u32 = 3;
 const STEP: u32 = 7;
+/// Floors in which the schedule of a tower is searched for one of the kind.
+const SEARCHED: u32 = 500;
 
-/// Draws 16 floors of a kind. Each is another tower and another number, and they are the same every time.
+/// Draws 16 floors of a kind. Each is of another tower, and they are the same every time.
 pub(crate) fn draw(
     out: impl Write,
     pack: &LoadedPack,
@@ -32,9 +34,35 @@ pub(crate) fn draw(
 fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<Floor> {
     let mut generator = Generator::new();
     let floor = |index: u64| {
-        let number = FIRST + index as u32 * STEP;
-        let spec = pack.resolve(index + 1, number, width, height, Some(kind)).expect("number and sides are in range");
+        let seed = index + 1;
+        let number = scheduled(pack, seed, FIRST + index as u32 * STEP, kind);
+        let spec = pack.resolve(seed, number, width, height, Some(kind)).expect("number and sides are in range");
         local::floor(pack, &mut generator, &spec)
     };
     (0..FLOORS).map(floor).collect()
+}
+
+/// The number of the next floor of the kind that players of that tower reach, so that themes have the kinds that the pack
+/// gives them. `first` if none comes.
+fn scheduled(pack: &LoadedPack, seed: u64, first: u32, kind: Kind) -> u32 {
+    let is_of_kind =
+        |number: &u32| pack.pack().resolve(seed, *number, 0, 0, None).is_ok_and(|spec| spec.kind() == kind);
+    (first..first + SEARCHED).find(is_of_kind).unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floors_on_a_sheet_are_floors_that_players_reach() {
+        let pack = LoadedPack::built_in();
+        for kind in Kind::ALL {
+            for seed in 1..=FLOORS {
+                let number = scheduled(pack, seed, FIRST, kind);
+                let spec = pack.resolve(seed, number, 0, 0, None).unwrap();
+                assert_eq!(spec.kind(), kind, "{seed}/{number}");
+            }
+        }
+    }
 }

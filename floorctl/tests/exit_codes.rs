@@ -13,6 +13,7 @@ use std::{
     net::TcpListener,
     process::{Command, Output, Stdio},
     thread,
+    time::Duration,
 };
 
 use tokio::net::TcpSocket;
@@ -453,4 +454,27 @@ fn search_as_json_has_every_fact() {
     for part in ["\"seed\":\"8\"", "\"number\":1,", "\"theme\":\"crypt\"", "\"difficulty\":"] {
         assert!(stdout.contains(part), "no {part} in {stdout}");
     }
+}
+
+#[test]
+fn retries_wait_for_a_server_that_starts() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    let mut command = floorctl();
+    let mut child = command.args(["--retries", "8", "--server", &url, "info"]).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(200));
+    // Nobody listened when it began. It comes back.
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut connected = false;
+    for _ in 0..1_000 {
+        connected = listener.accept().is_ok();
+        if connected || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    assert!(connected, "{}", String::from_utf8_lossy(&output.stderr));
 }

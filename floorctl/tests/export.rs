@@ -434,8 +434,13 @@ fn an_edit_that_breaks_no_rule_is_reported_and_can_be_rehashed() {
     for file in ["mended.json", "mended.bin"] {
         let mended = directory.path().join(file);
         let mended = mended.to_str().unwrap();
-        let (code, _, stderr) = floorctl(&["validate", name, "--rehash", mended]);
+        let (code, stdout, stderr) = floorctl(&["validate", name, "--rehash", mended]);
         assert_eq!(code, Some(0), "{stderr}");
+        assert!(
+            stdout.contains("every rule holds after these metrics are corrected\n") && stdout.contains("not 77"),
+            "{stdout}"
+        );
+        assert!(stderr.ends_with(&format!("wrote {mended}\n")), "{stderr}");
         let (code, stdout, stderr) = floorctl(&["validate", mended]);
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
         let (code, text, stderr) = floorctl(&["export", mended, "--to", "json"]);

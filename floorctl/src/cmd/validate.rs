@@ -96,12 +96,13 @@ impl Validate {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
         let (saved, served) = self.source.load(server, &self.fetch).await?;
         let broken = rules::broken_by(&saved.message);
+        let corrects = self.rehash.is_some() && broken.iter().all(BrokenRule::is_metric);
         if !matches!(self.rehash, Some(OutputFile::Stdout)) {
             let mut out = output::stdout();
             if self.json || self.format == Format::Json {
                 json_layout::write(&mut out, &ValidateJson::new(&saved, &broken))?;
             } else {
-                write_text(&mut out, &saved, &broken)?;
+                write_text(&mut out, &saved, &broken, corrects)?;
             }
             out.flush()?;
         }
@@ -110,8 +111,11 @@ impl Validate {
             source::print_served(&served)?;
         }
         match &self.rehash {
-            Some(file) if broken.iter().all(BrokenRule::is_metric) => {
+            Some(file) if corrects => {
                 write_rehashed(file, saved, &broken)?;
+                if let OutputFile::Path(path) = file {
+                    writeln!(io::stderr(), "wrote {}", path.display())?;
+                }
                 Ok(ExitCode::SUCCESS)
             }
             Some(_) => {
@@ -144,9 +148,14 @@ fn name(saved: &SavedFloor) -> String {
     saved.message.spec.clone().map_or_else(|| "a floor without a spec".to_owned(), |spec| FloorName(spec).to_string())
 }
 
-fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule]) -> io::Result<()> {
+/// Writes the violations; `corrects`: all are metrics, which the command corrects.
+fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule], corrects: bool) -> io::Result<()> {
     if broken.is_empty() {
         return writeln!(out, "{}: every rule holds", name(saved));
+    }
+    if corrects {
+        writeln!(out, "{}: every rule holds after these metrics are corrected", name(saved))?;
+        return broken.iter().try_for_each(|metric| writeln!(out, "  {}", metric.message));
     }
     let mut names = broken.iter().map(|broken| broken.rule).collect::<Vec<_>>();
     names.dedup();

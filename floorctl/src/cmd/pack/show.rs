@@ -13,8 +13,8 @@ use floor_gen::Kind;
 use crate::{pack_sheet, pack_source::PackSource, target};
 
 const AFTER_HELP: &str = "\
-Writes a PNG for each kind of floor, NAME-KIND.png, with 16 floors on it. The word above a floor is its name, for \
-`floorctl render --pack PATH`.
+Writes a PNG for each kind of floor, NAME-KIND.png, with 16 floors on it, each of another tower. They are floors on \
+which the pack's schedule has that kind. The word above a floor is its name, for `floorctl render --pack PATH`.
 
 Examples:
   floorctl pack show mine --output pictures
