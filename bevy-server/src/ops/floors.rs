@@ -8,7 +8,7 @@ use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
 
 use crate::{
     key,
-    packs::{FoundPack, Packs, UnknownPack},
+    packs::{FoundPack, Packs, UnknownPack, VisiblePacks},
     tenants::{TenantId, TenantNames},
 };
 
@@ -35,6 +35,26 @@ pub(super) enum Whose {
     Tenant(TenantId),
 }
 
+impl Whose {
+    /// The tenants, `None` being callers without one, who come first.
+    pub(super) fn callers(self, tenants: &TenantNames) -> impl Iterator<Item = Option<TenantId>> {
+        let all = [None].into_iter().chain(tenants.iter().map(|(tenant, _)| Some(tenant)));
+        all.filter(move |tenant| match self {
+            Self::All => true,
+            Self::Common => tenant.is_none(),
+            Self::Tenant(of) => *tenant == Some(of),
+        })
+    }
+}
+
+/// The floors of a query, as callers of a tenant name them.
+#[derive(Debug)]
+pub(super) struct FloorsOf {
+    /// `None`: of callers without one.
+    pub(super) tenant: Option<TenantId>,
+    pub(super) specs: Vec<FloorSpec>,
+}
+
 /// An invalid query: the parameter, and what would be valid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter} {problem}")]
@@ -49,10 +69,17 @@ impl QueryError {
     }
 }
 
-/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`.
-pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
+/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`. A query
+/// that names no pack is about the floors that callers of each tenant get without naming one, so they are a list for each
+/// kind of caller.
+pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<Vec<FloorsOf>, QueryError> {
     let query = Query::parse(query, &RANGE)?;
-    Ok((query.range(packs)?, query.whose(tenants)?))
+    let names_pack = query.text("pack").is_some_and(|pack| !pack.is_empty());
+    let of = |tenant| {
+        let packs = if names_pack { packs.for_operator() } else { packs.for_caller(tenant) };
+        Ok(FloorsOf { tenant, specs: query.range(packs)? })
+    };
+    query.whose(tenants)?.callers(tenants).map(of).collect()
 }
 
 /// Whose stores `query`, which has no other parameter, is about.
@@ -85,8 +112,8 @@ pub(super) fn parse_prefix(query: &str, tenants: &TenantNames) -> Result<Option<
     Ok(Some((prefix?, query.whose(tenants)?)))
 }
 
-/// The one floor of `query`.
-pub(super) fn parse_one(packs: &Packs, query: &str) -> Result<FloorSpec, QueryError> {
+/// The one floor of `query`, for callers with `packs`.
+pub(super) fn parse_one(packs: VisiblePacks<'_>, query: &str) -> Result<FloorSpec, QueryError> {
     let query = Query::parse(query, &ONE)?;
     let seed = query.seed()?;
     let number =
@@ -120,7 +147,7 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn range(&self, packs: &Packs) -> Result<Vec<FloorSpec>, QueryError> {
+    fn range(&self, packs: VisiblePacks<'_>) -> Result<Vec<FloorSpec>, QueryError> {
         let seed = self.seed()?;
         let first =
             self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
@@ -164,7 +191,7 @@ impl<'a> Query<'a> {
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
-    fn pack(&self, packs: &Packs) -> Result<FoundPack, QueryError> {
+    fn pack(&self, packs: VisiblePacks<'_>) -> Result<FoundPack, QueryError> {
         let requested = self.text("pack").unwrap_or_default();
         packs.find(requested).map_err(|unknown| {
             let problem = match unknown {
@@ -188,7 +215,7 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
-        super::parse(query, &Packs::built_in(), &TenantNames::new(["acme"])).map(|(specs, _)| specs)
+        super::parse(query, &Packs::built_in(), &TenantNames::default()).map(|mut floors| floors.remove(0).specs)
     }
 
     #[test]
@@ -216,14 +243,14 @@ mod tests {
     #[test]
     fn a_query_names_one_floor() {
         let spec = FloorSpec::resolve(42, 7, 64, 0, Some(Kind::Maze)).unwrap();
-        assert_eq!(parse_one(&Packs::built_in(), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
+        assert_eq!(parse_one(Packs::built_in().for_caller(None), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
         for (query, expected) in [
             ("seed=1", "number is missing"),
             ("number=1", "seed is missing"),
             ("seed=1&number=0", "number is wrong: floor number 0"),
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
-            let wrong = parse_one(&Packs::built_in(), query).unwrap_err().to_string();
+            let wrong = parse_one(Packs::built_in().for_caller(None), query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }
