@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use floor_cache::{
-    Backup, Chain, Compaction, Holdings, KeyPrefix, PrefixRemoval, Removal, TierError, TierErrorKind, TierStats,
+    Backup, Chain, Compaction, Holdings, KeyPattern, PatternRemoval, Removal, TierError, TierErrorKind, TierStats,
 };
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
@@ -49,9 +49,9 @@ impl PurgeLimit {
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let (query, names) = (query.unwrap_or_default(), state.chains.names());
-    match floors::parse_prefix(&query, names) {
+    match floors::parse_stored(&query, &state.packs, names) {
         Ok(None) => {}
-        Ok(Some((prefix, whose))) => return purge_prefix(&state, prefix, whose).await,
+        Ok(Some((patterns, whose))) => return purge_stored(&state, patterns, whose).await,
         Err(error) => return bad_request(&error),
     }
     let floors = match floors::parse(&query, &state.packs, names) {
@@ -95,22 +95,34 @@ fn of_tenant(chains: &Chains, tenant: Option<TenantId>) -> (Option<String>, Chai
     (tenant.map(|tenant| chains.names().name(tenant).to_owned()), chains.of(tenant).clone())
 }
 
-/// Removes every stored floor with `prefix`: of a tower, or of all. One at a time, because each reads whole stores.
-async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Response {
-    const NAME: &str = "purge of a tower or of everything";
+/// Removes every stored floor that matches one of `patterns`: of a tower, of the versions of a pack, or all. One purge at a
+/// time, because each reads whole stores, once for each pattern.
+async fn purge_stored(state: &OpsState, patterns: Vec<KeyPattern>, whose: Whose) -> Response {
+    const NAME: &str = "purge of a tower, of a pack or of everything";
     let chains = selected(&state.chains, whose);
     let work = async move {
         let mut tiers = Vec::new();
         for (tenant, chain) in chains {
-            let removals = chain.purge_prefix(prefix).await.into_iter();
-            tiers.extend(removals.map(|PrefixRemoval { tier, removed, result }| PurgedTier {
-                done: tier_result(tier, tenant.as_deref(), result),
-                removed,
-            }));
+            let mut of_chain: Vec<PurgedTier> = Vec::new();
+            for pattern in &patterns {
+                for PatternRemoval { tier, removed, result } in chain.purge_matching(*pattern).await {
+                    let result = tier_result(tier, tenant.as_deref(), result);
+                    match of_chain.iter_mut().find(|known| known.done.tier == tier) {
+                        None => of_chain.push(PurgedTier { done: result, removed }),
+                        Some(known) => {
+                            known.removed += removed;
+                            if known.done.done {
+                                known.done = result;
+                            }
+                        }
+                    }
+                }
+            }
+            tiers.append(&mut of_chain);
         }
         tiers
     };
-    match run_alone(&state.prefix_purge, NAME, work).await {
+    match run_alone(&state.stored_purge, NAME, work).await {
         Ok(tiers) => {
             let complete = tiers.iter().all(|tier| tier.done.done);
             json(status(complete), &PurgedTiers { tiers })

@@ -2,8 +2,11 @@
 
 use std::fs;
 
-use floor_proto::v1::{
-    BatchGetFloorsRequest, Floor, FloorSpec, GetFloorRequest, GetPackRequest, ListPacksRequest, StreamFloorsRequest,
+use floor_proto::{
+    operations::PurgedTiers,
+    v1::{
+        BatchGetFloorsRequest, Floor, FloorSpec, GetFloorRequest, GetPackRequest, ListPacksRequest, StreamFloorsRequest,
+    },
 };
 use tempfile::TempDir;
 use test_support::{Setup, http1, spec, wait_until};
@@ -184,4 +187,52 @@ fn names_of_packs_that_do_not_exist_are_refused() {
     assert!(code != Some(0) && errors.contains(expected), "{code:?} {errors}");
     let (code, _, errors) = setup_with_packs(&data).arg("--check-config").run();
     assert_eq!(code, Some(0), "{errors}");
+}
+
+#[tokio::test]
+async fn a_purge_of_a_pack_removes_its_floors_in_every_chain_and_no_others() {
+    let data = TempDir::new().unwrap();
+    let server = setup_with_packs(&data).with("CACHE__CHAIN", r#"["lru", "lmdb", "sled"]"#).start();
+    let (mut game, mut other) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
+    let first = game.pack_of(of("mine", 7)).await;
+    write_pack(&data, "mine", "two");
+    server.signal("-HUP");
+    wait_until("the pack is replaced", || server.metric("floors_packs") == 4.0);
+    let second = game.pack_of(of("mine", 7)).await;
+    for caller in [&mut game, &mut other] {
+        for pack in ["both", "tower"] {
+            for number in 1..=3 {
+                caller.pack_of(of(pack, number)).await;
+            }
+        }
+    }
+    let held = |pack: &str| holders(&server, &format!("seed=42&first=1&count=7&pack={pack}")).len();
+    let counts = || [first.as_str(), &second, "both", "tower"].map(held);
+    wait_until("they are stored", || counts() == [3, 3, 18, 18]);
+    let removed = |path: &str| {
+        let (status, body) = operate(&server, path);
+        assert_eq!(status, 200, "{body}");
+        let PurgedTiers { tiers } = serde_json::from_str(&body).unwrap();
+        tiers.iter().map(|tier| (tier.done.tenant.clone().unwrap_or_default(), tier.removed)).collect::<Vec<_>>()
+    };
+    let row = |tenant: &str, entries| vec![(tenant.to_owned(), entries); 3];
+    assert_eq!(removed("/purge?pack=both&tenant=globex"), row("globex", 3));
+    assert_eq!(counts(), [3, 3, 9, 18]);
+    assert_eq!(removed(&format!("/purge?pack={first}")), [row("", 0), row("acme", 1), row("globex", 0)].concat());
+    assert_eq!(counts(), [0, 3, 9, 18]);
+    assert_eq!(game.source(of(&first, 7)).await, "generated", "the version is still served");
+    wait_until("it is stored again", || counts() == [3, 3, 9, 18]);
+    assert_eq!(removed("/purge?pack=mine&tenant=acme"), row("acme", 2), "every version");
+    assert_eq!(removed("/purge?pack=tower"), [row("", 0), row("acme", 3), row("globex", 3)].concat());
+    assert_eq!(counts(), [0, 0, 9, 0]);
+    for (query, expected) in [
+        ("pack=nine", "pack is nine; there are both, free, mine, tower"),
+        ("pack=mine&tower=42", "pack cannot be used with tower or all"),
+        ("pack=mine&seed=42", "first is missing"),
+        ("pack=mine&width=64", "seed is missing"),
+        (&format!("pack=free@{}", first.split('@').nth(1).unwrap()), "and this is a version of mine"),
+    ] {
+        let (status, body) = operate(&server, &format!("/purge?{query}"));
+        assert!(status == 400 && body.contains(expected), "{query}: {body}");
+    }
 }
