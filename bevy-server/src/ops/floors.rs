@@ -111,7 +111,8 @@ pub(super) fn parse_stored(
     let [tower, all, pack, _] = STORED;
     let has = |names: &[&str]| query.split('&').any(|pair| names.contains(&pair.split('=').next().unwrap_or_default()));
     let of_floors = RANGE.into_iter().filter(|name| ![PACK, TENANT].contains(name)).collect::<Vec<_>>();
-    if !has(&[tower, all]) && !(has(&[pack]) && !has(&of_floors)) {
+    let is_pack = has(&[pack]) && !has(&of_floors);
+    if !has(&[tower, all]) && !is_pack {
         return Ok(None);
     }
     let query = Query::parse(query, &STORED)?;

@@ -71,7 +71,7 @@ impl Caller {
 #[tokio::test]
 async fn a_pack_of_another_tenant_is_an_unknown_pack() {
     let data = TempDir::new().unwrap();
-    let server = setup_with_packs(&data).start();
+    let server = setup_with_packs(&data).with("LOG__ACCESS", "1").start();
     let mut game = Caller::new(&server, "acme-game").await;
     let version = game.pack_of(of("mine", 7)).await;
     assert!(version.starts_with("mine@"), "{version}");
@@ -109,6 +109,9 @@ async fn a_pack_of_another_tenant_is_an_unknown_pack() {
     assert!(other.pack_of(of("both", 7)).await.starts_with("both@"), "two tenants share a pack that both list");
     assert!(other.pack_of(of("free", 7)).await.starts_with("free@"));
     assert_eq!(game.pack_of(of("tower", 7)).await, "", "the built-in pack is for all");
+    let lines = server.log();
+    let line = lines.lines().find(|line| line.contains("name=\"acme-game\"") || line.contains("name=acme-game"));
+    assert!(line.is_some_and(|line| line.contains("tenant=\"acme\"") || line.contains("tenant=acme")), "{lines}");
     let generated = server.generations();
     assert_eq!(game.source(of("both", 7)).await, "generated", "each has a chain");
     assert_eq!(server.generations(), generated + 1.0);
