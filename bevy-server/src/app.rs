@@ -83,7 +83,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     if let Some(traces) = &traces {
         app.insert_resource(traces.clone());
     }
-    app.insert_resource(CallObserver::new(traces, &config.log))
+    app.insert_resource(CallObserver::new(traces, &config.log, config.tenant_names()))
         .insert_resource(TokioHandle(runtime.handle().clone()))
         .insert_resource(TokioRuntime(runtime))
         .insert_resource(grpc_listener)

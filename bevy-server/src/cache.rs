@@ -21,7 +21,7 @@ pub struct Chains {
     names: TenantNames,
 }
 
-/// The chain of a tenant, and its counts. The packs that a tenant may use have their place here.
+/// The chain of a tenant, and its counts.
 #[derive(Debug)]
 struct TenantChain {
     chain: Chain,

@@ -15,9 +15,15 @@
 //! Big-endian, so that an ordered store keeps the floors of a tower adjacent. Before packs a key had 24 bytes. Keys of
 //! another length are other keys, so a store evicts those floors as it evicts all that is not read.
 
-use floor_cache::{Class, Key, KeyPrefix};
+use floor_cache::{Class, Key, KeyPattern};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, PackHash};
-use floor_proto::{FRAME_PREFIX_BYTES, pack};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    pack::{MAX_NAME, PackRef},
+};
+
+/// Where the hash of the pack begins in a key.
+const PACK_HASH_AT: usize = 20;
 
 /// The key of a floor.
 #[must_use]
@@ -28,14 +34,20 @@ pub fn of(spec: &FloorSpec) -> Key {
     identity[12..14].copy_from_slice(&spec.width().to_be_bytes());
     identity[14..16].copy_from_slice(&spec.height().to_be_bytes());
     identity[16..20].copy_from_slice(&GENERATOR_VERSION.to_be_bytes());
-    identity[20..28].copy_from_slice(&spec.pack().0.to_be_bytes());
+    identity[PACK_HASH_AT..][..8].copy_from_slice(&spec.pack().0.to_be_bytes());
     Key::new(identity, class(spec.kind()))
 }
 
-/// The first bytes of the keys of every floor of the tower `seed`, of any generator version.
+/// Matches the keys of every floor of the tower `seed`, of any pack and generator version.
 #[must_use]
-pub fn tower(seed: u64) -> KeyPrefix {
-    KeyPrefix::new(&seed.to_be_bytes()).expect("a seed is shorter than a key")
+pub fn tower(seed: u64) -> KeyPattern {
+    KeyPattern::prefix(&seed.to_be_bytes()).expect("a seed is shorter than a key")
+}
+
+/// Matches the keys of every floor of the version `hash` of a pack, of any tower and generator version.
+#[must_use]
+pub fn pack(hash: PackHash) -> KeyPattern {
+    KeyPattern::at(PACK_HASH_AT, &hash.0.to_be_bytes()).expect("the hash is inside of a key")
 }
 
 /// The floor of a key, or `None` if [`of`] never returns that key.
@@ -73,7 +85,7 @@ const PACK_HASH: [u8; 2] = [0x81, 0x01];
 /// Where the fields of the spec begin.
 const SPEC_START: usize = 2;
 /// The most bytes of `NAME@HASH`.
-const LONGEST_PACK: usize = pack::MAX_NAME + 1 + 16;
+const LONGEST_PACK: usize = MAX_NAME + 1 + 16;
 
 /// Checks that `value`, which comes from a store outside this process, can be the floor of `key`. The chain calls it on
 /// each such hit, so it neither decodes nor allocates.
@@ -126,7 +138,7 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
 fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
     let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
     let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
-    let hash = pack::PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
+    let hash = PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
     let (tag, last) = message.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
     let is_wanted = hash == Some(wanted.0) && *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0;
     is_wanted.then_some(name)
@@ -226,6 +238,8 @@ mod tests {
         let mut generator = Generator::new();
         for (pack, key) in packs.into_iter().zip(&keys) {
             assert_eq!(spec(key), Some(resolve(pack)));
+            let matched = keys.map(|other| super::pack(resolve(pack).pack()).matches(&other));
+            assert_eq!(matched, keys.map(|other| other == *key));
             let value = pack.framed(&mut generator, &resolve(pack)).to_vec();
             for other in &keys {
                 assert_eq!(check(other, &value).is_ok(), key == other);

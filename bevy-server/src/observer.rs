@@ -20,6 +20,7 @@ use crate::{
     config::LogSettings,
     headers::FLOOR_SERVED_BY,
     logging::{AccessEntry, AccessLog},
+    tenants::TenantNames,
     traces::{Lookup, Origin, TracedCall, Traces},
 };
 
@@ -36,6 +37,7 @@ pub struct CallObserver(Arc<Observers>);
 struct Observers {
     traces: Option<Traces>,
     access: AccessLog,
+    tenants: TenantNames,
     /// Here, so that a call that is not recorded asks nothing else.
     has_access_log: AtomicBool,
 }
@@ -61,11 +63,11 @@ struct Measured {
 }
 
 impl CallObserver {
-    /// An observer for traces, if there are any, and for the access log of `settings`.
+    /// An observer for traces, if there are any, and for the access log of `settings`, which names `tenants`.
     #[must_use]
-    pub fn new(traces: Option<Traces>, settings: &LogSettings) -> Self {
+    pub fn new(traces: Option<Traces>, settings: &LogSettings, tenants: TenantNames) -> Self {
         let (access, has_access_log) = (AccessLog::new(settings), AtomicBool::new(false));
-        let observer = Self(Arc::new(Observers { traces, access, has_access_log }));
+        let observer = Self(Arc::new(Observers { traces, access, tenants, has_access_log }));
         observer.configure(settings);
         observer
     }
@@ -116,10 +118,11 @@ impl CallRecord {
         let Measured { served_by, floors, bytes, message, lookups } = std::mem::take(&mut *self.measured());
         let served_by = served_by.as_ref().and_then(|by| by.to_str().ok()).unwrap_or_default();
         let (client, name) = (self.client.address(), self.client.name());
-        let Observers { traces, access, has_access_log } = &*self.observer.0;
+        let Observers { traces, access, tenants, has_access_log } = &*self.observer.0;
         if has_access_log.load(Relaxed) {
             let trace_id = self.origin.as_ref().map(|origin| origin.trace_id.to_string());
-            access.log(&AccessEntry { rpc, code, client, name, took, served_by, floors, bytes, trace_id });
+            let tenant = self.client.tenant().map(|tenant| tenants.name(tenant));
+            access.log(&AccessEntry { rpc, code, client, name, tenant, took, served_by, floors, bytes, trace_id });
         }
         if let (Some(traces), Some(origin)) = (traces, &self.origin) {
             let (origin, name, served_by) = (origin.clone(), name.map(str::to_owned), served_by.to_owned());

@@ -198,7 +198,10 @@ mod tests {
         let new = of("[tenants.acme]\nshare = 0.25\ncells_per_second = 7\n[tenants.initech]\nshare = 0.25\n");
         let (applied, restart) = changed_keys(&old, &new);
         assert_eq!(applied, ["tenants.acme.cells_per_second"]);
-        let of_others = ["initech.cells_per_second", "initech.share", "globex.cells_per_second", "globex.share"];
-        assert_eq!(restart, of_others.map(|key| format!("tenants.{key}")));
+        let keys = ["cells_per_second", "pack", "packs", "share"];
+        let of_others = ["initech", "globex"].iter().flat_map(|name| keys.map(|key| format!("tenants.{name}.{key}")));
+        assert_eq!(restart, of_others.collect::<Vec<_>>());
+        let new = of("[tenants.acme]\nshare = 0.25\npacks = [\"mine\"]\n[tenants.globex]\nshare = 0.25\n");
+        assert_eq!(changed_keys(&old, &new), (vec![], vec!["tenants.acme.packs".to_owned()]));
     }
 }

@@ -63,36 +63,50 @@ impl Key {
     }
 }
 
-/// The first bytes of keys. Without bytes it is the prefix of every key.
+/// Bytes that keys have at one place. A pattern without bytes matches every key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KeyPrefix {
+pub struct KeyPattern {
     bytes: [u8; Key::LEN],
+    offset: u8,
     len: u8,
 }
 
-impl KeyPrefix {
-    /// The prefix of every key.
-    pub const ALL: Self = Self { bytes: [0; Key::LEN], len: 0 };
+impl KeyPattern {
+    /// Matches every key.
+    pub const ALL: Self = Self { bytes: [0; Key::LEN], offset: 0, len: 0 };
 
-    /// The prefix `bytes`; `None` if it is longer than a key.
+    /// Matches the keys that have `bytes` from `offset` on; `None` if no key is that long.
     #[must_use]
-    pub fn new(prefix: &[u8]) -> Option<Self> {
-        let mut bytes = [0; Key::LEN];
-        bytes.get_mut(..prefix.len())?.copy_from_slice(prefix);
+    pub fn at(offset: usize, bytes: &[u8]) -> Option<Self> {
+        let mut padded = [0; Key::LEN];
+        padded.get_mut(offset..)?.get_mut(..bytes.len())?;
+        padded[..bytes.len()].copy_from_slice(bytes);
         // At most `Key::LEN` (32), which a byte holds.
-        Some(Self { bytes, len: prefix.len() as u8 })
+        Some(Self { bytes: padded, offset: offset as u8, len: bytes.len() as u8 })
     }
 
-    /// The bytes of the prefix.
+    /// Matches the keys that begin with `bytes`; `None` if no key is that long.
+    #[must_use]
+    pub fn prefix(bytes: &[u8]) -> Option<Self> {
+        Self::at(0, bytes)
+    }
+
+    /// Where its bytes are in a key.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.offset as usize
+    }
+
+    /// Its bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Whether `key` begins with it.
+    /// Whether `key` has its bytes at their place.
     #[must_use]
     pub fn matches(&self, key: &Key) -> bool {
-        key.0.starts_with(self.as_bytes())
+        key.0[self.offset()..].starts_with(self.as_bytes())
     }
 }
 

@@ -38,11 +38,11 @@ pub mod tls;
 
 pub use chain::{Chain, ChainBuilder, assemble, assemble_beside, assemble_tuned, check};
 pub use config::*;
-pub use key::{Class, Key, KeyPrefix};
+pub use key::{Class, Key, KeyPattern};
 pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, TierReport, WriteCounts};
 pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, Demand, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
-pub use stack::{PrefixRemoval, Removal};
+pub use stack::{PatternRemoval, Removal};
 pub use tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats};

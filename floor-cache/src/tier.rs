@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
-use crate::key::{Key, KeyPrefix};
+use crate::key::{Key, KeyPattern};
 
 /// A store for values.
 ///
@@ -65,13 +65,17 @@ pub trait TierAdmin {
         Answer::Now(Ok(()))
     }
 
-    /// Removes one batch of the entries whose keys begin with `prefix`, from `from` on, or from the start. The batch is
+    /// Removes one batch of the entries whose keys match `pattern`, from `from` on, or from the start. The batch is
     /// small enough that other calls wait for it for milliseconds only. An entry that is stored after the first batch
     /// has begun may stay. By default a tier cannot do it.
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
-        let (_, _) = (prefix, from);
-        let reason = "it cannot find entries by their prefix";
-        Answer::Now(Err(TierError::new(TierErrorKind::Refused, "remove by prefix", reason)))
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
+        let (_, _) = (pattern, from);
+        let reason = "it cannot find entries by a pattern of their keys";
+        Answer::Now(Err(TierError::new(TierErrorKind::Refused, "remove by pattern", reason)))
     }
 
     /// The directory of its files; `None` if it has none on this machine.
@@ -89,11 +93,11 @@ pub trait TierAdmin {
     }
 }
 
-/// How far a removal by prefix has come in a tier. Only that tier can read it.
+/// How far a removal by pattern has come in a tier. Only that tier can read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanPosition(pub(crate) Vec<u8>);
 
-/// One batch of a removal by prefix.
+/// One batch of a removal by pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedBatch {
     /// Entries that were removed.

@@ -23,7 +23,7 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, Answer, Chain, ChainConfig, Key, KeyPrefix, LmdbConfig, LruConfig, Options, RedisConfig, SledConfig, Tier,
+    Admit, Answer, Chain, ChainConfig, Key, KeyPattern, LmdbConfig, LruConfig, Options, RedisConfig, SledConfig, Tier,
     TierAdmin, TierKind, TierStats, Tuning,
     tiers::{LmdbTier, SledTier},
 };
@@ -66,7 +66,7 @@ async fn a_purge_removes_the_keys_from_every_tier_and_no_others() {
 
 /// The keys of a prefix are gone from every tier, queued writes included; others stay.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purge_by_prefix_removes_its_keys_from_every_tier() {
+async fn a_purge_by_pattern_removes_its_keys_from_every_tier() {
     let server = RedisServer::start();
     let mut tiers = vec![TierKind::Lru, TierKind::Lmdb, TierKind::Sled];
     tiers.extend(server.as_ref().map(|_| TierKind::Redis));
@@ -81,12 +81,13 @@ async fn a_purge_by_prefix_removes_its_keys_from_every_tier() {
     chain.get_many(&keys(0..300), Options::default()).await.expect("it serves");
     // A whole key is a prefix too.
     let one = key(7, 1);
-    let removals = chain.purge_prefix(KeyPrefix::new(one.as_bytes()).expect("a key is no longer than a key")).await;
+    let removals =
+        chain.purge_matching(KeyPattern::prefix(one.as_bytes()).expect("a key is no longer than a key")).await;
     assert_eq!(removals.iter().map(|removal| removal.removed).collect::<Vec<_>>(), vec![1; tiers.len()]);
     assert!(removals.iter().all(|removal| removal.result.is_ok()), "{removals:?}");
     assert_eq!(held(chain, &[one]).await, [], "it was queued for the lower tiers");
     assert_eq!(held(chain, &keys(8..300)).await.len(), 292 * tiers.len());
-    let removals = chain.purge_prefix(KeyPrefix::ALL).await;
+    let removals = chain.purge_matching(KeyPattern::ALL).await;
     assert_eq!(removals.iter().map(|removal| removal.removed).collect::<Vec<_>>(), vec![399; tiers.len()]);
     assert_eq!(held(chain, &keys(0..1100)).await, []);
 }
@@ -101,7 +102,7 @@ async fn a_tier_that_fails_to_remove_by_prefix_is_reported() {
     fixture.chain.get_many(&keys(0..10), Options::default()).await.expect("it serves");
     assert!(fixture.chain.close(LONG_TIMEOUT).await);
     server.pause();
-    let removals = fixture.chain.purge_prefix(KeyPrefix::ALL).await;
+    let removals = fixture.chain.purge_matching(KeyPattern::ALL).await;
     server.resume();
     let results: Vec<_> = removals.iter().map(|r| (r.tier, r.removed, r.result.is_ok())).collect();
     assert_eq!(results, [("lru", 10, true), ("redis", 0, false), ("lmdb", 10, true)], "{removals:?}");

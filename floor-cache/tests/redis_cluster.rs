@@ -6,7 +6,7 @@ mod fixture;
 use std::time::{Duration, Instant};
 
 use fixture::{Fixture, LONG_TIMEOUT, fake_source::value_of, keys, redis_cluster::RedisCluster};
-use floor_cache::{Bypass, KeyPrefix, Options, RedisConfig, TierKind};
+use floor_cache::{Bypass, KeyPattern, Options, RedisConfig, TierKind};
 
 fn over(cluster: &RedisCluster) -> Fixture {
     Fixture::new(&[TierKind::Redis], |config| {
@@ -34,7 +34,7 @@ async fn values_are_distributed_over_the_slots_and_found() {
     assert_eq!(cluster.sizes().iter().sum::<u64>(), 200);
     assert_eq!(fixture.tier("redis").errors, 0);
 
-    let removals = fixture.chain.purge_prefix(KeyPrefix::ALL).await;
+    let removals = fixture.chain.purge_matching(KeyPattern::ALL).await;
     assert!(removals[0].removed == 200 && removals[0].result.is_ok(), "{removals:?}");
     assert_eq!(cluster.sizes(), [0; 3], "every master is scanned");
 }

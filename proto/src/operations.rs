@@ -19,7 +19,7 @@ pub struct PurgedTiers {
     pub tiers: Vec<PurgedTier>,
 }
 
-/// What a tier did for a purge of a tower or of everything.
+/// What a tier did for a purge of a tower, of a pack or of everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PurgedTier {
     /// Whether it has looked through all of its entries.

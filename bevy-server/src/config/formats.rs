@@ -321,6 +321,27 @@ impl Format for PackName {
     }
 }
 
+/// The names of packs, none of them twice.
+pub(super) struct PackNames;
+
+impl Format for PackNames {
+    type Output = Vec<String>;
+
+    fn expected(&self) -> String {
+        "write a list of names of packs, each once, as in [\"mine\"]; the built-in pack is for all".to_owned()
+    }
+
+    fn parse(&self, value: &Value) -> Option<Vec<String>> {
+        let names: Vec<_> = value.as_array()?.iter().map(|name| PackName.parse(name)).collect::<Option<_>>()?;
+        let is_own = |(at, name): (usize, &String)| name != pack::BUILT_IN && !names[..at].contains(name);
+        names.iter().enumerate().all(is_own).then_some(names)
+    }
+
+    fn show(&self, names: &Vec<String>) -> String {
+        quote_all(names)
+    }
+}
+
 /// One of several values that have names.
 pub(super) struct OneOf<T> {
     pub(super) values: Vec<(&'static str, T)>,

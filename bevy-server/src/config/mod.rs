@@ -179,10 +179,11 @@ impl Config {
             threads => threads,
         };
         let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
-        let packs =
-            PackSettings { dir: reader.key("packs.dir", PACKS_DIR), default: reader.key("packs.default", PackName) };
+        let (packs_dir, default_pack) = (reader.key("packs.dir", PACKS_DIR), reader.key("packs.default", PackName));
         let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
-        let (cache, tenants) = tenants::tenants(&mut reader, cache);
+        let (cache, tenants) = tenants::tenants(&mut reader, cache, &default_pack);
+        let of_tenants = tenants.iter().map(|tenant| tenant.packs.clone()).collect();
+        let packs = PackSettings { dir: packs_dir, default: default_pack, tenants: of_tenants };
         if tokens_file.is_none() && !tenants.is_empty() {
             reader.refuse(TOKENS_KEY, "is none", "name a file: a call belongs to a tenant by its token");
         }

@@ -7,11 +7,14 @@ use floor_cache::{ChainConfig, TierKind};
 
 use super::{
     MAX_CELLS,
-    formats::{Format, text, whole},
+    formats::{Format, PackName, PackNames, text, whole},
     nonzero,
     reader::Reader,
 };
-use crate::tenants::{MAX_TENANTS, TenantNames, is_name};
+use crate::{
+    packs::TenantPacks,
+    tenants::{MAX_TENANTS, TenantNames, is_name},
+};
 
 /// The table of all tenants.
 pub(super) const TABLE: &str = "tenants";
@@ -20,7 +23,7 @@ const MIN_BYTES: u64 = 1 << 20;
 /// The least bytes of a write queue.
 const MIN_QUEUE: usize = 1 << 20;
 
-/// A tenant. The packs that it may use have their place here.
+/// A tenant.
 #[derive(Debug, Clone)]
 pub struct TenantConfig {
     /// Its name.
@@ -29,6 +32,15 @@ pub struct TenantConfig {
     pub cells_per_second: Option<u64>,
     /// The tiers of its chain, with its share of their capacities.
     pub cache: ChainConfig,
+    /// Its packs.
+    pub packs: TenantPacks,
+}
+
+/// What the table of a tenant says.
+struct Entry {
+    share: f64,
+    cells_per_second: Option<u64>,
+    packs: TenantPacks,
 }
 
 /// The names of tenants in the value of the table.
@@ -36,14 +48,18 @@ pub(super) fn names(table: Option<&Value>) -> Vec<String> {
     table.and_then(Value::as_dict).map(|table| table.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The tenants, and what of `cache` they leave to callers without one.
-pub(super) fn tenants(reader: &mut Reader<'_>, mut cache: ChainConfig) -> (ChainConfig, Vec<TenantConfig>) {
+/// The tenants, and what of `cache` they leave to callers without one. `default` is the pack of requests that name none.
+pub(super) fn tenants(
+    reader: &mut Reader<'_>,
+    mut cache: ChainConfig,
+    default: &str,
+) -> (ChainConfig, Vec<TenantConfig>) {
     let names = names(reader.table(TABLE).as_ref());
     if names.len() > MAX_TENANTS {
         let is = format!("has {} tenants", names.len());
         reader.refuse(TABLE, &is, &format!("write at most {MAX_TENANTS}"));
     }
-    let mut shares = Vec::new();
+    let mut entries = Vec::new();
     for name in names {
         let table = format!("{TABLE}.{name}");
         if !is_name(&name) {
@@ -56,10 +72,14 @@ pub(super) fn tenants(reader: &mut Reader<'_>, mut cache: ChainConfig) -> (Chain
         let share = reader.entry(format!("{table}.share"), Share, None);
         let cells = whole(0..=MAX_CELLS).note("; 0 for no limit");
         let cells_per_second = nonzero(reader.entry(format!("{table}.cells_per_second"), cells, Some(0)).unwrap_or(0));
-        shares.extend(share.map(|share| (name, share, cells_per_second)));
+        let own = reader.entry(format!("{table}.packs"), PackNames, Some(Vec::new())).unwrap_or_default();
+        let of_tenant = reader.entry(format!("{table}.pack"), PackName, Some(default.to_owned()));
+        let packs = TenantPacks { name, own, default: of_tenant.unwrap_or_else(|| default.to_owned()) };
+        entries.extend(share.map(|share| Entry { share, cells_per_second, packs }));
     }
-    let given: f64 = shares.iter().map(|(_, share, _)| share).sum();
-    if shares.is_empty() {
+    refuse_packs_of_others(reader, &entries, default);
+    let given: f64 = entries.iter().map(|entry| entry.share).sum();
+    if entries.is_empty() {
         return (cache, Vec::new());
     }
     // A share that leaves nothing by rounding is no share.
@@ -72,7 +92,8 @@ pub(super) fn tenants(reader: &mut Reader<'_>, mut cache: ChainConfig) -> (Chain
         reader.refuse("cache.sled.capacity", "is no limit", "write a size, of which each tenant has its share");
     }
     let whole = cache.clone();
-    let tenants = shares.into_iter().map(|(name, share, cells_per_second)| {
+    let tenants = entries.into_iter().map(|Entry { share, cells_per_second, packs }| {
+        let name = packs.name.clone();
         let namespace = format!("{}/{name}", whole.namespace);
         if namespace.len() > floor_cache::envelope::Namespace::MAX {
             let is = format!("is too long to be followed by the tenant {name}");
@@ -93,11 +114,29 @@ pub(super) fn tenants(reader: &mut Reader<'_>, mut cache: ChainConfig) -> (Chain
         cache.sled.capacity -= own.sled.capacity;
         cache.write_queue = cache.write_queue.saturating_sub(own.write_queue).max(MIN_QUEUE);
         refuse_small(reader, &own, &format!("{TABLE}.{name}.share"), "is too small");
-        TenantConfig { name, cells_per_second, cache: own }
+        TenantConfig { name, cells_per_second, cache: own, packs }
     });
     let tenants = tenants.collect();
     refuse_small(reader, &cache, TABLE, "has shares that leave too little to callers without a tenant");
     (cache, tenants)
+}
+
+/// Refuses a default pack that its callers may not use.
+fn refuse_packs_of_others(reader: &mut Reader<'_>, entries: &[Entry], default: &str) {
+    let owner = |pack: &str| entries.iter().find(|entry| entry.packs.own.iter().any(|own| own == pack));
+    if let Some(Entry { packs, .. }) = owner(default) {
+        let is =
+            format!("is {default}, which {TABLE}.{}.packs has, so callers without a tenant may not use it", packs.name);
+        reader.refuse("packs.default", &is, "write another, and this one in the `pack` of tenants");
+        return;
+    }
+    for Entry { packs: TenantPacks { name, own, default }, .. } in entries {
+        if let Some(other) = owner(default).filter(|_| !own.contains(default)) {
+            let is =
+                format!("is {default}, which {TABLE}.{}.packs has and {TABLE}.{name}.packs has not", other.packs.name);
+            reader.refuse(&format!("{TABLE}.{name}.pack"), &is, "add it to the packs of this tenant, or write another");
+        }
+    }
 }
 
 /// Refuses a share that leaves a store of `chain` less than a store needs.
@@ -188,8 +227,22 @@ mod tests {
         );
         assert!(config.resolved().contains("[tenants.acme]\nshare = 0.25"), "{}", config.resolved());
         assert!(config.resolved().contains("cells_per_second = 0                          # default"));
+        assert!(config.resolved().contains("packs = []"), "{}", config.resolved());
         let again = Config::from_toml(config.resolved()).unwrap();
         assert_eq!(again.tenants[0].cache, acme.cache, "what is printed can be read");
+    }
+
+    #[test]
+    fn a_tenant_has_packs_of_its_own_and_a_default() {
+        let tenants = "[packs]\ndefault = \"free\"\n[tenants.acme]\nshare = 0.25\npacks = [\"mine\", \"both\"]\n\
+                       pack = \"mine\"\n[tenants.globex]\nshare = 0.25\npacks = [\"both\"]\n";
+        let config = read(tenants).unwrap();
+        let [acme, globex] = &config.packs.tenants[..] else { panic!("two tenants") };
+        assert_eq!((acme.own.join(" "), acme.default.as_str()), ("mine both".to_owned(), "mine"));
+        assert_eq!((globex.name.as_str(), globex.default.as_str()), ("globex", "free"));
+        assert!(config.resolved().contains("packs = [\"mine\", \"both\"]"), "{}", config.resolved());
+        let again = Config::from_toml(config.resolved()).unwrap();
+        assert_eq!(again.packs, config.packs, "what is printed can be read");
     }
 
     #[test]
@@ -207,6 +260,19 @@ mod tests {
             ),
             ("[tenants.acme]\nshare = 0.995\n", "tenants has shares that leave too little"),
             ("[tenants.acme]\nshare = 0.1\nquota = 1\n", "tenants.acme.quota is no key"),
+            ("[tenants.acme]\nshare = 0.1\npacks = \"mine\"\n", "tenants.acme.packs is \"mine\""),
+            ("[tenants.acme]\nshare = 0.1\npacks = [\"Mine\"]\n", "tenants.acme.packs is [\"Mine\"]"),
+            ("[tenants.acme]\nshare = 0.1\npacks = [\"a\", \"a\"]\n", "write a list of names of packs, each once"),
+            ("[tenants.acme]\nshare = 0.1\npacks = [\"tower\"]\n", "the built-in pack is for all"),
+            ("[tenants.acme]\nshare = 0.1\npack = \"a@b\"\n", "tenants.acme.pack is \"a@b\""),
+            (
+                "[packs]\ndefault = \"a\"\n[tenants.acme]\nshare = 0.1\npacks = [\"a\"]\n",
+                "packs.default is a, which tenants.acme.packs has, so callers without a tenant may not use it",
+            ),
+            (
+                "[tenants.acme]\nshare = 0.1\npacks = [\"a\"]\n[tenants.b]\nshare = 0.1\npack = \"a\"\n",
+                "tenants.b.pack is a, which tenants.acme.packs has and tenants.b.packs has not",
+            ),
             ("[tenants.acme]\nshare = 0.1\n[cache.sled]\ncapacity = \"0\"\n", "cache.sled.capacity is no limit"),
             (&many, "tenants has 17 tenants"),
         ] {

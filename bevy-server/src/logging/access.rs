@@ -37,6 +37,8 @@ pub(crate) struct AccessEntry<'a> {
     pub(crate) client: IpAddr,
     /// The name of the client's token, or the subject of its certificate.
     pub(crate) name: Option<&'a str>,
+    /// The name of the client's tenant.
+    pub(crate) tenant: Option<&'a str>,
     /// Time inside the server; for a stream with the time that the client takes to read.
     pub(crate) took: Duration,
     /// As in the response metadata; empty if nothing was served.
@@ -91,6 +93,7 @@ impl AccessLog {
             code = code_name(call.code),
             client = %call.client,
             name = call.name,
+            tenant = call.tenant,
             duration_us = microseconds(call.took),
             served_by = call.served_by,
             floors = call.floors,
@@ -140,7 +143,8 @@ mod tests {
 
     fn call(rpc: Rpc, code: Code, took: Duration) -> AccessEntry<'static> {
         let client = Ipv4Addr::LOCALHOST.into();
-        AccessEntry { rpc, code, client, name: None, took, served_by: "lru", floors: 1, bytes: 1000, trace_id: None }
+        let (name, tenant, trace_id) = (None, None, None);
+        AccessEntry { rpc, code, client, name, tenant, took, served_by: "lru", floors: 1, bytes: 1000, trace_id }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use floor_cache::{
-    Backup, Chain, Compaction, Holdings, KeyPrefix, PrefixRemoval, Removal, TierError, TierErrorKind, TierStats,
+    Backup, Chain, Compaction, Holdings, KeyPattern, PatternRemoval, Removal, TierError, TierErrorKind, TierStats,
 };
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
@@ -23,10 +23,10 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::{
     OpsState,
-    floors::{self, Whose},
+    floors::{self, FloorsOf, Whose},
     json::json,
 };
-use crate::{cache::Chains, key};
+use crate::{cache::Chains, key, tenants::TenantId};
 
 /// Purges at once. Each may wait seconds for the writers of the stores, and holds their locks for a batch of floors.
 const MAX_PURGES: usize = 4;
@@ -49,21 +49,24 @@ impl PurgeLimit {
 
 pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
     let (query, names) = (query.unwrap_or_default(), state.chains.names());
-    match floors::parse_prefix(&query, names) {
+    match floors::parse_stored(&query, &state.packs, names) {
         Ok(None) => {}
-        Ok(Some((prefix, whose))) => return purge_prefix(&state, prefix, whose).await,
+        Ok(Some((patterns, whose))) => return purge_stored(&state, patterns, whose).await,
         Err(error) => return bad_request(&error),
     }
-    let (specs, whose) = match floors::parse(&query, &state.packs, names) {
+    let floors = match floors::parse(&query, &state.packs, names) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
     let Some(permit) = state.purges.try_begin() else { return too_many_purges() };
-    let keys: Arc<[_]> = specs.iter().map(key::of).collect();
+    let count = floors.first().map_or(0, |floors| floors.specs.len());
+    let of_chains = floors.iter().map(|FloorsOf { tenant, specs }| {
+        (of_tenant(&state.chains, *tenant), specs.iter().map(key::of).collect::<Vec<_>>())
+    });
+    let of_chains: Vec<_> = of_chains.collect();
     // In its own task, so that it completes even if the operator disconnects. It holds the permit until then.
-    let chains = selected(&state.chains, whose);
     let purge = async move {
-        let purges = chains.into_iter().map(async |(tenant, chain)| {
+        let purges = of_chains.into_iter().map(async |((tenant, chain), keys)| {
             let removals = chain.purge(&keys).await;
             let memory = chain.holdings().into_iter().filter(|tier| tier.writes.is_none());
             let memory = memory.map(|tier| tier_result(tier.name, tenant.as_deref(), Ok::<(), &str>(())));
@@ -79,35 +82,47 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
         return task_failed("purge");
     };
     let complete = tiers.iter().all(|tier| tier.done);
-    json(status(complete), &Purged { floors: specs.len() as u64, tiers })
+    json(status(complete), &Purged { floors: count as u64, tiers })
 }
 
 /// The chains that a query is about, each with the name of its tenant.
 fn selected(chains: &Chains, whose: Whose) -> Vec<(Option<String>, Chain)> {
-    let owned = |(tenant, chain): (Option<&str>, &Chain)| (tenant.map(str::to_owned), chain.clone());
-    match whose {
-        Whose::All => chains.all().map(owned).collect(),
-        Whose::Common => vec![(None, chains.of(None).clone())],
-        Whose::Tenant(tenant) => vec![owned((Some(chains.names().name(tenant)), chains.of(Some(tenant))))],
-    }
+    whose.callers(chains.names()).map(|tenant| of_tenant(chains, tenant)).collect()
 }
 
-/// Removes every stored floor with `prefix`: of a tower, or of all. One at a time, because each reads whole stores.
-async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Response {
-    const NAME: &str = "purge of a tower or of everything";
+/// The chain of `tenant`, with its name.
+fn of_tenant(chains: &Chains, tenant: Option<TenantId>) -> (Option<String>, Chain) {
+    (tenant.map(|tenant| chains.names().name(tenant).to_owned()), chains.of(tenant).clone())
+}
+
+/// Removes every stored floor that matches one of `patterns`: of a tower, of the versions of a pack, or all. One purge at a
+/// time, because each reads whole stores, once for each pattern.
+async fn purge_stored(state: &OpsState, patterns: Vec<KeyPattern>, whose: Whose) -> Response {
+    const NAME: &str = "purge of a tower, of a pack or of everything";
     let chains = selected(&state.chains, whose);
     let work = async move {
         let mut tiers = Vec::new();
         for (tenant, chain) in chains {
-            let removals = chain.purge_prefix(prefix).await.into_iter();
-            tiers.extend(removals.map(|PrefixRemoval { tier, removed, result }| PurgedTier {
-                done: tier_result(tier, tenant.as_deref(), result),
-                removed,
-            }));
+            let mut of_chain: Vec<PurgedTier> = Vec::new();
+            for pattern in &patterns {
+                for PatternRemoval { tier, removed, result } in chain.purge_matching(*pattern).await {
+                    let result = tier_result(tier, tenant.as_deref(), result);
+                    match of_chain.iter_mut().find(|known| known.done.tier == tier) {
+                        None => of_chain.push(PurgedTier { done: result, removed }),
+                        Some(known) => {
+                            known.removed += removed;
+                            if known.done.done {
+                                known.done = result;
+                            }
+                        }
+                    }
+                }
+            }
+            tiers.append(&mut of_chain);
         }
         tiers
     };
-    match run_alone(&state.prefix_purge, NAME, work).await {
+    match run_alone(&state.stored_purge, NAME, work).await {
         Ok(tiers) => {
             let complete = tiers.iter().all(|tier| tier.done.done);
             json(status(complete), &PurgedTiers { tiers })
@@ -117,17 +132,17 @@ async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Resp
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), &state.packs, state.chains.names()) {
+    let floors = match floors::parse(&query.unwrap_or_default(), &state.packs, state.chains.names()) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
-    let chains = selected(&state.chains, whose);
-    let lookups = chains.iter().flat_map(|chain| specs.iter().map(move |spec| (chain, spec)));
-    let lookups = lookups.map(async |((tenant, chain), spec)| {
+    let lookups = floors.iter().flat_map(|FloorsOf { tenant, specs }| specs.iter().map(move |spec| (*tenant, spec)));
+    let lookups = lookups.map(async |(tenant, spec)| {
+        let (tenant, chain) = of_tenant(&state.chains, tenant);
         let tiers = chain.contains(&key::of(spec)).await;
         FloorTiers {
             floor: label(spec),
-            tenant: tenant.clone(),
+            tenant,
             tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
         }
     });

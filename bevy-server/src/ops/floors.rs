@@ -1,26 +1,31 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height`, `kind` and `pack`. Or `tower=42` and `all=true`, where a page takes every stored
-//! floor. A query may also name whose stores it is about, by `tenant`.
+//! optionally with `width`, `height`, `kind` and `pack`. Or `tower=42`, `all=true` and `pack=NAME`, where a page takes every
+//! stored floor. A query may also name whose stores it is about, by `tenant`.
 
-use floor_cache::KeyPrefix;
-use floor_gen::{FloorSpec, Kind};
-use floor_proto::limits::{MAX_BATCH, MAX_FLOOR};
+use floor_cache::KeyPattern;
+use floor_gen::{FloorSpec, Kind, PackHash};
+use floor_proto::{
+    limits::{MAX_BATCH, MAX_FLOOR},
+    pack::{BUILT_IN, PackRef},
+};
 
 use crate::{
     key,
-    packs::{FoundPack, Packs, UnknownPack},
+    packs::{FoundPack, Packs, UnknownPack, VisiblePacks},
     tenants::{TenantId, TenantNames},
 };
 
 /// The valid parameters of a range.
-const RANGE: [&str; 8] = ["seed", "first", "count", "width", "height", "kind", "pack", TENANT];
+const RANGE: [&str; 8] = ["seed", "first", "count", "width", "height", "kind", PACK, TENANT];
 /// The parameter for whose stores a query is about.
 const TENANT: &str = "tenant";
 /// The valid parameters of one floor.
-const ONE: [&str; 6] = ["seed", "number", "width", "height", "kind", "pack"];
+const ONE: [&str; 6] = ["seed", "number", "width", "height", "kind", PACK];
 
-/// The valid parameters of every stored floor of a tower, and of all towers; one of the first two.
-const PREFIX: [&str; 3] = ["tower", "all", TENANT];
+/// The valid parameters of every stored floor: of a tower, of all towers, of a pack; one of the first three.
+const STORED: [&str; 4] = ["tower", "all", PACK, TENANT];
+/// The parameter for a pack.
+const PACK: &str = "pack";
 /// The parameter for a tier.
 const TIER: &str = "tier";
 
@@ -33,6 +38,26 @@ pub(super) enum Whose {
     Common,
     /// Of those of one tenant.
     Tenant(TenantId),
+}
+
+impl Whose {
+    /// The tenants, `None` being callers without one, who come first.
+    pub(super) fn callers(self, tenants: &TenantNames) -> impl Iterator<Item = Option<TenantId>> {
+        let all = [None].into_iter().chain(tenants.iter().map(|(tenant, _)| Some(tenant)));
+        all.filter(move |tenant| match self {
+            Self::All => true,
+            Self::Common => tenant.is_none(),
+            Self::Tenant(of) => *tenant == Some(of),
+        })
+    }
+}
+
+/// The floors of a query, as callers of a tenant name them.
+#[derive(Debug)]
+pub(super) struct FloorsOf {
+    /// `None`: of callers without one.
+    pub(super) tenant: Option<TenantId>,
+    pub(super) specs: Vec<FloorSpec>,
 }
 
 /// An invalid query: the parameter, and what would be valid.
@@ -49,10 +74,17 @@ impl QueryError {
     }
 }
 
-/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`.
-pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
+/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`. A query
+/// that names no pack is about the floors that callers of each tenant get without naming one, so they are a list for each
+/// kind of caller.
+pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<Vec<FloorsOf>, QueryError> {
     let query = Query::parse(query, &RANGE)?;
-    Ok((query.range(packs)?, query.whose(tenants)?))
+    let names_pack = query.text(PACK).is_some_and(|pack| !pack.is_empty());
+    let of = |tenant| {
+        let packs = if names_pack { packs.for_operator() } else { packs.for_caller(tenant) };
+        Ok(FloorsOf { tenant, specs: query.range(packs)? })
+    };
+    query.whose(tenants)?.callers(tenants).map(of).collect()
 }
 
 /// Whose stores `query`, which has no other parameter, is about.
@@ -68,25 +100,65 @@ pub(super) fn parse_tier(query: &str, tenants: &TenantNames) -> Result<(String, 
     Ok((tier.to_owned(), query.whose(tenants)?))
 }
 
-/// The stored floors that `tower=SEED` or `all=true` names; `None` if the query has neither, so it names floors. Without
-/// `first`, a query with `seed` is an error: whoever forgets `first` must not lose a tower.
-pub(super) fn parse_prefix(query: &str, tenants: &TenantNames) -> Result<Option<(KeyPrefix, Whose)>, QueryError> {
-    let [tower, all, _] = PREFIX;
-    if !query.split('&').any(|pair| [tower, all].contains(&pair.split('=').next().unwrap_or_default())) {
+/// The stored floors that `tower=SEED`, `all=true` or `pack=NAME` alone names, as patterns of their keys; `None` if the query
+/// has none of them, so it names floors. Without `first`, a query with `seed` is an error: whoever forgets `first` must not
+/// lose a tower.
+pub(super) fn parse_stored(
+    query: &str,
+    packs: &Packs,
+    tenants: &TenantNames,
+) -> Result<Option<(Vec<KeyPattern>, Whose)>, QueryError> {
+    let [tower, all, pack, _] = STORED;
+    let has = |names: &[&str]| query.split('&').any(|pair| names.contains(&pair.split('=').next().unwrap_or_default()));
+    let of_floors = RANGE.into_iter().filter(|name| ![PACK, TENANT].contains(name)).collect::<Vec<_>>();
+    let is_pack = has(&[pack]) && !has(&of_floors);
+    if !has(&[tower, all]) && !is_pack {
         return Ok(None);
     }
-    let query = Query::parse(query, &PREFIX)?;
-    let prefix = match (query.number::<u64>(tower)?, query.text(all)) {
-        (Some(_), Some(_)) => Err(QueryError::new(all, "cannot be used with tower")),
-        (Some(seed), None) => Ok(key::tower(seed)),
-        (None, Some("true")) => Ok(KeyPrefix::ALL),
-        (None, other) => Err(QueryError::new(all, format!("is {:?}; write all=true", other.unwrap_or_default()))),
+    let query = Query::parse(query, &STORED)?;
+    let seed = query.number::<u64>(tower)?;
+    let patterns = match (seed, query.text(all), query.text(pack)) {
+        (Some(_), Some(_), _) => Err(QueryError::new(all, "cannot be used with tower")),
+        (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+            Err(QueryError::new(pack, "cannot be used with tower or all; alone it is every floor of the pack"))
+        }
+        (Some(seed), None, None) => Ok(vec![key::tower(seed)]),
+        (None, None, Some(named)) => Ok(versions(named, packs)?.into_iter().map(key::pack).collect()),
+        (None, Some("true"), None) => Ok(vec![KeyPattern::ALL]),
+        (None, other, None) => Err(QueryError::new(all, format!("is {:?}; write all=true", other.unwrap_or_default()))),
     };
-    Ok(Some((prefix?, query.whose(tenants)?)))
+    Ok(Some((patterns?, query.whose(tenants)?)))
 }
 
-/// The one floor of `query`.
-pub(super) fn parse_one(packs: &Packs, query: &str) -> Result<FloorSpec, QueryError> {
+/// The versions of packs that `named` is about: with a hash that one, also if the server does not hold it any more, and
+/// without one all that it holds.
+fn versions(named: &str, packs: &Packs) -> Result<Vec<PackHash>, QueryError> {
+    let wrong = |problem: String| QueryError::new(PACK, problem);
+    let PackRef { name, hash } = PackRef::parse(named).map_err(|error| wrong(format!("is {named:?}; {error}")))?;
+    let Some(hash) = hash.map(PackHash) else {
+        // For its error, if there is no such pack.
+        let held = packs.for_operator().held().into_iter().map(|held| held.pack);
+        let held: Vec<_> = held.filter(|pack| pack.pack().name() == name).map(|pack| pack.pack().hash()).collect();
+        return if held.is_empty() {
+            Query(vec![(PACK, name)]).pack(packs.for_operator()).map(|_| held)
+        } else {
+            Ok(held)
+        };
+    };
+    // The hash alone is in the keys, so a wrong name would remove the floors of another pack.
+    let owner = match packs.of(hash) {
+        Some(pack) => Some(pack.pack().name().to_owned()),
+        None => (name == BUILT_IN).then(String::new),
+    };
+    match owner {
+        Some(owner) if owner.is_empty() => Err(wrong(format!("is {named}; the built-in pack has no versions"))),
+        Some(owner) if owner != name => Err(wrong(format!("is {named}, and this is a version of {owner}"))),
+        _ => Ok(vec![hash]),
+    }
+}
+
+/// The one floor of `query`, for callers with `packs`.
+pub(super) fn parse_one(packs: VisiblePacks<'_>, query: &str) -> Result<FloorSpec, QueryError> {
     let query = Query::parse(query, &ONE)?;
     let seed = query.seed()?;
     let number =
@@ -120,7 +192,7 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn range(&self, packs: &Packs) -> Result<Vec<FloorSpec>, QueryError> {
+    fn range(&self, packs: VisiblePacks<'_>) -> Result<Vec<FloorSpec>, QueryError> {
         let seed = self.seed()?;
         let first =
             self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
@@ -164,14 +236,14 @@ impl<'a> Query<'a> {
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
-    fn pack(&self, packs: &Packs) -> Result<FoundPack, QueryError> {
-        let requested = self.text("pack").unwrap_or_default();
+    fn pack(&self, packs: VisiblePacks<'_>) -> Result<FoundPack, QueryError> {
+        let requested = self.text(PACK).unwrap_or_default();
         packs.find(requested).map_err(|unknown| {
             let problem = match unknown {
                 UnknownPack::Invalid(error) => format!("is {requested:?}; {error}"),
                 UnknownPack::Unknown { known } => format!("is {requested}; there are {}", known.join(", ")),
             };
-            QueryError::new("pack", problem)
+            QueryError::new(PACK, problem)
         })
     }
 
@@ -188,7 +260,7 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
-        super::parse(query, &Packs::built_in(), &TenantNames::new(["acme"])).map(|(specs, _)| specs)
+        super::parse(query, &Packs::built_in(), &TenantNames::default()).map(|mut floors| floors.remove(0).specs)
     }
 
     #[test]
@@ -216,25 +288,39 @@ mod tests {
     #[test]
     fn a_query_names_one_floor() {
         let spec = FloorSpec::resolve(42, 7, 64, 0, Some(Kind::Maze)).unwrap();
-        assert_eq!(parse_one(&Packs::built_in(), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
+        assert_eq!(parse_one(Packs::built_in().for_caller(None), "seed=42&number=7&width=64&kind=maze"), Ok(spec));
         for (query, expected) in [
             ("seed=1", "number is missing"),
             ("number=1", "seed is missing"),
             ("seed=1&number=0", "number is wrong: floor number 0"),
             ("seed=1&number=1&count=2", "count is no parameter; there are seed, number"),
         ] {
-            let wrong = parse_one(&Packs::built_in(), query).unwrap_err().to_string();
+            let wrong = parse_one(Packs::built_in().for_caller(None), query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }
 
     #[test]
-    fn a_query_names_a_tower_or_everything() {
-        let parse_prefix = |query| super::parse_prefix(query, &TenantNames::new(["acme"]));
-        assert_eq!(parse_prefix("tower=42"), Ok(Some((key::tower(42), Whose::All))));
-        assert_eq!(parse_prefix("all=true&tenant="), Ok(Some((KeyPrefix::ALL, Whose::Common))));
-        for floors in ["", "seed=42", "seed=42&first=1", "seed=42&first=1&count=9"] {
-            assert_eq!(parse_prefix(floors), Ok(None), "{floors}");
+    fn a_query_names_a_tower_a_pack_or_everything() {
+        let packs = Packs::built_in();
+        let parse_stored = |query| super::parse_stored(query, &packs, &TenantNames::new(["acme"]));
+        assert_eq!(parse_stored("tower=42"), Ok(Some((vec![key::tower(42)], Whose::All))));
+        assert_eq!(parse_stored("all=true&tenant="), Ok(Some((vec![KeyPattern::ALL], Whose::Common))));
+        let built_in = vec![key::pack(PackHash::BUILT_IN)];
+        assert_eq!(parse_stored("pack=tower&tenant="), Ok(Some((built_in.clone(), Whose::Common))));
+        assert_eq!(parse_stored("pack=tower@0000000000000000"), Ok(Some((built_in, Whose::All))));
+        let gone = Ok(Some((vec![key::pack(PackHash(255))], Whose::All)));
+        assert_eq!(parse_stored("pack=mine@00000000000000ff"), gone, "a version that is not held");
+        for floors in [
+            "",
+            "seed=42",
+            "seed=42&first=1",
+            "seed=42&first=1&count=9",
+            "pack=tower&seed=42",
+            "pack=tower&first=1",
+            "pack=tower&kind=maze",
+        ] {
+            assert_eq!(parse_stored(floors), Ok(None), "{floors}");
         }
         for (query, expected) in [
             ("all", "all is \"\"; write all=true"),
@@ -242,11 +328,18 @@ mod tests {
             ("tower=x", "tower is \"x\"; write a whole number"),
             ("tower=", "tower is \"\"; write a whole number"),
             ("tower=42&all=true", "all cannot be used with tower"),
+            ("tower=42&pack=tower", "pack cannot be used with tower or all"),
+            ("all=true&pack=tower", "pack cannot be used with tower or all"),
             ("all=true&tenant=globex", "globex"),
             ("tower=42&first=1", "first is no parameter; there are tower, all"),
             ("tower=42&tower=43", "tower is given twice"),
+            ("pack=", "pack is \"\"; a pack is NAME or NAME@HASH"),
+            ("pack=mine", "pack is mine; there are tower"),
+            ("pack=mine@0000000000000000", "pack is mine@0000000000000000, and this is a version of tower"),
+            ("pack=tower@00000000000000ff", "the built-in pack has no versions"),
+            ("pack=tower&pack=tower", "pack is given twice"),
         ] {
-            let wrong = parse_prefix(query).unwrap_err().to_string();
+            let wrong = parse_stored(query).unwrap_err().to_string();
             assert!(wrong.contains(expected), "{query}: {wrong}");
         }
     }

@@ -71,7 +71,7 @@ impl Plugin for OpsPlugin {
             serving: AtomicBool::new(false),
             compaction: Arc::default(),
             backup: Arc::default(),
-            prefix_purge: Arc::default(),
+            stored_purge: Arc::default(),
             purges: PurgeLimit::default(),
             floors: FloorLimit::default(),
             since: Instant::now(),
@@ -110,8 +110,8 @@ struct OpsState {
     compaction: Arc<Mutex<()>>,
     /// Locked while a backup runs.
     backup: Arc<Mutex<()>>,
-    /// Locked while a purge of a tower or of everything runs.
-    prefix_purge: Arc<Mutex<()>>,
+    /// Locked while a purge of a tower, of a pack or of everything runs.
+    stored_purge: Arc<Mutex<()>>,
     purges: PurgeLimit,
     floors: FloorLimit,
     since: Instant,

@@ -114,10 +114,10 @@ impl Default for FloorLimit {
     }
 }
 
-/// One floor as an encoded `floors.v1.Floor`, from the chain of callers without a tenant. Players go first: it is generated
+/// One floor as an encoded `floors.v1.Floor`, from the chain of callers without a tenant, and of their packs. Players go first: it is generated
 /// in the background.
 pub(super) async fn floor(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let spec = match floors::parse_one(&state.packs, &query.unwrap_or_default()) {
+    let spec = match floors::parse_one(state.packs.for_caller(None), &query.unwrap_or_default()) {
         Ok(spec) => spec,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };

@@ -32,6 +32,11 @@ impl PackLoadError {
         Self(vec![message])
     }
 
+    /// The error of `messages`, if there is one.
+    pub(super) fn of(messages: Vec<String>) -> Result<(), Self> {
+        if messages.is_empty() { Ok(()) } else { Err(Self(messages)) }
+    }
+
     /// The errors, a line each.
     #[must_use]
     pub fn lines(&self) -> &[String] {

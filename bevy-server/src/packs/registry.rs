@@ -14,10 +14,14 @@ use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
 use floor_wire::LoadedPack;
 use prometheus::{IntCounterVec, Opts, Registry};
 
-use super::folder::{self, Directory, Fingerprint, MAX_VERSIONS, PackLoadError};
+use super::{
+    access::{Access, TenantPacks, View},
+    folder::{self, Directory, Fingerprint, MAX_VERSIONS, PackLoadError},
+};
 use crate::{
     follow::Follower,
     metrics::{Reloaded, Reloads, register_gauge},
+    tenants::TenantId,
 };
 
 /// How often the files are looked at.
@@ -30,11 +34,13 @@ pub struct PackSettings {
     pub dir: Option<PathBuf>,
     /// The name of the pack of a request that names none.
     pub default: String,
+    /// What the tenants say of packs, in the order of the tenants.
+    pub tenants: Vec<TenantPacks>,
 }
 
 impl Default for PackSettings {
     fn default() -> Self {
-        Self { dir: None, default: BUILT_IN.to_owned() }
+        Self { dir: None, default: BUILT_IN.to_owned(), tenants: Vec::new() }
     }
 }
 
@@ -45,8 +51,7 @@ pub struct Packs(Arc<State>);
 #[derive(Debug)]
 struct State {
     settings: PackSettings,
-    /// Whether a request that names no pack gets the built-in one, which then needs no lock.
-    default_is_built_in: bool,
+    access: Access,
     table: RwLock<Arc<Table>>,
     /// A reader holds its lock until its packs are in use, so that an older version never replaces a newer one.
     follower: Mutex<Follower<Fingerprint>>,
@@ -172,7 +177,7 @@ impl Packs {
             tracing::info!(pack = %name, version = %hash, "a pack is in use");
         }
         Ok(Self(Arc::new(State {
-            default_is_built_in: settings.default == BUILT_IN,
+            access: Access::new(&settings.default, &settings.tenants),
             settings,
             table: RwLock::new(Arc::new(table)),
             follower: Mutex::new(Follower::new(found)),
@@ -187,31 +192,17 @@ impl Packs {
         self.0.settings.dir.is_some()
     }
 
-    /// Whether a request that names no pack gets the built-in one.
+    /// The packs of callers of `tenant`, or of those without one.
     #[must_use]
-    pub fn default_is_built_in(&self) -> bool {
-        self.0.default_is_built_in
-    }
-
-    /// The pack that `requested` names: a name, `NAME@HASH`, or nothing for the default.
     #[inline]
-    pub(crate) fn find(&self, requested: &str) -> Result<FoundPack, UnknownPack> {
-        if requested.is_empty() && self.0.default_is_built_in {
-            return Ok(FoundPack::BuiltIn);
-        }
-        self.find_named(if requested.is_empty() { &self.0.settings.default } else { requested })
+    pub fn for_caller(&self, tenant: Option<TenantId>) -> VisiblePacks<'_> {
+        VisiblePacks { packs: self, view: self.0.access.of(tenant) }
     }
 
-    fn find_named(&self, requested: &str) -> Result<FoundPack, UnknownPack> {
-        let PackRef { name, hash } = PackRef::parse(requested).map_err(UnknownPack::Invalid)?;
-        if name == BUILT_IN && hash.unwrap_or(0) == 0 {
-            return Ok(FoundPack::BuiltIn);
-        }
-        let table = self.table();
-        let hash = hash.map(PackHash).or_else(|| table.current.get(name).copied());
-        let pack = hash.and_then(|hash| table.by_hash.get(&hash)).filter(|pack| pack.pack().name() == name);
-        pack.map(|pack| FoundPack::Read(Arc::clone(pack)))
-            .ok_or_else(|| UnknownPack::Unknown { known: table.known(name) })
+    /// Every pack, for operators.
+    #[must_use]
+    pub fn for_operator(&self) -> VisiblePacks<'_> {
+        VisiblePacks { packs: self, view: &self.0.access.operator }
     }
 
     /// The pack of resolved specs.
@@ -221,21 +212,6 @@ impl Packs {
             return Some(FoundPack::BuiltIn);
         }
         self.table().by_hash.get(&hash).map(|pack| FoundPack::Read(Arc::clone(pack)))
-    }
-
-    /// Every version that the server holds, by name, the current one first.
-    pub(crate) fn held(&self) -> Vec<HeldPack> {
-        let table = self.table();
-        let read = table.by_hash.iter().map(|(hash, pack)| HeldPack {
-            is_current: table.current.get(pack.pack().name()) == Some(hash),
-            pack: FoundPack::Read(Arc::clone(pack)),
-        });
-        let mut held: Vec<_> = read.chain([HeldPack { pack: FoundPack::BuiltIn, is_current: true }]).collect();
-        held.sort_by(|a, b| {
-            let key = |held: &HeldPack| (!held.is_current, held.pack.pack().hash());
-            a.pack.pack().name().cmp(b.pack.pack().name()).then_with(|| key(a).cmp(&key(b)))
-        });
-        held
     }
 
     /// Why the packs in use are not those of the directory.
@@ -319,17 +295,102 @@ impl Packs {
     }
 }
 
+/// The packs that a caller may use. To it, the server has no others.
+#[derive(Debug, Clone, Copy)]
+pub struct VisiblePacks<'a> {
+    packs: &'a Packs,
+    view: &'a View,
+}
+
+impl VisiblePacks<'_> {
+    /// The pack of specs that were resolved with one of these packs.
+    pub(crate) fn of(self, hash: PackHash) -> Option<FoundPack> {
+        self.packs.of(hash)
+    }
+
+    /// Whether a request that names no pack gets the built-in one.
+    #[must_use]
+    pub fn default_is_built_in(self) -> bool {
+        self.view.default_is_built_in
+    }
+
+    /// The pack that `requested` names: a name, `NAME@HASH`, or nothing for the default.
+    #[inline]
+    pub(crate) fn find(self, requested: &str) -> Result<FoundPack, UnknownPack> {
+        if requested.is_empty() && self.view.default_is_built_in {
+            // It needs no lock.
+            return Ok(FoundPack::BuiltIn);
+        }
+        self.find_named(if requested.is_empty() { &self.view.default } else { requested })
+    }
+
+    fn find_named(self, requested: &str) -> Result<FoundPack, UnknownPack> {
+        let PackRef { name, hash } = PackRef::parse(requested).map_err(UnknownPack::Invalid)?;
+        if name == BUILT_IN && hash.unwrap_or(0) == 0 {
+            return Ok(FoundPack::BuiltIn);
+        }
+        let table = self.packs.table();
+        let hash = hash.map(PackHash).or_else(|| table.current.get(name).copied());
+        let pack = hash.and_then(|hash| table.by_hash.get(&hash));
+        let pack = pack.filter(|pack| pack.pack().name() == name && self.view.shows(name));
+        pack.map(|pack| FoundPack::Read(Arc::clone(pack)))
+            .ok_or_else(|| UnknownPack::Unknown { known: table.known(name, self.view) })
+    }
+
+    /// Every version that the server holds, by name, the current one first.
+    pub(crate) fn held(self) -> Vec<HeldPack> {
+        let table = self.packs.table();
+        let visible = table.by_hash.iter().filter(|(_, pack)| self.view.shows(pack.pack().name()));
+        let read = visible.map(|(hash, pack)| HeldPack {
+            is_current: table.current.get(pack.pack().name()) == Some(hash),
+            pack: FoundPack::Read(Arc::clone(pack)),
+        });
+        let mut held: Vec<_> = read.chain([HeldPack { pack: FoundPack::BuiltIn, is_current: true }]).collect();
+        held.sort_by(|a, b| {
+            let key = |held: &HeldPack| (!held.is_current, held.pack.pack().hash());
+            a.pack.pack().name().cmp(b.pack.pack().name()).then_with(|| key(a).cmp(&key(b)))
+        });
+        held
+    }
+}
+
 impl Table {
     /// The packs to name to a caller who asked for another: the versions of `name`, or else the names.
-    fn known(&self, name: &str) -> Vec<String> {
-        let versions = self.by_hash.values().filter(|pack| pack.pack().name() == name);
+    fn known(&self, name: &str, view: &View) -> Vec<String> {
+        let versions = self.by_hash.values().filter(|pack| pack.pack().name() == name && view.shows(name));
         let versions: Vec<_> = versions.map(|pack| pack.reference().to_owned()).collect();
         if !versions.is_empty() {
             return versions;
         }
-        let mut names: Vec<_> = self.current.keys().cloned().chain([BUILT_IN.to_owned()]).collect();
+        let visible = self.current.keys().filter(|name| view.shows(name));
+        let mut names: Vec<_> = visible.cloned().chain([BUILT_IN.to_owned()]).collect();
         names.sort_unstable();
         names
+    }
+
+    /// What is wrong with the names of packs in `settings`.
+    fn check_names(&self, settings: &PackSettings) -> Vec<String> {
+        let known = self.known("", &View::all(BUILT_IN)).join(", ");
+        let mut wrong = Vec::new();
+        let mut check = |key: &str, verb: &str, name: &str, is_known: bool| {
+            if !is_known {
+                wrong.push(format!("{key} {verb} {name}, which is no pack; there are {known}"));
+            }
+        };
+        let is_current = |name: &str| name == BUILT_IN || self.current.contains_key(name);
+        check("packs.default", "is", &settings.default, is_current(&settings.default));
+        for TenantPacks { name: tenant, own, default } in &settings.tenants {
+            for name in own {
+                // A pack of which only other versions are kept has no current one.
+                let is_held = is_current(name) || self.by_hash.values().any(|pack| pack.pack().name() == name);
+                check(&format!("tenants.{tenant}.packs"), "has", name, is_held);
+            }
+            // That of tenants without one is `packs.default`.
+            if *default != settings.default {
+                check(&format!("tenants.{tenant}.pack"), "is", default, is_current(default));
+            }
+        }
+        wrong
     }
 }
 
@@ -347,10 +408,7 @@ fn read_table(settings: &PackSettings, in_use: &Table) -> Result<Table, PackLoad
     if table.by_hash.len() > MAX_VERSIONS {
         return Err(PackLoadError::one(folder::too_many(table.by_hash.len())));
     }
-    if settings.default != BUILT_IN && !table.current.contains_key(&settings.default) {
-        let (default, known) = (&settings.default, table.known("").join(", "));
-        return Err(PackLoadError::one(format!("packs.default is {default}, which is no pack; there are {known}")));
-    }
+    PackLoadError::of(table.check_names(settings))?;
     Ok(table)
 }
 
@@ -367,7 +425,8 @@ mod tests {
     }
 
     fn load(dir: &tempfile::TempDir, default: &str) -> Result<Packs, PackLoadError> {
-        let settings = PackSettings { dir: Some(dir.path().to_owned()), default: default.to_owned() };
+        let settings =
+            PackSettings { dir: Some(dir.path().to_owned()), default: default.to_owned(), tenants: Vec::new() };
         let registry = Registry::new();
         let reloads = Reloads::register(&registry).unwrap();
         Packs::load(settings, &registry, reloads)
@@ -378,21 +437,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write(&dir, "mine", "name = \"mine\"\n");
         let packs = load(&dir, "mine").unwrap();
-        let old = packs.find("").unwrap().reference().to_owned();
+        let old = packs.for_operator().find("").unwrap().reference().to_owned();
         write(&dir, "mine", "name = \"mine\"\ndescription = \"new\"\n");
         packs.reload();
-        let new = packs.find("mine").unwrap().reference().to_owned();
+        let new = packs.for_operator().find("mine").unwrap().reference().to_owned();
         assert_ne!(old, new);
-        assert_eq!(packs.find(&old).unwrap().reference(), old);
+        assert_eq!(packs.for_operator().find(&old).unwrap().reference(), old);
         write(&dir, "mine", "name = \"mine\"\nwidth = 1\n");
         packs.reload();
-        assert_eq!(packs.find("mine").unwrap().reference(), new);
+        assert_eq!(packs.for_operator().find("mine").unwrap().reference(), new);
         assert!(packs.problem().unwrap().contains("mine/pack.toml:2:1: "));
         write(&dir, "mine", "name = \"mine\"\n");
         packs.reload();
-        assert_eq!((packs.find("").unwrap().reference(), packs.problem()), (&*old, None));
-        let held: Vec<_> = packs.held().iter().map(|held| (held.pack.pack().hash(), held.is_current)).collect();
-        let hash = |pack: &str| packs.find(pack).unwrap().pack().hash();
+        assert_eq!((packs.for_operator().find("").unwrap().reference(), packs.problem()), (&*old, None));
+        let held: Vec<_> =
+            packs.for_operator().held().iter().map(|held| (held.pack.pack().hash(), held.is_current)).collect();
+        let hash = |pack: &str| packs.for_operator().find(pack).unwrap().pack().hash();
         assert_eq!(held, [(hash(&old), true), (hash(&new), false), (PackHash::BUILT_IN, true)]);
     }
 
@@ -401,13 +461,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write(&dir, "mine", "name = \"mine\"\n");
         let packs = load(&dir, "tower").unwrap();
-        assert!(matches!(packs.find(""), Ok(FoundPack::BuiltIn)));
-        assert!(matches!(packs.find("tower@0000000000000000"), Ok(FoundPack::BuiltIn)));
+        assert!(matches!(packs.for_operator().find(""), Ok(FoundPack::BuiltIn)));
+        assert!(matches!(packs.for_operator().find("tower@0000000000000000"), Ok(FoundPack::BuiltIn)));
         let known = |known: &[&str]| UnknownPack::Unknown { known: known.iter().map(|&one| one.into()).collect() };
-        assert_eq!(packs.find("yours").unwrap_err(), known(&["mine", "tower"]));
-        let version = packs.find("mine").unwrap().reference().to_owned();
-        assert_eq!(packs.find("mine@00000000000000ff").unwrap_err(), known(&[&version]));
-        assert_eq!(packs.find("Mine").unwrap_err(), UnknownPack::Invalid(InvalidPackRef));
+        assert_eq!(packs.for_operator().find("yours").unwrap_err(), known(&["mine", "tower"]));
+        let version = packs.for_operator().find("mine").unwrap().reference().to_owned();
+        assert_eq!(packs.for_operator().find("mine@00000000000000ff").unwrap_err(), known(&[&version]));
+        assert_eq!(packs.for_operator().find("Mine").unwrap_err(), UnknownPack::Invalid(InvalidPackRef));
         let error = load(&dir, "yours").unwrap_err().to_string();
         assert_eq!(error, "a pack is wrong: packs.default is yours, which is no pack; there are mine, tower");
     }
@@ -423,6 +483,6 @@ mod tests {
             assert_eq!(packs.problem().is_some(), version == MAX_VERSIONS, "{version}");
         }
         assert!(packs.problem().unwrap().contains("at most 64 versions"));
-        assert_eq!(packs.held().len(), MAX_VERSIONS + 1);
+        assert_eq!(packs.for_operator().held().len(), MAX_VERSIONS + 1);
     }
 }

@@ -14,12 +14,12 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     hash::Hashed,
-    key::{Key, KeyPrefix},
+    key::{Key, KeyPattern},
     policy::CpuCost,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
     single_flight::Flights,
-    stack::{LowerTier, PrefixRemoval, Removal, TierStack, WriteReason},
+    stack::{LowerTier, PatternRemoval, Removal, TierStack, WriteReason},
     tier::{Backup, TierError, TierErrorKind},
 };
 
@@ -80,13 +80,13 @@ impl Chain {
         self.0.stack.purge(keys).await
     }
 
-    /// Removes every key with `prefix` from every tier, in batches, and returns the result of each tier in lookup order.
+    /// Removes every key that matches `pattern` from every tier, in batches, and returns the result of each tier in lookup order.
     /// A value that is generated or put meanwhile may stay.
     ///
     /// Ends after ten minutes at the latest, and stops if it is dropped. Until it ends, no tier is filled with values found
     /// in another.
-    pub async fn purge_prefix(&self, prefix: KeyPrefix) -> Vec<PrefixRemoval> {
-        self.0.stack.purge_prefix(prefix).await
+    pub async fn purge_matching(&self, pattern: KeyPattern) -> Vec<PatternRemoval> {
+        self.0.stack.purge_matching(pattern).await
     }
 
     /// Size and write counts of each tier, in lookup order.

@@ -27,12 +27,13 @@ use bytes::Bytes;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use self::cipher::{Ciphers, NONCE, TAG};
+pub(crate) use self::namespace::StoredPattern;
 pub use self::{
     cipher::{MasterKeys, MasterKeysError},
     namespace::{Namespace, StoredKey},
     value_check::ValueCheck,
 };
-use crate::key::{Key, KeyPrefix};
+use crate::key::{Key, KeyPattern};
 
 const MAGIC: [u8; 3] = *b"FLC";
 const FORMAT: u8 = 1;
@@ -140,9 +141,9 @@ impl Envelope {
         self.namespace.stored(key)
     }
 
-    /// The first bytes of the stored form of every key that begins with `prefix`.
-    pub(crate) fn stored_prefix(&self, prefix: &KeyPrefix) -> Vec<u8> {
-        self.namespace.stored_prefix(prefix)
+    /// `pattern` for the stored forms of keys.
+    pub(crate) fn stored_pattern(&self, pattern: &KeyPattern) -> StoredPattern {
+        self.namespace.stored_pattern(pattern)
     }
 
     /// Appends the envelope of `value` to `out`. It opens only under `key`.

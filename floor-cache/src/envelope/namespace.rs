@@ -1,6 +1,6 @@
 //! The stored form of keys, the same in every store.
 
-use crate::key::{Class, Key, KeyPrefix};
+use crate::key::{Class, Key, KeyPattern};
 
 /// The stored key of a value: the namespace, a colon, the key. On the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,9 +66,43 @@ impl Namespace {
         StoredKey { bytes, len: (name.len() + 1 + Key::LEN) as u8 }
     }
 
-    /// The first bytes of the stored form of every key that begins with `prefix`.
-    pub(crate) fn stored_prefix(&self, prefix: &KeyPrefix) -> Vec<u8> {
-        [self.0.as_bytes(), b":", prefix.as_bytes()].concat()
+    /// `pattern` for the stored forms of keys.
+    pub(crate) fn stored_pattern(&self, pattern: &KeyPattern) -> StoredPattern {
+        let head = [self.0.as_bytes(), b":"].concat();
+        StoredPattern {
+            skipped: pattern.offset(),
+            bytes: [head.as_slice(), pattern.as_bytes()].concat(),
+            head: head.len(),
+        }
+    }
+}
+
+/// A [`KeyPattern`] of stored keys: the namespace, skipped bytes, the bytes of the pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredPattern {
+    /// The namespace with its colon, and the bytes of the pattern.
+    bytes: Vec<u8>,
+    /// The length of the first.
+    head: usize,
+    skipped: usize,
+}
+
+impl StoredPattern {
+    /// The namespace with its colon, how many bytes follow that may be any, and the bytes after those.
+    pub(crate) fn parts(&self) -> (&[u8], usize, &[u8]) {
+        let (head, bytes) = self.bytes.split_at(self.head);
+        (head, self.skipped, bytes)
+    }
+
+    /// The first bytes of every stored key that it matches.
+    pub(crate) fn start(&self) -> &[u8] {
+        if self.skipped == 0 { &self.bytes } else { self.parts().0 }
+    }
+
+    /// Whether it matches `stored`.
+    pub(crate) fn matches(&self, stored: &[u8]) -> bool {
+        let (head, skipped, bytes) = self.parts();
+        stored.strip_prefix(head).and_then(|key| key.get(skipped..)).is_some_and(|rest| rest.starts_with(bytes))
     }
 }
 

@@ -328,7 +328,7 @@ impl<T: Tier> Layer for Breaker<T> {
     fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
         let is_change = match operation {
             Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
-            Operation::PutMany | Operation::RemoveMany | Operation::RemovePrefix => true,
+            Operation::PutMany | Operation::RemoveMany | Operation::RemoveMatching => true,
             Operation::Flush => return catch_panic(operation, || call(&self.inner)),
         };
         let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };

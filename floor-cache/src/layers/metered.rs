@@ -153,7 +153,7 @@ impl<T: Tier> Layer for Metered<T> {
             Operation::GetMany(keys) => (&self.meter.seconds.get_many, keys),
             Operation::PutMany => (&self.meter.seconds.put_many, 0),
             Operation::RemoveMany => (&self.meter.seconds.remove_many, 0),
-            Operation::Contains | Operation::RemovePrefix | Operation::Flush => return call(&self.inner),
+            Operation::Contains | Operation::RemoveMatching | Operation::Flush => return call(&self.inner),
         };
         let started = Instant::now();
         call(&self.inner).inspect(move |result| {

@@ -8,7 +8,7 @@ use std::{fmt, path::Path, time::Duration};
 use bytes::Bytes;
 
 use crate::{
-    key::{Key, KeyPrefix},
+    key::{Key, KeyPattern},
     tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 
@@ -49,8 +49,8 @@ pub enum Operation {
     RemoveMany,
     /// [`TierAdmin::contains`].
     Contains,
-    /// [`TierAdmin::remove_prefix`].
-    RemovePrefix,
+    /// [`TierAdmin::remove_matching`].
+    RemoveMatching,
     /// [`Tier::flush`].
     Flush,
 }
@@ -65,7 +65,7 @@ impl Operation {
             Self::PutMany => "put many",
             Self::RemoveMany => "remove many",
             Self::Contains => "contains",
-            Self::RemovePrefix => "remove by prefix",
+            Self::RemoveMatching => "remove by pattern",
             Self::Flush => "flush",
         }
     }
@@ -90,7 +90,7 @@ impl Timeouts {
     pub(crate) const fn of(self, operation: Operation) -> Duration {
         match operation {
             Operation::Get | Operation::GetMany(_) | Operation::Contains => self.query,
-            Operation::PutMany | Operation::RemoveMany | Operation::RemovePrefix | Operation::Flush => self.change,
+            Operation::PutMany | Operation::RemoveMany | Operation::RemoveMatching | Operation::Flush => self.change,
         }
     }
 }
@@ -160,8 +160,12 @@ impl<L: Layer> TierAdmin for L {
         self.run(Operation::Contains, move |tier| tier.contains(key))
     }
 
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
-        self.run(Operation::RemovePrefix, move |tier| tier.remove_prefix(prefix, from))
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
+        self.run(Operation::RemoveMatching, move |tier| tier.remove_matching(pattern, from))
     }
 
     fn stats(&self) -> TierStats {

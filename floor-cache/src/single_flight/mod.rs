@@ -15,7 +15,7 @@ use schedules::Mutex;
 
 use crate::{
     hash::{Hashed, IdentityHasher},
-    key::{Key, KeyPrefix},
+    key::{Key, KeyPattern},
     served::{Found, Options},
     source::{Demand, DemandGuard, GenerationRequest, Priority, SourceError},
 };
@@ -91,9 +91,9 @@ impl Flights {
         self.table(key).lock().remove(key);
     }
 
-    /// Removes the flights of every key with `prefix`, as [`forget`](Self::forget) does.
-    pub(crate) fn forget_prefix(&self, prefix: &KeyPrefix) {
-        self.0.iter().for_each(|table| table.lock().retain(|key, _| !prefix.matches(key.key())));
+    /// Removes the flights of every key that matches `pattern`, as [`forget`](Self::forget) does.
+    pub(crate) fn forget_matching(&self, pattern: &KeyPattern) {
+        self.0.iter().for_each(|table| table.lock().retain(|key, _| !pattern.matches(key.key())));
     }
 
     fn table(&self, key: &Hashed) -> &Mutex<Table> {

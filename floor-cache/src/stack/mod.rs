@@ -4,7 +4,7 @@
 mod admission;
 mod breaker_probe;
 mod fill_permit;
-mod prefix_purge;
+mod pattern_purge;
 mod purge;
 mod tier_stack;
 mod write_behind;
@@ -13,7 +13,7 @@ mod write_failures;
 pub(crate) use admission::WriteReason;
 pub(crate) use breaker_probe::BreakerProbe;
 pub(crate) use fill_permit::{PurgeEpoch, Purges};
-pub use prefix_purge::PrefixRemoval;
+pub use pattern_purge::PatternRemoval;
 pub use purge::Removal;
 pub(crate) use tier_stack::{Answered, LowerTier, TierStack};
 pub(crate) use write_behind::{WriteBehind, WriteMetrics};

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     envelope::MAX_VALUE,
-    key::{Key, KeyPrefix},
+    key::{Key, KeyPattern},
     report::WriteCounts,
     tier::{RemovedBatch, ScanPosition, Tier, TierError, TierErrorKind},
 };
@@ -82,7 +82,7 @@ struct Queued {
 enum Command {
     Put(Key, Bytes, WriteReason),
     Remove(Vec<Key>, Done),
-    RemovePrefix(KeyPrefix, Option<ScanPosition>, Done<RemovedBatch>),
+    RemoveMatching(KeyPattern, Option<ScanPosition>, Done<RemovedBatch>),
     Flush(Done),
     Compact(Done),
 }
@@ -163,10 +163,10 @@ impl WriteBehind {
         self.request(|done| Command::Remove(keys, done))
     }
 
-    /// Removes a batch of the entries with `prefix`, as [`TierAdmin::remove_prefix`](crate::TierAdmin::remove_prefix)
+    /// Removes a batch of the entries that match `pattern`, as [`TierAdmin::remove_matching`](crate::TierAdmin::remove_matching)
     /// does, after everything that is queued now.
-    pub(crate) fn remove_prefix(&self, prefix: KeyPrefix, from: Option<ScanPosition>) -> Completion<RemovedBatch> {
-        self.request(|done| Command::RemovePrefix(prefix, from, done))
+    pub(crate) fn remove_matching(&self, pattern: KeyPattern, from: Option<ScanPosition>) -> Completion<RemovedBatch> {
+        self.request(|done| Command::RemoveMatching(pattern, from, done))
     }
 
     /// Compacts the tier after everything that is queued now.
@@ -246,10 +246,10 @@ impl Writer {
                         self.notice_room();
                         let _ = done.send(removed);
                     }
-                    Command::RemovePrefix(prefix, from, done) => {
+                    Command::RemoveMatching(pattern, from, done) => {
                         self.write();
-                        let removed = self.runtime.block_on(self.tier.remove_prefix(&prefix, from.as_ref()));
-                        self.log("remove by prefix", &removed);
+                        let removed = self.runtime.block_on(self.tier.remove_matching(&pattern, from.as_ref()));
+                        self.log("remove by pattern", &removed);
                         self.notice_room();
                         let _ = done.send(removed);
                     }

@@ -14,7 +14,7 @@ use crate::{
     doorkeeper::Doorkeeper,
     ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
-    key::{Key, KeyPrefix},
+    key::{Key, KeyPattern},
     layers::Counts,
     memory_tier::{LeadingHits, MemoryTier},
     report::{TierReport, micros},
@@ -204,9 +204,9 @@ impl Shard {
         }
     }
 
-    /// Removes the entries whose keys begin with `prefix` and returns how many there were.
-    fn remove_prefix(&mut self, prefix: &KeyPrefix) -> u64 {
-        let keys = self.entries.iter().map(|(key, _)| *key).filter(|key| prefix.matches(key.key()));
+    /// Removes the entries whose keys match `pattern` and returns how many there were.
+    fn remove_matching(&mut self, pattern: &KeyPattern) -> u64 {
+        let keys = self.entries.iter().map(|(key, _)| *key).filter(|key| pattern.matches(key.key()));
         let keys: Vec<Hashed> = keys.collect();
         keys.iter().for_each(|key| self.remove(key));
         keys.len() as u64
@@ -341,9 +341,13 @@ impl TierAdmin for LruTier {
     }
 
     /// A batch is a shard. Its lock is held while its entries are walked.
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
         let index = from.map_or(0, |ScanPosition(index)| index.first().map_or(0, |index| usize::from(*index)));
-        let entries = self.shards.get(index).map_or(0, |shard| shard.0.lock().remove_prefix(prefix));
+        let entries = self.shards.get(index).map_or(0, |shard| shard.0.lock().remove_matching(pattern));
         // At most `MAX_SHARDS` (64), which a byte holds.
         let next = (index + 1 < self.shards.len()).then(|| ScanPosition(vec![(index + 1) as u8]));
         Answer::Now(Ok(RemovedBatch { entries, next }))

@@ -15,8 +15,8 @@ use tracing::debug;
 use super::{directory, quarantine::open_or_quarantine, sieve::Sieve};
 use crate::{
     config::{SledConfig, TierKind},
-    envelope::{Defect, Envelope},
-    key::{Key, KeyPrefix},
+    envelope::{Defect, Envelope, StoredPattern},
+    key::{Key, KeyPattern},
     open_error::OpenError,
     tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
@@ -63,8 +63,8 @@ const HAND_KEY: &str = "hand";
 /// each batch of the chain. After a crash they may be off by a part of a batch. No stored key starts like this.
 const COUNTS_KEY: &[u8] = b"\0counts";
 
-/// Values that one batch of a removal by prefix removes: a few milliseconds, for which writes wait.
-const PREFIX_BATCH: usize = 512;
+/// Values that one batch of a removal by pattern looks at: a few milliseconds, for which writes wait.
+const SCAN_BATCH: usize = 512;
 
 /// Bytes of sled's page cache. Small, because the memory tier caches hot values.
 const PAGE_CACHE: u64 = 32 << 20;
@@ -231,19 +231,21 @@ impl SledTier {
         self.store_counts()
     }
 
-    /// Removes [`PREFIX_BATCH`] values whose stored keys begin with `prefix`, after `from`.
-    fn remove_batch(&self, prefix: &[u8], from: Option<&ScanPosition>) -> Result<RemovedBatch, sled::Error> {
+    /// Looks at [`SCAN_BATCH`] values after `from` and removes those whose stored keys match `pattern`.
+    fn remove_batch(&self, pattern: &StoredPattern, from: Option<&ScanPosition>) -> Result<RemovedBatch, sled::Error> {
         let _write_lock = self.next_age.lock();
-        let start = from.map_or(Included(prefix), |ScanPosition(last)| Excluded(last.as_slice()));
+        let start = from.map_or(Included(pattern.start()), |ScanPosition(last)| Excluded(last.as_slice()));
         let (mut entries, mut next) = (0, None);
         let values = self.store.values.range::<&[u8], _>((start, Unbounded));
         for (index, stored) in values.keys().enumerate() {
             let stored = stored?;
-            if !stored.starts_with(prefix) {
+            if !stored.starts_with(pattern.start()) {
                 break;
             }
-            entries += u64::from(self.remove_stored(&stored)?);
-            if index + 1 == PREFIX_BATCH {
+            if pattern.matches(&stored) {
+                entries += u64::from(self.remove_stored(&stored)?);
+            }
+            if index + 1 == SCAN_BATCH {
                 next = Some(ScanPosition(stored.to_vec()));
                 break;
             }
@@ -360,9 +362,13 @@ impl TierAdmin for SledTier {
         Answer::Now(held.map_err(failed("look in sled")))
     }
 
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
-        let removed = self.remove_batch(&self.envelope.stored_prefix(prefix), from);
-        Answer::Now(removed.map_err(failed("remove from sled by prefix")))
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
+        let removed = self.remove_batch(&self.envelope.stored_pattern(pattern), from);
+        Answer::Now(removed.map_err(failed("remove from sled by pattern")))
     }
 
     fn stats(&self) -> TierStats {

@@ -1,7 +1,7 @@
 //! Clauses of every tier: values, batches, removals and counts.
 
 use bytes::Bytes;
-use floor_cache::{Class, Key, KeyPrefix, Tier};
+use floor_cache::{Class, Key, KeyPattern, Tier};
 use tokio::runtime::Handle;
 
 use crate::fixture::{fake_source::value_of, key, keys, put};
@@ -49,11 +49,11 @@ pub(crate) async fn removed_values_are_gone(tier: &dyn Tier) {
     }
 }
 
-/// Removes every key with `prefix`. Returns how many there were, and in how many batches.
-async fn remove_prefix(tier: &dyn Tier, prefix: &KeyPrefix) -> (u64, usize) {
+/// Removes every key that matches `pattern`. Returns how many there were, and in how many batches.
+async fn remove_matching(tier: &dyn Tier, pattern: &KeyPattern) -> (u64, usize) {
     let (mut removed, mut batches, mut from) = (0, 0, None);
     loop {
-        let batch = tier.remove_prefix(prefix, from.as_ref()).await.expect("it removes");
+        let batch = tier.remove_matching(pattern, from.as_ref()).await.expect("it removes");
         removed += batch.entries;
         batches += 1;
         assert!(batches < 1000, "the removal does not end");
@@ -81,22 +81,54 @@ pub(crate) async fn a_prefix_removes_its_keys_in_batches_and_no_others(tier: &dy
         }
     }
     let all = tower_key(1, 0);
-    let prefix = |length: usize| KeyPrefix::new(&all.as_bytes()[..length]).expect("it is shorter than a key");
-    assert_eq!(remove_prefix(tier, &KeyPrefix::new(b"another tower").expect("it is short")).await.0, 0);
-    let (removed, batches) = remove_prefix(tier, &prefix(8)).await;
+    let prefix = |length: usize| KeyPattern::prefix(&all.as_bytes()[..length]).expect("it is shorter than a key");
+    assert_eq!(remove_matching(tier, &KeyPattern::prefix(b"another tower").expect("it is short")).await.0, 0);
+    let (removed, batches) = remove_matching(tier, &prefix(8)).await;
     assert_eq!(removed, FLOORS.into());
     assert!(batches > 1 || tier.stats().limit > 0, "a store removes in batches: {batches}");
-    assert_eq!(remove_prefix(tier, &prefix(8)).await.0, 0, "they are gone");
+    assert_eq!(remove_matching(tier, &prefix(8)).await.0, 0, "they are gone");
     for (number, is_there) in [(0, true), (1, false), (0xFF, true)] {
         for key in tower(number) {
             assert_eq!(tier.contains(&key).await.expect("it answers"), is_there, "{key}");
         }
     }
-    assert_eq!(remove_prefix(tier, &prefix(7)).await.0, 2 * u64::from(FLOORS));
+    assert_eq!(remove_matching(tier, &prefix(7)).await.0, 2 * u64::from(FLOORS));
     put(tier, &keys(0..10)).await;
-    assert_eq!(remove_prefix(tier, &KeyPrefix::ALL).await.0, 10);
+    assert_eq!(remove_matching(tier, &KeyPattern::ALL).await.0, 10);
     put(tier, &tower(1)[..10]).await;
     assert_eq!(get(tier, tower_key(1, 3)).await, Some(value_of(&tower_key(1, 3))), "a removed value is stored again");
+}
+
+/// A key of a pack, whose hash is inside of the key. The bytes before it are of many towers.
+fn pack_key(pack: [u8; 8], number: u32) -> Key {
+    let mut identity = [0; Key::LEN - 1];
+    identity[..4].copy_from_slice(&number.wrapping_mul(0x9E37_79B1).to_be_bytes());
+    identity[8..12].copy_from_slice(&number.to_be_bytes());
+    identity[20..28].copy_from_slice(&pack);
+    Key::new(identity, Class::new((number % 9) as u8))
+}
+
+pub(crate) async fn a_pattern_inside_of_keys_removes_its_keys_and_no_others(tier: &dyn Tier) {
+    const FLOORS: u32 = 400;
+    // The built-in pack, one with bytes that a pattern of Redis gives a meaning, and two that differ in a bit from it.
+    const PACKS: [[u8; 8]; 4] = [[0; 8], *b"*?[]^-\\a", *b"*?[]^-\\c", *b"+?[]^-\\a"];
+    let pack = |pack| (0..FLOORS).map(move |number| pack_key(pack, number)).collect::<Vec<_>>();
+    for batch in PACKS.into_iter().flat_map(pack).collect::<Vec<_>>().chunks(100) {
+        put(tier, batch).await;
+    }
+    let pattern = |pack: [u8; 8]| KeyPattern::at(20, &pack).expect("it is shorter than a key");
+    assert_eq!(remove_matching(tier, &pattern([7; 8])).await.0, 0);
+    for (index, removed) in [1, 0].into_iter().enumerate() {
+        assert_eq!(remove_matching(tier, &pattern(PACKS[removed])).await.0, u64::from(FLOORS));
+        assert_eq!(remove_matching(tier, &pattern(PACKS[removed])).await.0, 0, "they are gone");
+        for (other, keys) in PACKS.into_iter().map(pack).enumerate() {
+            let is_there = other >= 2 || (index == 0 && other == 0);
+            for key in keys {
+                assert_eq!(tier.contains(&key).await.expect("it answers"), is_there, "{key}");
+            }
+        }
+    }
+    assert_eq!(remove_matching(tier, &KeyPattern::ALL).await.0, 2 * u64::from(FLOORS));
 }
 
 pub(crate) async fn contains_reports_stored_keys(tier: &dyn Tier) {

@@ -26,6 +26,7 @@ macro_rules! tier_clauses {
             empty_batches_succeed
             removed_values_are_gone
             a_prefix_removes_its_keys_in_batches_and_no_others
+            a_pattern_inside_of_keys_removes_its_keys_and_no_others
             contains_reports_stored_keys
             putting_again_changes_nothing
             an_empty_value_is_a_value

@@ -1,4 +1,4 @@
-//! `floorctl purge`: removes floors from the tiers: some by their names, every stored floor of a tower, or all.
+//! `floorctl purge`: removes floors from the tiers: some by their names, every stored floor of a tower or of a pack, or all.
 
 use std::{fmt, io::Write as _};
 
@@ -6,7 +6,10 @@ use anyhow::bail;
 use clap::Args;
 use floor_client::FloorSpec;
 use floor_export::names;
-use floor_proto::operations::{Purged, PurgedTier, PurgedTiers, TierResult};
+use floor_proto::{
+    operations::{Purged, PurgedTier, PurgedTiers, TierResult},
+    pack::{InvalidPackRef, PackRef},
+};
 use floor_query::seed;
 use serde::Serialize;
 
@@ -22,8 +25,8 @@ use crate::{
 const AFTER_HELP: &str = "\
 Removes the floors with the given size and kind from every tier. The defaults are 100x100 and the kind \
 that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
-floor generates it again. --tower removes every stored floor of a tower, of any size, kind and generator version, and \
---all those of every tower; a floor that is stored meanwhile may stay. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
+floor generates it again. --tower removes every stored floor of a tower, of any size, kind and generator version, \
+--of-pack those of a pack in every tower, and --all those of every tower; a floor that is stored meanwhile may stay. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
 one does not answer, the others are purged.
 
 Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
@@ -34,11 +37,12 @@ Examples:
   floorctl purge --seed 42 --numbers 1-1000 --size 64x64 --kind boss
   floorctl purge --tenant acme 42/7
   floorctl purge --tower 42
+  floorctl purge --of-pack mine@0123456789abcdef
   floorctl --ops http://10.0.0.1:50052,http://10.0.0.2:50052 purge --all";
 
 /// Remove floors from every tier
 #[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP, mut_group("which", |which| which.args(["tower", "all"])))]
+#[command(after_help = AFTER_HELP, mut_group("which", |which| which.args(["tower", "all", "of_pack"])))]
 pub(crate) struct Purge {
     #[command(flatten)]
     selection: FloorSelection,
@@ -48,16 +52,24 @@ pub(crate) struct Purge {
     /// Every stored floor
     #[arg(long, conflicts_with_all = OTHER_FLAGS)]
     all: bool,
+    /// Every stored floor of a pack: of NAME@HASH that version, of NAME every version that the server holds
+    #[arg(long, value_name = "PACK", value_parser = pack, conflicts_with_all = OTHER_FLAGS)]
+    of_pack: Option<String>,
     #[command(flatten)]
     whose: Whose,
     #[command(flatten)]
     report: ReportFormat,
 }
 
-/// The flags that narrow a choice of floors.
-const OTHER_FLAGS: [&str; 5] = ["seed", "width", "height", "size", "kind"];
+/// The name of a pack, which needs no escapes in a URL.
+fn pack(text: &str) -> Result<String, InvalidPackRef> {
+    PackRef::parse(text).map(|reference| reference.to_string())
+}
 
-/// What each server removed of a tower or of everything.
+/// The flags that narrow a choice of floors.
+const OTHER_FLAGS: [&str; 6] = ["seed", "width", "height", "size", "kind", "pack"];
+
+/// What each server removed of a tower, of a pack or of everything.
 #[derive(Serialize)]
 struct StoresJson {
     servers: Vec<ServerJson>,
@@ -94,10 +106,11 @@ struct Failed {
 
 impl Purge {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        match (self.tower, self.all) {
-            (Some(seed), _) => self.purge_stores(server, &format!("/purge?tower={seed}")).await,
-            (None, true) => self.purge_stores(server, "/purge?all=true").await,
-            (None, false) => self.purge_floors(server).await,
+        match (self.tower, &self.of_pack, self.all) {
+            (Some(seed), ..) => self.purge_stores(server, &format!("/purge?tower={seed}")).await,
+            (None, Some(pack), _) => self.purge_stores(server, &format!("/purge?pack={pack}")).await,
+            (None, None, true) => self.purge_stores(server, "/purge?all=true").await,
+            (None, None, false) => self.purge_floors(server).await,
         }
     }
 

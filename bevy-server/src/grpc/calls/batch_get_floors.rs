@@ -27,14 +27,14 @@ use crate::{
     headers::FLOOR_COALESCED,
     key,
     observer::LookupTimer,
-    packs::Packs,
+    packs::VisiblePacks,
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
     let Received { call, message, record } = received;
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
-    let keys: Vec<_> = decode(&state.deps.packs, &message)?.iter().map(key::of).collect();
+    let keys: Vec<_> = decode(state.deps.packs.for_caller(call.tenant), &message)?.iter().map(key::of).collect();
     drop(message);
     let timer = LookupTimer::start(record);
     let get =
@@ -52,7 +52,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     Ok(response)
 }
 
-fn decode(packs: &Packs, message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
     let count = count_specs(message).map_err(|error| malformed(&error))?;
     if !(1..=MAX_BATCH).contains(&count) {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");

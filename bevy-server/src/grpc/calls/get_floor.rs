@@ -19,13 +19,13 @@ use crate::{
     headers::FLOOR_COALESCED,
     key,
     observer::LookupTimer,
-    packs::Packs,
+    packs::VisiblePacks,
     prefetch::Tower,
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
     let Received { call, message, record } = received;
-    let Requested { spec, sides, scheduled } = decode(&state.deps.packs, &message)?;
+    let Requested { spec, sides, scheduled } = decode(state.deps.packs.for_caller(call.tenant), &message)?;
     // The message may be large, and the lookup may take long.
     drop(message);
     let key = key::of(&spec);
@@ -55,7 +55,7 @@ struct Requested {
     scheduled: bool,
 }
 
-fn decode(packs: &Packs, message: &[u8]) -> Result<Requested, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<Requested, Status> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
     let spec = resolve(packs, request.spec.as_ref(), "spec").map_err(|unresolved| unresolved.status(invalid))?;
     let requested = request.spec.unwrap_or_default();

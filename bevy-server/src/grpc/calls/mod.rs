@@ -359,7 +359,7 @@ async fn answer(
     }
     // Most calls are no GET.
     if names_versions == Some(true) {
-        names_versions = Some(request::names_packs(&state.deps.packs, rpc, &message));
+        names_versions = Some(request::names_packs(state.deps.packs.for_caller(call.tenant), rpc, &message));
     }
     // No work starts after the deadline.
     call.check_deadline()?;

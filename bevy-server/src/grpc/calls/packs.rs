@@ -1,4 +1,4 @@
-//! `ListPacks` and `GetPack`: what packs the server has, and the files of one.
+//! `ListPacks` and `GetPack`: what packs the caller may use, and the files of one.
 
 use bytes::{Bytes, BytesMut};
 use floor_gen::GENERATOR_VERSION;
@@ -27,7 +27,7 @@ pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<R
         description: pack.pack().description().to_owned(),
         floors_authored: u32::try_from(pack.authored_count()).unwrap_or(u32::MAX),
     };
-    let packs = state.deps.packs.held().into_iter().map(info).collect();
+    let packs = state.deps.packs.for_caller(call.tenant).held().into_iter().map(info).collect();
     Ok(respond(&call, &v1::ListPacksResponse { packs }))
 }
 
@@ -39,7 +39,8 @@ pub(super) fn get(
     message: Bytes,
 ) -> Result<Response<FloorBody>, Status> {
     let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
-    let pack = find_pack(&state.deps.packs, &request.pack, "pack").map_err(|unresolved| unresolved.status(invalid))?;
+    let packs = state.deps.packs.for_caller(call.tenant);
+    let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.status(invalid))?;
     let files = pack.pack().files();
     let bytes: usize = files.iter().map(|(path, content)| path.len() + content.len()).sum();
     // The files are copied, then the message, then the frame.

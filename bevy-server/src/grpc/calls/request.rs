@@ -30,7 +30,7 @@ use crate::{
         web::TextBody,
     },
     headers::{FLOOR_GENERATOR_VERSION, FLOOR_TRACE, GRPC_ENCODING, GRPC_TIMEOUT, X_FORWARDED_FOR},
-    packs::{FoundPack, Packs, UnknownPack},
+    packs::{FoundPack, UnknownPack, VisiblePacks},
     tenants::TenantId,
 };
 
@@ -441,7 +441,11 @@ impl Unresolved {
 
 /// The pack that `field` of the request names.
 #[inline]
-pub(super) fn find_pack(packs: &Packs, requested: &str, field: impl Display) -> Result<FoundPack, Unresolved> {
+pub(super) fn find_pack(
+    packs: VisiblePacks<'_>,
+    requested: &str,
+    field: impl Display,
+) -> Result<FoundPack, Unresolved> {
     packs.find(requested).map_err(|unknown| match unknown {
         UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
         UnknownPack::Unknown { known } => Unresolved::UnknownPack(Box::new(status::unknown_pack(requested, &known))),
@@ -449,7 +453,7 @@ pub(super) fn find_pack(packs: &Packs, requested: &str, field: impl Display) -> 
 }
 
 /// Whether the request names the versions of all its packs, so that its answer depends on the generator version alone.
-pub(super) fn names_packs(packs: &Packs, rpc: Rpc, message: &[u8]) -> bool {
+pub(super) fn names_packs(packs: VisiblePacks<'_>, rpc: Rpc, message: &[u8]) -> bool {
     let is_version = |pack: &str| match pack {
         "" => packs.default_is_built_in(),
         pack => pack == BUILT_IN || pack.contains('@'),
@@ -466,7 +470,7 @@ pub(super) fn names_packs(packs: &Packs, rpc: Rpc, message: &[u8]) -> bool {
 
 /// Resolves the spec in `field` of the request. What is resolved is valid, and no code behind checks it again.
 pub(super) fn resolve(
-    packs: &Packs,
+    packs: VisiblePacks<'_>,
     requested: Option<&v1::FloorSpec>,
     field: impl Display,
 ) -> Result<FloorSpec, Unresolved> {

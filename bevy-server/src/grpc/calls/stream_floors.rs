@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
     body::{OK_TRAILERS, StreamBody, StreamItem},
-    request::{Unresolved, find_pack, resolve},
+    request::{Unresolved, resolve},
     response::{ServedCounts, add_trace, error_trailers, head},
 };
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
     key,
     metrics::Limit,
     observer::{CallRecord, LookupTimer},
-    packs::{FoundPack, Packs},
+    packs::{FoundPack, VisiblePacks},
 };
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
@@ -68,7 +68,7 @@ impl FloorStream {
         in_flight: InFlightGuard,
         record: Option<Arc<CallRecord>>,
     ) -> Result<Self, Status> {
-        let range = decode(&state.deps.packs, &message)?;
+        let range = decode(state.deps.packs.for_caller(call.tenant), &message)?;
         drop(message);
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
@@ -213,7 +213,7 @@ impl Iterator for FloorRange {
     }
 }
 
-fn decode(packs: &Packs, message: &[u8]) -> Result<FloorRange, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<FloorRange, Status> {
     let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let count = request.count;
     let mut violations = Vec::new();
@@ -230,8 +230,8 @@ fn decode(packs: &Packs, message: &[u8]) -> Result<FloorRange, Status> {
         }
         Ok(first) if violations.is_empty() => {
             let requested = request.first.unwrap_or_default();
-            let pack = find_pack(packs, &requested.pack, "first.pack");
-            let pack = pack.map_err(|unresolved| unresolved.status(invalid))?;
+            // The version of the first floor, also if a newer one is in use by now.
+            let pack = packs.of(first.pack()).expect("a version stays until the server ends");
             let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
             return Ok(FloorRange { pack, first, sides: (requested.width, requested.height), kind, next: 0, count });
         }

@@ -42,6 +42,10 @@ pub(in crate::grpc) fn add_caching(
 ) -> bool {
     let policy = cache_control(rpc, &caching, response.headers());
     response.headers_mut().insert(header::CACHE_CONTROL, policy);
+    if caching.is_private {
+        // One URL names other floors for callers of another tenant.
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("authorization"));
+    }
     let hash = (rpc == Rpc::GetFloor).then(|| content_hash(response.body().first_slice())).flatten();
     let Some(etag) = hash.map(|hash| etag_of(hash, encoding)) else { return false };
     let is_known = names(caching.headers, &etag);

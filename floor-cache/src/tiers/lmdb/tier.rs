@@ -19,8 +19,8 @@ use tracing::{debug, warn};
 use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
 use crate::{
     config::LmdbConfig,
-    envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE, StoredKey},
-    key::{Key, KeyPrefix},
+    envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE, StoredKey, StoredPattern},
+    key::{Key, KeyPattern},
     open_error::OpenError,
     tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
@@ -382,26 +382,27 @@ impl LmdbTier {
         Ok(removed)
     }
 
-    /// Removes a batch of the entries whose stored keys begin with `prefix`, after `from`.
-    fn remove_batch(&self, prefix: &[u8], from: Option<&ScanPosition>) -> Result<RemovedBatch, heed::Error> {
-        let most =
-            usize::try_from(self.transaction_limit / LEAF_BYTES).map_or(PREFIX_BATCH, |most| most.min(PREFIX_BATCH));
-        let keys = {
+    /// Removes a batch of the entries whose stored keys match `pattern`, after `from`.
+    fn remove_batch(&self, pattern: &StoredPattern, from: Option<&ScanPosition>) -> Result<RemovedBatch, heed::Error> {
+        let most = usize::try_from(self.transaction_limit / LEAF_BYTES).map_or(SCAN_BATCH, |most| most.min(SCAN_BATCH));
+        let (keys, last) = {
             let txn = self.read_txn()?;
-            let start = from.map_or(Included(prefix), |ScanPosition(last)| Excluded(last.as_slice()));
-            let mut keys = Vec::new();
+            let start = from.map_or(Included(pattern.start()), |ScanPosition(last)| Excluded(last.as_slice()));
+            let (mut keys, mut last) = (Vec::new(), None);
             for entry in self.values.range(&txn, &(start, Unbounded))?.take(most.max(1)) {
                 let (stored, _) = entry?;
-                if !stored.starts_with(prefix) {
+                if !stored.starts_with(pattern.start()) {
                     break;
                 }
-                keys.push(stored.to_vec());
+                last = Some(stored);
+                if pattern.matches(stored) {
+                    keys.push(stored.to_vec());
+                }
             }
-            keys
+            (keys, last.map(<[u8]>::to_vec))
         };
-        let Some(last) = keys.last() else { return Ok(RemovedBatch { entries: 0, next: None }) };
-        let entries = self.remove(&keys)?;
-        Ok(RemovedBatch { entries, next: Some(ScanPosition(last.clone())) })
+        let entries = if keys.is_empty() { 0 } else { self.remove(&keys)? };
+        Ok(RemovedBatch { entries, next: last.map(ScanPosition) })
     }
 
     fn remove_pending(&self, txn: &mut RwTxn<'_>) -> Result<Taken<'_>, heed::Error> {
@@ -475,8 +476,8 @@ const RECORD_OVERHEAD: usize = size_of::<Age>() + MAX_ENVELOPE - MAX_VALUE;
 /// evicted ones.
 const LEAF_BYTES: u64 = 3 * PAGE;
 
-/// Entries that one batch of a removal by prefix removes, at most: a few milliseconds, for which writes wait.
-const PREFIX_BATCH: usize = 1024;
+/// Entries that one batch of a removal by pattern looks at, at most: a few milliseconds, for which writes wait.
+const SCAN_BATCH: usize = 1024;
 
 /// The page size of most systems.
 const PAGE: u64 = 4096;
@@ -549,9 +550,13 @@ impl TierAdmin for LmdbTier {
         Answer::Now(look().map_err(self.failed("look in lmdb")))
     }
 
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
-        let removed = self.remove_batch(&self.envelope.stored_prefix(prefix), from);
-        Answer::Now(removed.map_err(self.failed_change("remove from lmdb by prefix")))
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
+        let removed = self.remove_batch(&self.envelope.stored_pattern(pattern), from);
+        Answer::Now(removed.map_err(self.failed_change("remove from lmdb by pattern")))
     }
 
     fn stats(&self) -> TierStats {

@@ -1,8 +1,10 @@
-//! A scan of a Redis server, or of each master of a cluster in turn, for the keys with a prefix.
+//! A scan of a Redis server, or of each master of a cluster in turn, for the keys that match a pattern.
+
+use std::iter;
 
 use redis::{Cmd, Value};
 
-use crate::tier::ScanPosition;
+use crate::{envelope::StoredPattern, tier::ScanPosition};
 
 /// Keys that the server looks at in one step: about a millisecond, for which other clients wait.
 const STEP: u32 = 1000;
@@ -17,19 +19,28 @@ pub(super) struct Found {
     pub(super) keys: Vec<Vec<u8>>,
 }
 
-/// The command for the step at `cursor` of a scan for the stored keys that begin with `prefix`.
-pub(super) fn step(cursor: &str, prefix: &[u8]) -> Cmd {
-    let mut pattern = Vec::with_capacity(2 * prefix.len() + 1);
-    for byte in prefix {
-        if b"*?[]\\".contains(byte) {
-            pattern.push(b'\\');
-        }
-        pattern.push(*byte);
-    }
-    pattern.push(b'*');
+/// The command for the step at `cursor` of a scan for the stored keys that match `pattern`.
+pub(super) fn step(cursor: &str, pattern: &StoredPattern) -> Cmd {
+    let (head, skipped, bytes) = pattern.parts();
+    let mut glob = Vec::with_capacity(2 * head.len() + skipped + 2 * bytes.len() + 1);
+    escape(head, &mut glob);
+    // In a glob `?` is any byte.
+    glob.extend(iter::repeat_n(b'?', skipped));
+    escape(bytes, &mut glob);
+    glob.push(b'*');
     let mut command = redis::cmd("SCAN");
-    command.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(STEP);
+    command.arg(cursor).arg("MATCH").arg(glob).arg("COUNT").arg(STEP);
     command
+}
+
+/// Appends `bytes` to `glob`, so that none of them has a meaning of its own.
+fn escape(bytes: &[u8], glob: &mut Vec<u8>) {
+    for byte in bytes {
+        if b"*?[]\\".contains(byte) {
+            glob.push(b'\\');
+        }
+        glob.push(*byte);
+    }
 }
 
 /// The cursor and the keys in the reply to a step.
@@ -54,6 +65,7 @@ pub(super) fn from_position(ScanPosition(lines): &ScanPosition) -> Vec<MasterSca
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{envelope::Namespace, key::KeyPattern};
 
     #[test]
     fn a_position_keeps_the_scans_of_every_master() {
@@ -64,9 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn special_bytes_of_a_prefix_are_escaped() {
-        let packed = step("0", b"a*[\\").get_packed_command();
-        let pattern = b"a\\*\\[\\\\*";
-        assert!(packed.windows(pattern.len()).any(|part| part == pattern), "{packed:?}");
+    fn special_bytes_are_escaped_and_skipped_ones_are_any() {
+        let namespace = Namespace::new("a*").unwrap();
+        let sent = |pattern: &KeyPattern| step("0", &namespace.stored_pattern(pattern)).get_packed_command();
+        let contains = |packed: Vec<u8>, glob: &[u8]| packed.windows(glob.len()).any(|part| part == glob);
+        assert!(contains(sent(&KeyPattern::prefix(b"*[\\").unwrap()), b"\r\na\\*:\\*\\[\\\\*\r\n"));
+        assert!(contains(sent(&KeyPattern::at(3, b"?b").unwrap()), b"\r\na\\*:???\\?b*\r\n"));
+        assert!(contains(sent(&KeyPattern::ALL), b"\r\na\\*:*\r\n"));
     }
 }

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     config::RedisConfig,
-    envelope::{Defect, Envelope, StoredKey},
-    key::{Key, KeyPrefix},
+    envelope::{Defect, Envelope, StoredKey, StoredPattern},
+    key::{Key, KeyPattern},
     layers::Timeouts,
     open_error::OpenError,
     tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
@@ -174,15 +174,19 @@ impl RedisTier {
         Ok(if let Value::Int(count) = removed { u64::try_from(count).unwrap_or(0) } else { 0 })
     }
 
-    /// Removes the keys of one step of a scan for `prefix`; of the first step of each master if it begins.
-    async fn remove_batch(&self, prefix: Vec<u8>, from: Option<&ScanPosition>) -> Result<RemovedBatch, TierError> {
+    /// Removes the keys of one step of a scan for `pattern`; of the first step of each master if it begins.
+    async fn remove_batch(
+        &self,
+        pattern: StoredPattern,
+        from: Option<&ScanPosition>,
+    ) -> Result<RemovedBatch, TierError> {
         const ACTION: &str = "scan redis";
         let (mut scans, replies) = match from {
-            None => (Vec::new(), self.writes.send_to_masters(ACTION, &scan::step("0", &prefix)).await?),
+            None => (Vec::new(), self.writes.send_to_masters(ACTION, &scan::step("0", &pattern)).await?),
             Some(position) => {
                 let mut scans = scan::from_position(position);
                 let Some((node, cursor)) = scans.pop() else { return Ok(RemovedBatch { entries: 0, next: None }) };
-                let reply = self.writes.send_to_master(ACTION, &scan::step(&cursor, &prefix), &node).await?;
+                let reply = self.writes.send_to_master(ACTION, &scan::step(&cursor, &pattern), &node).await?;
                 (scans, vec![(node, reply)])
             }
         };
@@ -192,8 +196,8 @@ impl RedisTier {
             let found = scan::found(reply).ok_or_else(|| {
                 TierError::new(TierErrorKind::Internal, ACTION, "it sent no cursor with keys".to_owned())
             })?;
-            // A pattern of bytes that are special to it may match more.
-            let keys: Vec<_> = found.keys.iter().map(Vec::as_slice).filter(|key| key.starts_with(&prefix)).collect();
+            // A glob of bytes that are special to it may match more.
+            let keys: Vec<_> = found.keys.iter().map(Vec::as_slice).filter(|key| pattern.matches(key)).collect();
             entries += self.unlink(keys.into_iter()).await?;
             scans.extend(found.cursor.map(|cursor| (node, cursor)));
         }
@@ -265,8 +269,12 @@ impl TierAdmin for RedisTier {
         })
     }
 
-    fn remove_prefix<'a>(&'a self, prefix: &'a KeyPrefix, from: Option<&'a ScanPosition>) -> Answer<'a, RemovedBatch> {
-        Answer::later(self.remove_batch(self.envelope.stored_prefix(prefix), from))
+    fn remove_matching<'a>(
+        &'a self,
+        pattern: &'a KeyPattern,
+        from: Option<&'a ScanPosition>,
+    ) -> Answer<'a, RemovedBatch> {
+        Answer::later(self.remove_batch(self.envelope.stored_pattern(pattern), from))
     }
 
     fn stats(&self) -> TierStats {

@@ -1,4 +1,4 @@
-//! Purges of every key with a prefix. They remove in batches, so that lookups and writes go on between them.
+//! Purges of every key that matches a pattern. They remove in batches, so that lookups and writes go on between them.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use tokio::{task::yield_now, time::Instant};
 
 use super::{fill_permit::ActivePurge, tier_stack::TierStack};
 use crate::{
-    key::KeyPrefix,
+    key::KeyPattern,
     single_flight::Flights,
     tier::{RemovedBatch, ScanPosition, TierError, TierErrorKind},
 };
 
-/// The result of a removal by prefix in one tier.
+/// The result of a removal by pattern in one tier.
 #[derive(Debug)]
-pub struct PrefixRemoval {
+pub struct PatternRemoval {
     /// The tier.
     pub tier: &'static str,
     /// Entries that were removed, also if the tier failed later.
@@ -34,40 +34,40 @@ const RETRIES: u32 = 2;
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl TierStack {
-    /// Removes every key with `prefix` from every tier and returns the result of each, in lookup order.
+    /// Removes every key that matches `pattern` from every tier and returns the result of each, in lookup order.
     ///
     /// As in [`purge`](Self::purge), no lookup fills a tier with a value it found while the purge is active.
-    pub(crate) async fn purge_prefix(&self, prefix: KeyPrefix) -> Vec<PrefixRemoval> {
-        let _purge = PrefixPurge { flights: self.flights.clone(), prefix, _active: self.purges.begin() };
+    pub(crate) async fn purge_matching(&self, pattern: KeyPattern) -> Vec<PatternRemoval> {
+        let _purge = PatternPurge { flights: self.flights.clone(), pattern, _active: self.purges.begin() };
         let deadline = Instant::now() + DEADLINE;
         let mut removals = Vec::new();
         for tier in &self.memory {
             let batch = |from: Option<ScanPosition>| {
                 let tier = tier.clone();
-                async move { tier.remove_prefix(&prefix, from.as_ref()).await }.boxed()
+                async move { tier.remove_matching(&pattern, from.as_ref()).await }.boxed()
             };
             removals.push(in_batches(tier.name(), deadline, batch).await);
         }
         let lower = self
             .lower
             .iter()
-            .map(|lower| in_batches(lower.name(), deadline, move |from| lower.writes.remove_prefix(prefix, from)));
+            .map(|lower| in_batches(lower.name(), deadline, move |from| lower.writes.remove_matching(pattern, from)));
         removals.extend(join_all(lower).await);
         removals
     }
 }
 
 /// An active purge. When it ends, a later call must not get a value found before it.
-struct PrefixPurge {
+struct PatternPurge {
     flights: Flights,
-    prefix: KeyPrefix,
+    pattern: KeyPattern,
     /// Dropped after the flights are forgotten.
     _active: ActivePurge,
 }
 
-impl Drop for PrefixPurge {
+impl Drop for PatternPurge {
     fn drop(&mut self) {
-        self.flights.forget_prefix(&self.prefix);
+        self.flights.forget_matching(&self.pattern);
     }
 }
 
@@ -76,7 +76,7 @@ async fn in_batches<'a>(
     tier: &'static str,
     deadline: Instant,
     batch: impl Fn(Option<ScanPosition>) -> BoxFuture<'a, Result<RemovedBatch, TierError>>,
-) -> PrefixRemoval {
+) -> PatternRemoval {
     let (mut removed, mut from, mut failures) = (0, None, 0);
     let result = loop {
         match tokio::time::timeout_at(deadline, batch(from.clone())).await {
@@ -97,10 +97,10 @@ async fn in_batches<'a>(
             }
         }
     };
-    PrefixRemoval { tier, removed, result }
+    PatternRemoval { tier, removed, result }
 }
 
 fn stopped() -> TierError {
     let waited = format!("not done within {} s; purge again to go on", DEADLINE.as_secs());
-    TierError::new(TierErrorKind::Timeout, "remove by prefix", waited)
+    TierError::new(TierErrorKind::Timeout, "remove by pattern", waited)
 }

@@ -1,6 +1,8 @@
 //! Tenants try to read, evict, purge and use up what is another's.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
+mod packs;
+
 use std::{fs, path::PathBuf, time::Duration};
 
 use floor_proto::{
