@@ -4,9 +4,8 @@
 //! the state of a stream, and xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM
 //! TOMS 2021) advances it. The reference code of both is in the public domain.
 
-use crate::form::Form;
+use crate::form::{Form, Forms};
 use crate::observer::Observer;
-use crate::pack::forms::Forms;
 use crate::spec::FloorSpec;
 
 /// Opens the streams of one floor. The root holds everything that the floor depends on. A stage begins by opening its

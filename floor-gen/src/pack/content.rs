@@ -41,7 +41,7 @@ pub(crate) struct Content {
 }
 
 /// The monsters, the ground and the dangers of some floors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Theme {
     pub(crate) name: String,
     /// The weight of each kind of [`DRAWN`].
@@ -58,6 +58,23 @@ pub(crate) struct Ground {
     pub(crate) deep: Terrain,
     /// Passable.
     pub(crate) cover: [Terrain; 2],
+}
+
+impl Ground {
+    pub(crate) const DEEP: [&'static str; 3] = ["chasm", "deep_water", "lava"];
+    pub(crate) const COVER: [&'static str; 3] = ["grass", "rubble", "shallow_water"];
+
+    /// The terrain of a name of one of the lists.
+    pub(crate) fn terrain(name: &str) -> Terrain {
+        match name {
+            "chasm" => Terrain::Chasm,
+            "deep_water" => Terrain::DeepWater,
+            "lava" => Terrain::Lava,
+            "grass" => Terrain::Grass,
+            "shallow_water" => Terrain::ShallowWater,
+            _ => Terrain::Rubble,
+        }
+    }
 }
 
 impl Default for Ground {
@@ -97,16 +114,8 @@ impl Part {
     pub(crate) const ALL: [Self; 6] =
         [Self::Brute, Self::Skirmisher, Self::Archer, Self::Caster, Self::Swarm, Self::Boss];
 
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Brute => "brute",
-            Self::Skirmisher => "skirmisher",
-            Self::Archer => "archer",
-            Self::Caster => "caster",
-            Self::Swarm => "swarm",
-            Self::Boss => "boss",
-        }
-    }
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
+        ["brute", "skirmisher", "archer", "caster", "swarm", "boss"];
 }
 
 impl Content {
