@@ -87,7 +87,8 @@ fn limits_are_errors() {
     assert!(read(&format!("name = \"a\"\n[items]\nplain = [{}]\n", many(64))).is_ok());
     let error = |toml: &str| read(toml).unwrap_err().to_string();
     assert!(
-        error(&format!("name = \"a\"\n[items]\nplain = [{}]\n", many(65))).contains("65 entries; expected a list of 1 to 64 names")
+        error(&format!("name = \"a\"\n[items]\nplain = [{}]\n", many(65)))
+            .contains("65 entries; expected a list of 1 to 64 names")
     );
     let late = "name = \"a\"\n[items]\nplain = [{ name = \"late\", from = 2 }]\n";
     assert!(error(late).contains("no name for floor 1; expected at least one entry without `from`"), "{}", error(late));

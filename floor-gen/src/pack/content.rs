@@ -4,6 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::params::Params;
+use crate::form::Form;
+use crate::role::RoomRole;
 use crate::spec::Kind;
 use crate::terrain::Terrain;
 use crate::vault::Vault;
@@ -30,6 +32,8 @@ pub(crate) struct Content {
     pub(crate) packs: Vec<MonsterPack>,
     /// Monsters beside a boss.
     pub(crate) guards: Vec<Part>,
+    /// The beats of a story between its first and its last two.
+    pub(crate) beats: Vec<Beat>,
     pub(crate) plain: Vec<Choice>,
     pub(crate) fine: Vec<Choice>,
     pub(crate) traps: Vec<Choice>,
@@ -97,6 +101,24 @@ pub(crate) struct MonsterPack {
     pub(crate) leader: Part,
     pub(crate) follower: Part,
     pub(crate) weight: u32,
+}
+
+/// A room of a story.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beat {
+    pub(crate) role: RoomRole,
+    pub(crate) form: Form,
+    /// Share of its tile that it fills, in thousandths.
+    pub(crate) fill: (i32, i32),
+    /// Whether a gate closes the act after it.
+    pub(crate) ends_act: bool,
+}
+
+impl Beat {
+    pub(crate) const ROLES: [RoomRole; 6] =
+        [RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Treasure, RoomRole::Shrine, RoomRole::Shop];
+    pub(crate) const ROLE_NAMES: [&'static str; Self::ROLES.len()] =
+        ["passage", "combat", "key", "treasure", "shrine", "shop"];
 }
 
 /// A monster's part in a fight.

@@ -146,6 +146,8 @@ params! {
         second_cover: "per cent" 0, 100, "How often it has a patch of the second cover.";
         least_area: "cells" 9, 4_000, "Rooms of fewer cells stay bare.";
         pond_area: "cells" 9, 4_000, "Rooms of fewer cells have no pond, rift or pillars.";
+        patch_width: "cells" 2, 30, "Half the greatest width of a pond, pit or patch.";
+        patch_height: "cells" 1, 30, "Half its greatest height.";
         pools: "weight" 0, 1_000, "Weight of pools in a boss's arena.";
         moat: "weight" 0, 1_000, "Weight of a moat.";
         colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
@@ -208,6 +210,9 @@ params! {
         chance: "thousandths" 0, 1_000, "How often a floor gets each of its vaults, if its kind is not event.";
         most: "vaults" 0, 8, "The most vaults of a floor, if its kind is not event.";
         tries: "tries" 1, 300, "Places tried for each vault.";
+        fine_worth: "tenths" 0, 1_000, "Worth of `$` on a map, in tenths of ordinary loot.";
+        plain_worth: "tenths" 0, 1_000, "Worth of `*`.";
+        blessing_worth: "tenths" 0, 1_000, "Worth of what lies on an altar `A`.";
     }
     standard Standard {
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
@@ -255,6 +260,9 @@ params! {
     maze Maze {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
         spots: "spots" 1, 60, "Spots tried for each room.";
+        across: "cells" 3, 12, "Cells from one passage to the next, from west to east.";
+        narrow_across: "cells" 3, 4, "The same on floors that are narrower than 40.";
+        down: "cells" 3, 4, "The same from north to south.";
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
         level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
     }
@@ -274,6 +282,9 @@ params! {
         court_side: "cells" 40, 513, "Floors with a shorter side have no court.";
         compared: "vaults" 1, 8, "Vaults drawn, of which the largest is taken.";
         rooms_around: "per cent" 10, 100, "Rooms around the court, of those of a floor without one.";
+        plaza: "cells" 0, 8, "Width of a court's plaza, and 1 more for each 100 cells of the floor's side.";
+        ring: "cells" 1, 8, "Width of the moat, hedge or colonnade, and 2 more.";
+        avenue: "cells" 2, 8, "Width of the avenue around it, and 1 more.";
         hedge: "weight" 0, 1_000, "Weight of a hedge around the vault.";
         colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
         moat: "weight" 0, 1_000, "Weight of a moat.";

@@ -11,7 +11,7 @@ use core::slice;
 use toml_spans::Spanned;
 use toml_spans::de::{DeTable, DeValue};
 
-use super::content::{Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, Theme};
+use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, Theme};
 use super::error::{PackError, PackErrors, listed, nearest, shortened};
 use super::files::Files;
 use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
@@ -223,6 +223,14 @@ impl<'i> Reader<'i> {
                     weight: pack.get_ref().get("weight").map_or(1, number),
                 };
                 self.content.packs = list(value).map(pack).collect();
+            }
+            ("story", "beats") => {
+                let beats: Vec<Beat> = list(value).map(beat).collect();
+                if beats.iter().any(|beat| beat.fill.0 > beat.fill.1) {
+                    let what = format!("`{path}` has a `fill_least` above its `fill_most`");
+                    self.error(value.span(), what, "no least value above its greatest", None);
+                }
+                self.content.beats = beats;
             }
             ("theme", "weights") => {
                 self.theme.weights = DRAWN.map(|kind| value.get_ref().get(kind.name()).map_or(0, number));
@@ -454,4 +462,14 @@ fn position(value: &Value<'_>, names: &[&str]) -> usize {
 
 fn part(value: &Value<'_>) -> Part {
     Part::ALL[position(value, &Part::NAMES)]
+}
+
+fn beat(value: &Value<'_>) -> Beat {
+    let value = value.get_ref();
+    Beat {
+        role: Beat::ROLES[position(&value["role"], &Beat::ROLE_NAMES)],
+        form: Form::ALL[position(&value["form"], &Form::NAMES)],
+        fill: (number(&value["fill_least"]) as i32, number(&value["fill_most"]) as i32),
+        ends_act: value.get("ends_act").is_some_and(|truth| truth.get_ref().as_bool() == Some(true)),
+    }
 }
