@@ -109,15 +109,11 @@ impl<'i> Reader<'i> {
         for key in &keys {
             let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
             match inner.get(key.name) {
-                Some(value) => {
-                    if self.check(&path, value, key.shape, is_new) {
-                        self.take(table, key, &path, value);
-                    }
-                }
+                Some(value) if self.check(&path, value, key.shape, is_new) => self.take(table, key, &path, value),
                 None if key.need == Need::Always || key.need == Need::IfNew && is_new => {
                     self.error(span.clone(), format!("`{path}` is missing"), &key.shape.expected(), None);
                 }
-                None => {}
+                _ => {}
             }
         }
     }
