@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::pack::error::PackError;
+use crate::pack::error::{PackError, PackErrors};
 use crate::role::RoomRole;
 use crate::spec::{FloorSpec, Kind};
 
@@ -92,6 +92,9 @@ impl Vault {
         let mut first = None;
         let mut start = 0;
         for (i, line) in text.split_inclusive('\n').enumerate() {
+            if errors.list.len() == PackErrors::MOST {
+                return Err(errors.list);
+            }
             start += line.len();
             let content = line.trim_end();
             if content.is_empty() || content.starts_with("//") {

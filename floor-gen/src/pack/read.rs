@@ -34,6 +34,7 @@ pub(crate) fn read(files: &Files, base: Option<&Content>) -> Result<(String, Str
     let mut reader = Reader {
         text,
         errors: Vec::new(),
+        unplaced: Vec::new(),
         names: content.names.iter().enumerate().map(|(i, name)| (name.clone(), NameId(i as u16))).collect(),
         order: content.order.iter().map(|&i| (content.themes[usize::from(i)].name.clone(), 0..0)).collect(),
         content,
@@ -58,6 +59,7 @@ pub(crate) fn read(files: &Files, base: Option<&Content>) -> Result<(String, Str
             Kind::ALL.into_iter().for_each(|kind| reader.check_numbers(kind, file.get_ref()));
         }
     }
+    reader.place_errors();
     reader.vaults(files);
     match PackErrors::of(reader.errors) {
         Some(errors) => Err(errors),
@@ -70,6 +72,8 @@ type Value<'i> = Spanned<DeValue<'i>>;
 struct Reader<'i> {
     text: &'i str,
     errors: Vec<PackError>,
+    /// Errors of pack.toml by the byte where they begin.
+    unplaced: Vec<(usize, PackError)>,
     content: Content,
     names: BTreeMap<String, NameId>,
     name: String,
@@ -83,10 +87,20 @@ struct Reader<'i> {
 
 impl<'i> Reader<'i> {
     fn error(&mut self, span: Range<usize>, what: String, expected: &str, nearest: Option<String>) {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        self.errors.push(PackError { nearest, ..PackError::new(MAIN, line, column, what).expecting(expected) });
+        let error = PackError { nearest, ..PackError::new(MAIN, 0, 0, what).expecting(expected) };
+        self.unplaced.push((span.start, error));
+    }
+
+    /// Gives errors of pack.toml their lines and columns: the first ones, because each takes a pass over the text.
+    fn place_errors(&mut self) {
+        self.unplaced.sort();
+        self.unplaced.dedup();
+        for (start, error) in self.unplaced.drain(..).take(PackErrors::MOST) {
+            let before = self.text.get(..start).unwrap_or(self.text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            self.errors.push(PackError { line, column, ..error });
+        }
     }
 
     /// An error of a whole file.
@@ -120,7 +134,7 @@ impl<'i> Reader<'i> {
 
     /// Whether a value has the right shape.
     fn check(&mut self, path: &str, value: &Value<'i>, shape: Shape, is_new: bool) -> bool {
-        let before = self.errors.len();
+        let before = self.unplaced.len();
         let text = value.get_ref().as_str();
         let list = value.get_ref().as_array().map(|list| &list[..]);
         let inner = value.get_ref().as_table();
@@ -171,7 +185,7 @@ impl<'i> Reader<'i> {
             };
             self.error(value.span(), what, &shape.expected(), near);
         }
-        self.errors.len() == before
+        self.unplaced.len() == before
     }
 
     /// Takes a value, whose shape is right. Entries of a list are taken with it.
@@ -367,6 +381,9 @@ impl<'i> Reader<'i> {
     fn vaults(&mut self, files: &Files) {
         let mut own: Vec<Vault> = Vec::new();
         for (path, text) in files.iter().filter(|(path, _)| path.starts_with("vaults/")) {
+            if self.errors.len() >= PackErrors::MOST {
+                break;
+            }
             if !path.ends_with(".txt") || path.matches('/').count() > 1 {
                 self.fail(path, "the file is no vault".to_owned(), "vaults/NAME.txt");
                 continue;
