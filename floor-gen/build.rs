@@ -15,7 +15,7 @@ mod pack {
     pub mod content;
     pub mod error;
     pub mod files;
-    pub mod forms;
+    pub mod keys;
     pub mod params;
     pub mod read;
 }

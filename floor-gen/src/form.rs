@@ -1,4 +1,4 @@
-//! The form of a room.
+//! The form of a room, and forms with weights.
 
 /// The form of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +19,19 @@ pub(crate) enum Form {
 
 impl Form {
     pub(crate) const ALL: [Self; 6] = [Self::Hall, Self::Cross, Self::Ell, Self::Octagon, Self::Rotunda, Self::Grotto];
+    /// Their names in a pack.
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] = ["hall", "cross", "ell", "octagon", "rotunda", "grotto"];
+}
 
-    /// Its name in a pack.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Hall => "hall",
-            Self::Cross => "cross",
-            Self::Ell => "ell",
-            Self::Octagon => "octagon",
-            Self::Rotunda => "rotunda",
-            Self::Grotto => "grotto",
-        }
+/// Up to one weight for each form, in the order in which the pack lists them: the draw depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Forms {
+    pub(crate) forms: [Form; Form::ALL.len()],
+    pub(crate) weights: [u32; Form::ALL.len()],
+}
+
+impl Default for Forms {
+    fn default() -> Self {
+        Self { forms: Form::ALL, weights: [0; Form::ALL.len()] }
     }
 }

@@ -34,17 +34,10 @@ impl<'p> Plan<'p> {
 
     /// A name of the list that is for this floor's number. Draws nothing if there is one name only.
     pub(crate) fn choose(&self, list: &[Choice], rng: &mut Rng) -> NameId {
-        let fits = |choice: &&Choice| choice.from <= self.spec.number();
-        let fitting = || list.iter().filter(fits);
-        let total: u32 = fitting().map(|choice| choice.weight).sum();
-        let mut left = if fitting().nth(1).is_some() { rng.below(total) } else { 0 };
-        for choice in fitting() {
-            if left < choice.weight {
-                return choice.name;
-            }
-            left -= choice.weight;
-        }
+        let mut fitting = list.iter().filter(|choice| choice.from <= self.spec.number());
+        let mut others = fitting.clone().skip(1);
+        let choice = if others.next().is_some() { rng.choose(fitting, |choice| choice.weight) } else { fitting.next() };
         // The reader checks that each list has a name for floor 1.
-        NameId::default()
+        choice.map_or_else(NameId::default, |choice| choice.name)
     }
 }

@@ -4,9 +4,8 @@
 //! the state of a stream, and xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM
 //! TOMS 2021) advances it. The reference code of both is in the public domain.
 
-use crate::form::Form;
+use crate::form::{Form, Forms};
 use crate::observer::Observer;
-use crate::pack::forms::Forms;
 use crate::spec::FloorSpec;
 
 /// Opens the streams of one floor. The root holds everything that the floor depends on. A stage begins by opening its
@@ -149,14 +148,23 @@ impl Rng {
 
     /// An index of `weights`, with a probability in proportion to its weight.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
-        let mut left = self.below(weights.iter().sum());
-        for (i, &weight) in weights.iter().enumerate() {
-            if left < weight {
-                return i;
+        self.choose(weights.iter().enumerate(), |&(_, &weight)| weight).map_or(0, |(i, _)| i)
+    }
+
+    /// One of the choices, by weight; none if there are none.
+    pub(crate) fn choose<T>(
+        &mut self,
+        choices: impl Iterator<Item = T> + Clone,
+        weight: impl Fn(&T) -> u32,
+    ) -> Option<T> {
+        let mut left = self.below(choices.clone().map(|choice| weight(&choice)).sum());
+        for choice in choices {
+            match left.checked_sub(weight(&choice)) {
+                Some(less) => left = less,
+                None => return Some(choice),
             }
-            left -= weight;
         }
-        0
+        None
     }
 
     /// A uniform permutation (Fisher and Yates).

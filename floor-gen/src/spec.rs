@@ -123,6 +123,7 @@ macro_rules! kinds {
         impl Kind {
             /// Every kind, in the order of its number.
             pub const ALL: [Self; [$($number),+].len()] = [$(Self::$Kind),+];
+            pub(crate) const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
 
             /// Its name in lower case.
             #[must_use]

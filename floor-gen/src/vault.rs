@@ -2,11 +2,11 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 
+use crate::pack::error::{PackError, PackErrors};
 use crate::role::RoomRole;
 use crate::spec::{FloorSpec, Kind};
 
@@ -41,47 +41,8 @@ pub struct Vault {
     pub(crate) kind_bits: u16,
 }
 
-/// Why a vault file cannot be used. Lines and columns count from 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VaultError {
-    /// The line of the file.
-    pub line: usize,
-    /// The column of that line.
-    pub column: usize,
-    /// What is wrong.
-    pub what: String,
-    /// The names that would be right, if there are some.
-    pub names: &'static [&'static str],
-    /// The name that was found instead.
-    pub found: String,
-}
-
-impl VaultError {
-    fn new(line: usize, column: usize, what: &str) -> Self {
-        Self { line, column, what: what.to_owned(), names: &[], found: String::new() }
-    }
-}
-
-impl fmt::Display for VaultError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.what)
-    }
-}
-
-impl core::error::Error for VaultError {}
-
 /// The keys before the map.
 const KEYS: [&str; 9] = ["name", "least", "most", "themes", "kinds", "weight", "count", "role", "map"];
-/// The kinds by name.
-static KIND_NAMES: [&str; Kind::ALL.len()] = {
-    let mut names = [""; Kind::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = Kind::ALL[i].name();
-        i += 1;
-    }
-    names
-};
 /// The roles that a vault's parts may have.
 static ROLES: [(&str, RoomRole); 4] = [
     ("treasure", RoomRole::Treasure),
@@ -89,7 +50,6 @@ static ROLES: [(&str, RoomRole); 4] = [
     ("shop", RoomRole::Shop),
     ("passage", RoomRole::Passage),
 ];
-static ROLE_NAMES: [&str; ROLES.len()] = ["treasure", "shrine", "shop", "passage"];
 /// The greatest weight, and the most of a vault on a floor.
 const MAX_WEIGHT: u32 = 1_000;
 const MAX_COUNT: u32 = 8;
@@ -111,8 +71,8 @@ impl Vault {
     /// Parses a vault file: `//` comments, lines with a key and a value, then `map:` and the rows of the map.
     ///
     /// # Errors
-    /// Every line and column that breaks a rule.
-    pub fn parse(text: &str) -> Result<Self, Vec<VaultError>> {
+    /// Every place of `file` that breaks a rule.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<PackError>> {
         let mut vault = Self {
             name: String::new(),
             min_number: FloorSpec::MIN_NUMBER,
@@ -128,10 +88,13 @@ impl Vault {
             theme_bits: u64::MAX,
             kind_bits: 0,
         };
-        let mut errors = Vec::new();
+        let mut errors = Errors { file, list: Vec::new() };
         let mut first = None;
         let mut start = 0;
         for (i, line) in text.split_inclusive('\n').enumerate() {
+            if errors.list.len() == PackErrors::MOST {
+                return Err(errors.list);
+            }
             start += line.len();
             let content = line.trim_end();
             if content.is_empty() || content.starts_with("//") {
@@ -139,54 +102,53 @@ impl Vault {
             }
             let Some((key, value)) = content.split_once(':') else {
                 let what = "expected a key and a value, `map:` or a `//` comment";
-                errors.push(VaultError::new(i + 1, 1, what));
+                errors.add(i + 1, 1, what);
                 continue;
             };
-            let line = Line { number: i + 1, column: key.chars().count() + 2 };
             if key == "map" && value.is_empty() {
                 first = Some(i + 2);
-                if vault.name.is_empty() && !errors.iter().any(|error: &VaultError| error.what.contains("name")) {
-                    errors.push(VaultError::new(i + 1, 1, "`name:` comes before `map:`"));
+                if vault.name.is_empty() && !errors.list.iter().any(|error| error.what.contains("name")) {
+                    errors.add(i + 1, 1, "`name:` comes before `map:`");
                 }
                 break;
             }
-            vault.set(line, key, value.trim(), &mut errors);
+            vault.set(i + 1, key, value.trim(), &mut errors);
         }
         let Some(first) = first else {
-            errors.push(VaultError::new(text.lines().count().max(1), 1, "the file ends before its `map:`"));
-            return Err(errors);
+            errors.add(text.lines().count().max(1), 1, "the file ends before its `map:`");
+            return Err(errors.list);
         };
         if vault.min_number > vault.max_number {
-            errors.push(VaultError::new(first - 1, 1, "`least` is greater than `most`: the vault is on no floor"));
+            errors.add(first - 1, 1, "`least` is greater than `most`: the vault is on no floor");
         }
         vault.kind_bits = vault.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u16);
         let rows = || text[start..].trim_end().lines().map(str::trim_end);
         let (width, height) = (rows().map(str::len).max().unwrap_or(0), rows().count());
         if width.max(height) > MAX_VAULT {
             let what = format!("the map has {width} columns and {height} rows; 40 and 40 are the most");
-            errors.push(VaultError::new(first, 1, &what));
-            return Err(errors);
+            errors.add(first, 1, &what);
+            return Err(errors.list);
         }
         (vault.width, vault.height) = (width, height);
         vault.map = rows().flat_map(|row| row.bytes().chain(core::iter::repeat(b' ')).take(width)).collect();
         vault.check(first, &mut errors);
-        if errors.is_empty() { Ok(vault) } else { Err(errors) }
+        if errors.list.is_empty() { Ok(vault) } else { Err(errors.list) }
     }
 
     /// Takes the value of a key.
-    fn set(&mut self, line: Line, key: &str, value: &str, errors: &mut Vec<VaultError>) {
-        let Line { number, column } = line;
+    fn set(&mut self, line: usize, key: &str, value: &str, errors: &mut Errors<'_>) {
+        let column = key.chars().count() + 2;
         let mut whole = |least: u32, greatest: u32, place: &mut u32| match value.parse() {
             Ok(count) if (least..=greatest).contains(&count) => *place = count,
             _ => {
-                let what = format!("`{key}` is `{value}`; expected a whole number from {least} to {greatest}");
-                errors.push(VaultError::new(number, column, &what));
+                let error = PackError::new(errors.file, line, column, format!("`{key}` is `{value}`"));
+                errors.list.push(error.expecting(&format!("a whole number from {least} to {greatest}")));
             }
         };
         match key {
-            "name" if value.is_empty() => errors.push(VaultError::new(number, column, "a vault needs a name")),
+            "name" if value.is_empty() => errors.add(line, column, "a vault needs a name"),
             "name" if value.chars().count() > 60 => {
-                errors.push(VaultError::new(number, column, "a name has at most 60 characters"));
+                errors.add(line, column, "a name has at most 60 characters");
             }
             "name" => self.name = value.to_owned(),
             "least" => whole(FloorSpec::MIN_NUMBER, FloorSpec::MAX_NUMBER, &mut self.min_number),
@@ -199,16 +161,16 @@ impl Vault {
                 for name in value.split(',').map(str::trim) {
                     match Kind::from_name(name) {
                         Some(kind) => self.kinds.push(kind),
-                        None => errors.push(unknown(line, "kind", name, &KIND_NAMES)),
+                        None => errors.unknown(line, column, "kind", name, &Kind::NAMES),
                     }
                 }
             }
             "role" => match ROLES.iter().find(|(name, _)| *name == value) {
                 Some((_, role)) => self.role = *role,
-                None => errors.push(unknown(line, "role", value, &ROLE_NAMES)),
+                None => errors.unknown(line, column, "role", value, &ROLES.map(|(name, _)| name)),
             },
-            "map" => errors.push(VaultError::new(number, column, "the map begins on the next line")),
-            _ => errors.push(unknown(Line { column: 1, ..line }, "key", key, &KEYS)),
+            "map" => errors.add(line, column, "the map begins on the next line"),
+            _ => errors.unknown(line, 1, "key", key, &KEYS),
         }
     }
 
@@ -231,9 +193,11 @@ impl Vault {
     }
 
     /// Checks the rules that the generator relies on. `first` is the line of the first row.
-    fn check(&self, first: usize, errors: &mut Vec<VaultError>) {
-        let before = errors.len();
-        let mut fail = |i: usize, what: &str| errors.push(self.error_at(first, i, what));
+    fn check(&self, first: usize, errors: &mut Errors<'_>) {
+        let before = errors.list.len();
+        // A map without columns is reported at its first cell.
+        let columns = self.width.max(1);
+        let mut fail = |i: usize, what: &str| errors.add(first + i / columns, i % columns + 1, what);
         if self.width < 3 || self.height < 3 {
             return fail(0, "a map has three columns and three rows at the least");
         }
@@ -271,22 +235,18 @@ impl Vault {
             fail(0, "a vault needs a doorway `@`");
         }
         // A walk over a map with other errors would report them again.
-        if errors.len() == before {
-            errors.extend(self.check_walk(first, cells).err());
+        if errors.list.len() == before
+            && let Err((i, what)) = self.check_walk()
+        {
+            errors.add(first + i / columns, i % columns + 1, what);
         }
-    }
-
-    /// The error of a cell of the map.
-    fn error_at(&self, first: usize, i: usize, what: &str) -> VaultError {
-        // A map without columns is reported at its first cell.
-        let width = self.width.max(1);
-        VaultError::new(first + i / width, i % width + 1, what)
     }
 
     /// Everything can be reached from the first `@` with all keys and a search, and a part behind a lock or a secret
     /// door has no other door.
-    fn check_walk(&self, first: usize, cells: &[u8]) -> Result<(), VaultError> {
-        let fail = |i: usize, what| Err(self.error_at(first, i, what));
+    fn check_walk(&self) -> Result<(), (usize, &'static str)> {
+        let cells = &self.map;
+        let fail = |i: usize, what| Err((i, what));
         let passable = |i: usize| !ROCK.contains(&cells[i]) && !b"wlcO".contains(&cells[i]);
         let ground = |i: usize| GROUND.contains(&cells[i]);
         // The cells that `may_enter` connects to `left`.
@@ -334,51 +294,18 @@ impl Vault {
     }
 }
 
-/// A line of a vault file, and the column of its value.
-#[derive(Debug, Clone, Copy)]
-struct Line {
-    number: usize,
-    column: usize,
+/// What is wrong with a file.
+struct Errors<'f> {
+    file: &'f str,
+    list: Vec<PackError>,
 }
 
-fn unknown(line: Line, what: &str, found: &str, names: &'static [&'static str]) -> VaultError {
-    let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    let what = format!("unknown {what} `{found}`: expected one of {}", listed.join(", "));
-    VaultError { names, found: found.to_string(), ..VaultError::new(line.number, line.column, &what) }
-}
+impl Errors<'_> {
+    fn add(&mut self, line: usize, column: usize, what: &str) {
+        self.list.push(PackError::new(self.file, line, column, what.to_owned()));
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_broken_file_is_reported_with_line_and_column() {
-        let error = |text| {
-            let VaultError { line, column, what, .. } = Vault::parse(text).unwrap_err().remove(0);
-            (line, column, what)
-        };
-        let door = "a door stands between two cells of ground, across from each other";
-        assert_eq!(error(""), (1, 1, "the file ends before its `map:`".to_owned()));
-        assert_eq!(error("map:\n###\n"), (1, 1, "`name:` comes before `map:`".to_owned()));
-        assert_eq!(error("name: a\nleast: ten\n").0, 2);
-        assert_eq!(error("name: a\nsize: 3\n"), (2, 1, "unknown key `size`: expected one of `name`, `least`, `most`, `themes`, `kinds`, `weight`, `count`, `role`, `map`".to_owned()));
-        assert_eq!(
-            error("name: a\nmap:\n#####\n#.?.@\n#####\n"),
-            (4, 3, "unknown character: expected one of `# .~wlc=\",O$*MCB^A+XS@`".to_owned())
-        );
-        assert_eq!(error("name: a\nmap:\n####\n#..#\n####\n").2, "a vault needs a doorway `@`");
-        assert_eq!(error("name: a\nmap:\n######\n#.+#.@\n######\n"), (4, 3, door.to_owned()));
-        assert_eq!(
-            error("name: a\nmap:\n#####\n...@#\n#####\n"),
-            (4, 1, "the map's edge is rock, wall or `@`".to_owned())
-        );
-        assert_eq!(
-            error("name: a\nmap:\n#####\n#.#.@\n#####\n"),
-            (4, 2, "not reachable from the first `@`".to_owned())
-        );
-        let pocket = "name: a\nmap:\n#######\n#ww#..@\n#######\n";
-        assert_eq!(error(pocket), (4, 2, "a part without a passable cell".to_owned()));
-        let around = "name: a\nmap:\n#######\n#..X..@\n#.###.#\n#.....#\n#######\n";
-        assert_eq!(error(around), (4, 4, "this door can be bypassed".to_owned()));
+    fn unknown(&mut self, line: usize, column: usize, what: &str, found: &str, names: &[&str]) {
+        self.list.push(PackError::unknown(self.file, line, column, what, found, names));
     }
 }

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match Vault::parse(text) {
+    match Vault::parse("vaults/a.txt", text) {
         Ok(vault) => {
             assert!(!vault.name.is_empty());
             assert_eq!(vault.rows().count(), vault.height);

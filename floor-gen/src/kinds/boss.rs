@@ -78,7 +78,7 @@ fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
     let first = rng.chance(500);
     let start = if first { 1 + behind } else { 1 + long - behind - along };
     let aside = 1 + rng.range((short - across) / 3, short - across - (short - across) / 3);
-    let form = arena.params.forms.boss.draw(rng);
+    let form = arena.params.boss.forms.draw(rng);
     let (shape, x, y) = if lies_broad {
         (Shape::draw(form, along, across, rng), start, aside)
     } else {

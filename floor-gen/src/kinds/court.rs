@@ -61,12 +61,14 @@ impl Rings {
     /// The widest rings that leave space for rooms around a vault of that size in the middle; `None` where the vault
     /// nearly fills the floor.
     pub(crate) fn around(arena: &Arena, (width, height): (usize, usize)) -> Option<Self> {
+        let event = arena.params.event;
         let spare = |side: usize, taken: usize| {
             ((side - 2).saturating_sub(taken) / 2).saturating_sub((side / SHARE_FOR_ROOMS).max(MIN_FOR_ROOMS))
         };
         let most = spare(arena.width, width).min(spare(arena.height, height));
         let scale = (arena.width.min(arena.height) / PLAIN_SIDE).clamp(1, MAX_SCALE);
-        let full = |scale: usize| Self { plaza: 1 + scale, moat: 1 + 2 * scale, avenue: 2 + scale, scale };
+        let [plaza, ring, avenue] = [event.plaza, event.ring, event.avenue].map(|width| width as usize);
+        let full = |scale: usize| Self { plaza: plaza + scale, moat: ring + 2 * scale, avenue: avenue + scale, scale };
         let narrow = Self { plaza: 1, moat: 2, avenue: 2, scale: 1 };
         let least = Self { plaza: 0, moat: 0, avenue: 2, scale: 1 };
         let all = (1..=scale).rev().map(full).chain([narrow, least]);

@@ -120,7 +120,7 @@ fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> O
 
 /// Builds a room on a tile.
 fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
-    let form = arena.params.forms.cyclic.draw(rng);
+    let form = arena.params.cyclic.forms.draw(rng);
     let cyclic = arena.params.cyclic;
     let room = tiles.build(arena, tile, form, (cyclic.fill_least as i32, cyclic.fill_most as i32), rng);
     arena.marks[tile] = room as u8 + 1;

@@ -82,20 +82,12 @@ fn choose_vault(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Option<(usize,
     };
     let orientation = Orientation::draw(rng);
     let other = Orientation { transposed: !orientation.transposed, ..orientation };
-    let fitting = || {
+    let fitting = {
         let turned = |vault: &Vault| [orientation, other].into_iter().find(|&orientation| fits(vault, orientation));
         let vaults = plan.content.vaults.iter().enumerate();
         vaults.filter_map(move |(i, vault)| Some((i, turned(vault)?, vault)))
     };
-    let total: u32 = fitting().map(|(_, _, vault)| vault.weight).sum();
-    let samples = (0..event.compared).filter_map(|_| {
-        let mut left = rng.below(total);
-        fitting().find(|(_, _, vault)| {
-            let is_drawn = left < vault.weight;
-            left = left.saturating_sub(vault.weight);
-            is_drawn
-        })
-    });
+    let samples = (0..event.compared).filter_map(|_| rng.choose(fitting.clone(), |(_, _, vault)| vault.weight));
     let largest = samples.max_by_key(|&(_, _, vault)| vault.width * vault.height);
     largest.map(|(index, orientation, _)| (index, orientation))
 }

@@ -60,7 +60,7 @@ fn scatter(arena: &mut Arena, rng: &mut Rng) {
         let (high, highest) = most(params.height.1, highest);
         let width = rng.range(least(params.width.1), broad).clamp(3, widest);
         let height = rng.range(least(params.height.1), high).clamp(3, highest);
-        let form = arena.params.forms.halls.draw(rng);
+        let form = arena.params.halls.forms.draw(rng);
         let shape = Shape::draw(form, width, height, rng);
         let x = rng.range(1, arena.width as i32 - 1 - shape.width);
         let y = rng.range(1, arena.height as i32 - 1 - shape.height);

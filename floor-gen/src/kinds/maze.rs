@@ -57,7 +57,8 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 
 impl Lattice {
     fn over(arena: &Arena) -> Self {
-        let pitch = (if arena.width < 40 { 4 } else { 6 }, 3);
+        let maze = arena.params.maze;
+        let pitch = (if arena.width < 40 { maze.narrow_across } else { maze.across } as usize, maze.down as usize);
         let (columns, rows) = ((arena.width - 3) / pitch.0 + 1, (arena.height - 3) / pitch.1 + 1);
         let spare = (arena.width - 3 - (columns - 1) * pitch.0, arena.height - 3 - (rows - 1) * pitch.1);
         Self { columns, rows, pitch, origin: (1 + spare.0 / 2, 1 + spare.1 / 2) }

@@ -3,6 +3,7 @@
 
 use crate::arena::Arena;
 use crate::floor::RoomRole;
+use crate::pack::content::Beat;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::Form;
@@ -13,56 +14,19 @@ use crate::stages::niches;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::tiles::Tiles;
 
-/// A room of the story.
-#[derive(Debug, Clone, Copy)]
-struct Beat {
-    role: RoomRole,
-    /// Share of its tile that it fills, in thousandths.
-    fill: (i32, i32),
-    form: Form,
-    /// Whether a gate closes the act after it.
-    ends_act: bool,
-}
-
 const fn beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
     Beat { role, fill, form, ends_act: false }
 }
 
-const fn last_beat(role: RoomRole, fill: (i32, i32), form: Form) -> Beat {
-    Beat { role, fill, form, ends_act: true }
-}
-
-/// The first beat.
+/// The first beat, and the last two. The pack says those between.
 const ARRIVAL: Beat = beat(RoomRole::Entry, (350, 500), Form::Octagon);
-/// The last two beats.
-const CLIMAX: Beat = last_beat(RoomRole::Boss, (900, 1_000), Form::Rotunda);
+const CLIMAX: Beat = Beat { ends_act: true, ..beat(RoomRole::Boss, (900, 1_000), Form::Rotunda) };
 const DEPARTURE: Beat = beat(RoomRole::Exit, (300, 450), Form::Hall);
-/// The beats between, act by act: danger, a fight, the key, a rest.
-const ACTS: [[Beat; 4]; 3] = [
-    [
-        beat(RoomRole::Passage, (300, 450), Form::Hall),
-        beat(RoomRole::Combat, (600, 800), Form::Cross),
-        beat(RoomRole::Key, (400, 600), Form::Rotunda),
-        last_beat(RoomRole::Shrine, (350, 500), Form::Octagon),
-    ],
-    [
-        beat(RoomRole::Combat, (600, 900), Form::Grotto),
-        beat(RoomRole::Treasure, (350, 500), Form::Hall),
-        beat(RoomRole::Key, (600, 800), Form::Cross),
-        last_beat(RoomRole::Shop, (400, 550), Form::Octagon),
-    ],
-    [
-        beat(RoomRole::Combat, (700, 900), Form::Hall),
-        beat(RoomRole::Combat, (700, 1_000), Form::Grotto),
-        beat(RoomRole::Key, (500, 700), Form::Rotunda),
-        last_beat(RoomRole::Shrine, (350, 500), Form::Octagon),
-    ],
-];
 
 pub(crate) const RULES: KindRules = KindRules { fixed_roles: true, ..KindRules::BUILT };
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let story = arena.params.story;
+    let (story, acts) = (arena.params.story, &*plan.content.beats);
     let most = story.most_beats as usize;
     let mut tiles = Tiles::over(arena, (story.tile_width as usize, story.tile_height as usize));
     while tiles.count() > most + 1 && tiles.columns.max(tiles.rows) > 2 {
@@ -75,7 +39,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     order_tiles(arena, &tiles, rng);
     for i in 0..beats {
         let tile = arena.cell_list[i] as usize;
-        let Beat { form, fill, .. } = beat_at(i, beats);
+        let Beat { form, fill, .. } = beat_at(acts, i, beats);
         tiles.build(arena, tile, form, fill, rng);
     }
     for i in 1..beats {
@@ -85,10 +49,10 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     }
     let (entry, exit) = (0, beats - 1);
     for i in 0..beats {
-        arena.rooms[i].role = beat_at(i, beats).role;
+        arena.rooms[i].role = beat_at(acts, i, beats).role;
     }
     gates::trace_path(arena, entry, exit)?;
-    lock_acts(arena, beats);
+    lock_acts(arena, acts, beats);
     gates::assign_zones(arena, entry);
     streams.note("beats", beats);
     niches::dig_beside(arena, beats, LockCounts::for_cells(arena, plan), &mut streams.open("niches"));
@@ -96,12 +60,12 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 }
 
 /// The `i`-th of `count` beats.
-fn beat_at(i: usize, count: usize) -> Beat {
+fn beat_at(acts: &[Beat], i: usize, count: usize) -> Beat {
     match i {
         0 => ARRIVAL,
         _ if i + 1 == count => DEPARTURE,
         _ if i + 2 == count && count > 4 => CLIMAX,
-        _ => ACTS[(i - 1) / 4 % ACTS.len()][(i - 1) % 4],
+        _ => acts[(i - 1) % acts.len()],
     }
 }
 
@@ -123,10 +87,10 @@ fn order_tiles(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
 
 /// Locks the connection after each act's last beat. The key lies in the act's key beat, or in the beat before the gate
 /// if the act has none.
-fn lock_acts(arena: &mut Arena, beats: usize) {
+fn lock_acts(arena: &mut Arena, acts: &[Beat], beats: usize) {
     let mut first = 0;
     for i in 0..beats - 1 {
-        let closes = beat_at(i, beats).ends_act || (beats <= 4 && i + 2 == beats);
+        let closes = beat_at(acts, i, beats).ends_act || (beats <= 4 && i + 2 == beats);
         if closes && i > 0 && arena.locks.len() < arena.params.story.most_gates as usize && gates::lock(arena, i) {
             let key = (first..=i).find(|&beat| arena.rooms[beat].role == RoomRole::Key).unwrap_or(i);
             if let Some(room) = arena.key_rooms.last_mut() {

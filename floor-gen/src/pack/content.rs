@@ -4,6 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::params::Params;
+use crate::form::Form;
+use crate::role::RoomRole;
 use crate::spec::Kind;
 use crate::terrain::Terrain;
 use crate::vault::Vault;
@@ -30,6 +32,8 @@ pub(crate) struct Content {
     pub(crate) packs: Vec<MonsterPack>,
     /// Monsters beside a boss.
     pub(crate) guards: Vec<Part>,
+    /// The beats of a story between its first and its last two.
+    pub(crate) beats: Vec<Beat>,
     pub(crate) plain: Vec<Choice>,
     pub(crate) fine: Vec<Choice>,
     pub(crate) traps: Vec<Choice>,
@@ -41,7 +45,7 @@ pub(crate) struct Content {
 }
 
 /// The monsters, the ground and the dangers of some floors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Theme {
     pub(crate) name: String,
     /// The weight of each kind of [`DRAWN`].
@@ -58,6 +62,23 @@ pub(crate) struct Ground {
     pub(crate) deep: Terrain,
     /// Passable.
     pub(crate) cover: [Terrain; 2],
+}
+
+impl Ground {
+    pub(crate) const DEEP: [&'static str; 3] = ["chasm", "deep_water", "lava"];
+    pub(crate) const COVER: [&'static str; 3] = ["grass", "rubble", "shallow_water"];
+
+    /// The terrain of a name of one of the lists.
+    pub(crate) fn terrain(name: &str) -> Terrain {
+        match name {
+            "chasm" => Terrain::Chasm,
+            "deep_water" => Terrain::DeepWater,
+            "lava" => Terrain::Lava,
+            "grass" => Terrain::Grass,
+            "shallow_water" => Terrain::ShallowWater,
+            _ => Terrain::Rubble,
+        }
+    }
 }
 
 impl Default for Ground {
@@ -82,6 +103,24 @@ pub(crate) struct MonsterPack {
     pub(crate) weight: u32,
 }
 
+/// A room of a story.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beat {
+    pub(crate) role: RoomRole,
+    pub(crate) form: Form,
+    /// Share of its tile that it fills, in thousandths.
+    pub(crate) fill: (i32, i32),
+    /// Whether a gate closes the act after it.
+    pub(crate) ends_act: bool,
+}
+
+impl Beat {
+    pub(crate) const ROLES: [RoomRole; 6] =
+        [RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Treasure, RoomRole::Shrine, RoomRole::Shop];
+    pub(crate) const ROLE_NAMES: [&'static str; Self::ROLES.len()] =
+        ["passage", "combat", "key", "treasure", "shrine", "shop"];
+}
+
 /// A monster's part in a fight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -97,16 +136,8 @@ impl Part {
     pub(crate) const ALL: [Self; 6] =
         [Self::Brute, Self::Skirmisher, Self::Archer, Self::Caster, Self::Swarm, Self::Boss];
 
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Brute => "brute",
-            Self::Skirmisher => "skirmisher",
-            Self::Archer => "archer",
-            Self::Caster => "caster",
-            Self::Swarm => "swarm",
-            Self::Boss => "boss",
-        }
-    }
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
+        ["brute", "skirmisher", "archer", "caster", "swarm", "boss"];
 }
 
 impl Content {

@@ -1,6 +1,7 @@
 //! What is wrong with a pack: every error with its place, what was found and what would be right.
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -29,6 +30,17 @@ impl PackError {
     #[must_use]
     pub fn new(file: &str, line: usize, column: usize, what: String) -> Self {
         Self { file: file.to_owned(), line, column, what, expected: String::new(), nearest: None }
+    }
+
+    /// The same, with what would be right.
+    pub(crate) fn expecting(self, expected: &str) -> Self {
+        Self { expected: expected.to_owned(), ..self }
+    }
+
+    /// A name that is none of `names`.
+    pub(crate) fn unknown(file: &str, line: usize, column: usize, what: &str, found: &str, names: &[&str]) -> Self {
+        let what = format!("unknown {what} `{}`", shortened(found));
+        Self { nearest: nearest(found, names), ..Self::new(file, line, column, what).expecting(&listed(names)) }
     }
 }
 
@@ -105,12 +117,28 @@ impl fmt::Display for PackErrors {
 
 impl core::error::Error for PackErrors {}
 
+/// Names to choose from, or their number if they are many.
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names.len() {
+        ..=12 => format!("one of `{}`", names.join("`, `")),
+        many => format!("one of {many} names"),
+    }
+}
+
+/// The start of a text, so that an error fits a line.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(40).is_some() {
+        short.push('…');
+    }
+    short
+}
+
 /// The name of `names` that is nearest to `found`, if few edits lead there.
-pub(crate) fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest(found: &str, names: &[&str]) -> Option<String> {
     // Longer names are no typing errors of a key.
     let found = found.get(..found.len().min(64))?;
-    let near = |name: &str| edits(found.as_bytes(), name.as_bytes());
-    let (edits, name) = names.map(|name| (near(name), name)).min()?;
+    let (edits, name) = names.iter().map(|name| (edits(found.as_bytes(), name.as_bytes()), *name)).min()?;
     (edits <= (name.len() / 3).clamp(1, 3)).then(|| name.to_owned())
 }
 

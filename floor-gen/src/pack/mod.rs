@@ -1,9 +1,9 @@
 //! A pack: everything about floors that a designer may change, as text files.
 
 pub(crate) mod content;
-mod error;
+pub(crate) mod error;
 mod files;
-pub(crate) mod forms;
+mod keys;
 pub(crate) mod params;
 mod read;
 mod reference;

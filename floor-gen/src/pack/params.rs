@@ -1,7 +1,7 @@
 //! The numbers that a pack may set, in one table: group, name, unit, range and meaning. The parser's checks, the
 //! reference in docs/packs.md and the JSON Schema come from it. The defaults are those of `packs/tower/pack.toml`.
 
-use super::forms::Forms;
+use crate::form::Forms;
 
 /// A number that a pack may set.
 #[derive(Debug, Clone, Copy)]
@@ -21,18 +21,13 @@ pub struct Param {
     pub(crate) place: fn(&mut Params) -> &mut u32,
 }
 
-/// A list of forms that a pack may set, under the key `forms` of a group.
-pub(crate) struct FormsParam {
-    pub(crate) group: &'static str,
-    pub(crate) place: fn(&mut Params) -> &mut Forms,
-}
-
 macro_rules! params {
-    ($($group:ident $Group:ident { $($name:ident: $unit:literal $least:literal, $greatest:literal, $meaning:literal;)+ })+) => {
+    ($($group:ident $Group:ident $($forms:ident)? { $($name:ident: $unit:literal $least:literal, $greatest:literal, $meaning:literal;)+ })+) => {
         $(
             #[derive(Debug, Clone, Copy, Default)]
             pub(crate) struct $Group {
                 $(#[doc = $meaning] pub(crate) $name: u32,)+
+                $(pub(crate) $forms: Forms,)?
             }
         )+
 
@@ -40,7 +35,6 @@ macro_rules! params {
         #[derive(Debug, Clone, Copy, Default)]
         pub(crate) struct Params {
             $(pub(crate) $group: $Group,)+
-            pub(crate) forms: FormLists,
         }
 
         /// The table.
@@ -53,30 +47,18 @@ macro_rules! params {
             meaning: $meaning,
             place: |params| &mut params.$group.$name,
         },)+)+];
+
+        impl Params {
+            /// The forms of a group, which a pack sets under the key `forms`.
+            pub(crate) fn forms(&mut self, group: &str) -> Option<&mut Forms> {
+                match group {
+                    $($(stringify!($group) => Some(&mut self.$group.$forms),)?)+
+                    _ => None,
+                }
+            }
+        }
     };
 }
-
-/// The forms that rooms are drawn from.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FormLists {
-    pub(crate) rooms: Forms,
-    pub(crate) niches: Forms,
-    pub(crate) halls: Forms,
-    pub(crate) cyclic: Forms,
-    pub(crate) boss: Forms,
-}
-
-/// The groups with a list of forms.
-pub(crate) static FORMS: [FormsParam; 5] = [
-    FormsParam { group: "rooms", place: |params| &mut params.forms.rooms },
-    FormsParam { group: "niches", place: |params| &mut params.forms.niches },
-    FormsParam { group: "halls", place: |params| &mut params.forms.halls },
-    FormsParam { group: "cyclic", place: |params| &mut params.forms.cyclic },
-    FormsParam { group: "boss", place: |params| &mut params.forms.boss },
-];
-
-/// The groups that a kind cannot set for itself: they are used before the kind is known.
-pub(crate) const PACK_WIDE: [&str; 1] = ["schedule"];
 
 params! {
     schedule Schedule {
@@ -98,7 +80,7 @@ params! {
         rise_growth: "thousandths" 0, 5_000, "What each act adds to it.";
         rise_span: "thousandths" 0, 5_000, "What a rise adds from its begin to its end.";
     }
-    rooms Rooms {
+    rooms Rooms forms {
         cells: "cells" 100, 20_000, "Cells of floor and rock for each room.";
         least: "rooms" 2, 50, "Rooms of the smallest floor.";
         width_least: "per cent" 10, 200, "Least width of a room, of the distance from one room to the next.";
@@ -128,7 +110,7 @@ params! {
         second_vault_cells: "cells" 256, 300_000, "Floors of so many cells have a second one.";
         cells_per_secret: "cells" 500, 300_000, "Cells for each secret room.";
     }
-    niches Niches {
+    niches Niches forms {
         width: "cells" 3, 20, "Greatest width of a niche.";
         height: "cells" 3, 20, "Greatest height of a niche.";
         corridor: "cells" 1, 20, "Longest corridor to a niche.";
@@ -164,6 +146,8 @@ params! {
         second_cover: "per cent" 0, 100, "How often it has a patch of the second cover.";
         least_area: "cells" 9, 4_000, "Rooms of fewer cells stay bare.";
         pond_area: "cells" 9, 4_000, "Rooms of fewer cells have no pond, rift or pillars.";
+        patch_width: "cells" 2, 30, "Half the greatest width of a pond, pit or patch.";
+        patch_height: "cells" 1, 30, "Half its greatest height.";
         pools: "weight" 0, 1_000, "Weight of pools in a boss's arena.";
         moat: "weight" 0, 1_000, "Weight of a moat.";
         colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
@@ -226,6 +210,9 @@ params! {
         chance: "thousandths" 0, 1_000, "How often a floor gets each of its vaults, if its kind is not event.";
         most: "vaults" 0, 8, "The most vaults of a floor, if its kind is not event.";
         tries: "tries" 1, 300, "Places tried for each vault.";
+        fine_worth: "tenths" 0, 1_000, "Worth of `$` on a map, in tenths of ordinary loot.";
+        plain_worth: "tenths" 0, 1_000, "Worth of `*`.";
+        blessing_worth: "tenths" 0, 1_000, "Worth of what lies on an altar `A`.";
     }
     standard Standard {
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
@@ -240,7 +227,7 @@ params! {
         split_least: "per cent" 10, 50, "A hall is split off at this share of the longer side at the least.";
         split_most: "per cent" 50, 90, "And at this at the most.";
     }
-    halls Halls {
+    halls Halls forms {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
         spots: "spots" 1, 60, "Spots tried for each hall.";
         gap: "cells" 3, 6, "The least rock between two halls.";
@@ -261,7 +248,7 @@ params! {
         last_rounds: "rounds" 0, 6, "And after.";
         least_rock: "cells" 0, 500, "Smaller rocks inside the cave are removed.";
     }
-    cyclic Cyclic {
+    cyclic Cyclic forms {
         tile_width: "cells" 12, 60, "Width of a tile, which holds a room.";
         tile_height: "cells" 12, 60, "Height of it.";
         full: "thousandths" 200, 1_000, "Share of the tiles that hold a room.";
@@ -273,10 +260,13 @@ params! {
     maze Maze {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
         spots: "spots" 1, 60, "Spots tried for each room.";
+        across: "cells" 3, 12, "Cells from one passage to the next, from west to east.";
+        narrow_across: "cells" 3, 4, "The same on floors that are narrower than 40.";
+        down: "cells" 3, 4, "The same from north to south.";
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
         level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
     }
-    boss Boss {
+    boss Boss forms {
         arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";
         arena_least: "per cent" 30, 90, "Least breadth of the arena, of the floor's shorter side.";
         arena_most: "per cent" 30, 90, "Greatest breadth.";
@@ -292,6 +282,9 @@ params! {
         court_side: "cells" 40, 513, "Floors with a shorter side have no court.";
         compared: "vaults" 1, 8, "Vaults drawn, of which the largest is taken.";
         rooms_around: "per cent" 10, 100, "Rooms around the court, of those of a floor without one.";
+        plaza: "cells" 0, 8, "Width of a court's plaza, and 1 more for each 100 cells of the floor's side.";
+        ring: "cells" 1, 8, "Width of the moat, hedge or colonnade, and 2 more.";
+        avenue: "cells" 2, 8, "Width of the avenue around it, and 1 more.";
         hedge: "weight" 0, 1_000, "Weight of a hedge around the vault.";
         colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
         moat: "weight" 0, 1_000, "Weight of a moat.";

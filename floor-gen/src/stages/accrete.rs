@@ -55,7 +55,7 @@ impl RoomParams {
 
 /// A random shape within the size limits.
 pub(crate) fn draw_room(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> Shape {
-    let form = arena.params.forms.rooms.draw(rng);
+    let form = arena.params.rooms.forms.draw(rng);
     let width = rng.range(params.width.0, params.width.1);
     let height = rng.range(params.height.0, params.height.1);
     Shape::draw(form, width, height, rng)

@@ -100,7 +100,7 @@ fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) 
         let slack = tries - tried;
         let width = rng.range(MIN_NICHE, MIN_NICHE + (numbers.width as i32 - MIN_NICHE) * slack / tries);
         let height = rng.range(MIN_NICHE, MIN_NICHE + (numbers.height as i32 - MIN_NICHE) * slack / tries);
-        let form = arena.params.forms.niches.draw(rng);
+        let form = arena.params.niches.forms.draw(rng);
         let shape = Shape::draw(form, width, height, rng);
         let parent = host.unwrap_or_else(|| rng.index(hosts));
         let side = rng.pick(&Side::ALL);

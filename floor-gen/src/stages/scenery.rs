@@ -9,8 +9,6 @@ use crate::rng::Rng;
 use crate::stages::blob::Blob;
 use crate::stages::kind_rules::KindRules;
 
-/// Half the largest width and height of a patch or pond, in cells: each of its rows costs two runs on the wire.
-const MAX_REACH: (i32, i32) = (9, 4);
 /// Rooms shorter than this hold no rift, in cells.
 const MIN_LENGTH_OF_RIFT: usize = 10;
 
@@ -81,9 +79,10 @@ fn lake(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
 fn within(arena: &Arena, room: usize, rng: &mut Rng) -> Blob {
     let draft = &arena.rooms[room];
     let (width, height) = (draft.width() as i32, draft.height() as i32);
+    let scenery = arena.params.scenery;
     let reach = (
-        rng.range(width / 5, width / 3).clamp(2, MAX_REACH.0),
-        rng.range(height / 5, height / 3).clamp(1, MAX_REACH.1),
+        rng.range(width / 5, width / 3).clamp(2, scenery.patch_width as i32),
+        rng.range(height / 5, height / 3).clamp(1, scenery.patch_height as i32),
     );
     let x = i32::from(draft.min.x) + rng.range(width / 4, 3 * width / 4);
     let y = i32::from(draft.min.y) + rng.range(height / 4, 3 * height / 4);

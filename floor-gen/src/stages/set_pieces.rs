@@ -125,7 +125,7 @@ fn place_contents(
     rng: &mut Rng,
 ) {
     let (level, content, theme) = (plan.level(), plan.content, plan.theme());
-    let base = arena.params.items.base;
+    let (base, worths) = (arena.params.items.base, arena.params.vaults);
     for (y, row) in vault.rows().enumerate() {
         for (x, drawn) in row.enumerate() {
             let (x, y) = orientation.apply(vault, x, y);
@@ -142,8 +142,8 @@ fn place_contents(
                 Spawn { at: place, archetype, level: (level + above).max(1) as u16 }
             };
             match drawn {
-                b'$' => arena.items.push(find(plan.choose(&content.fine, rng), 40)),
-                b'*' => arena.items.push(find(plan.choose(&content.plain, rng), 12)),
+                b'$' => arena.items.push(find(plan.choose(&content.fine, rng), worths.fine_worth)),
+                b'*' => arena.items.push(find(plan.choose(&content.plain, rng), worths.plain_worth)),
                 b'M' => arena.spawns.push(enemy(Part::Skirmisher, 1, rng)),
                 b'C' => arena.spawns.push(enemy(Part::Caster, 2, rng)),
                 b'B' => arena.spawns.push(enemy(Part::Brute, 3, rng)),
@@ -152,7 +152,7 @@ fn place_contents(
                     arena.traps.push(Trap { at: place, archetype, level: level as u16 });
                 }
                 b'A' => {
-                    arena.items.push(find(content.blessing, 20));
+                    arena.items.push(find(content.blessing, worths.blessing_worth));
                     if let Some(room) = arena.room_at(at) {
                         arena.rooms[room].role = RoomRole::Shrine;
                     }

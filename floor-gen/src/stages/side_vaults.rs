@@ -3,7 +3,6 @@
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
-use crate::pack::content::Content;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::spec::Kind;
@@ -25,9 +24,9 @@ pub(crate) fn place(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
         if !rng.chance(arena.params.vaults.chance) {
             continue;
         }
-        let fits = |(index, vault): (usize, &Vault)| suits(vault) && placed[index] < vault.count;
-        let Some(index) = draw(content, fits, rng) else { break };
-        let vault = &content.vaults[index];
+        let vaults = content.vaults.iter().enumerate();
+        let fitting = vaults.filter(|&(index, vault)| suits(vault) && placed[index] < vault.count);
+        let Some((index, vault)) = rng.choose(fitting, |(_, vault)| vault.weight) else { break };
         let outcome = if arena.rooms.len() + vault.doors() + 1 > MAX_ROOMS {
             Err("the floor has too many rooms")
         } else {
@@ -37,18 +36,6 @@ pub(crate) fn place(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
         streams.vault(index, outcome);
     }
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
-}
-
-/// The index of a vault that fits, by weight.
-fn draw(content: &Content, fits: impl Fn((usize, &Vault)) -> bool, rng: &mut Rng) -> Option<usize> {
-    let fitting = || content.vaults.iter().enumerate().filter(|&entry| fits(entry));
-    let mut left = rng.below(fitting().map(|(_, vault)| vault.weight).sum());
-    let drawn = fitting().find(|(_, vault)| {
-        let is_drawn = left < vault.weight;
-        left = left.saturating_sub(vault.weight);
-        is_drawn
-    });
-    drawn.map(|(index, _)| index)
 }
 
 /// Tries places for the vault.
