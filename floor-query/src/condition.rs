@@ -87,7 +87,7 @@ impl Quantity {
 mod tests {
     use std::cell::RefCell;
 
-    use floor_gen::{FloorSpec, Generator, Kind};
+    use floor_gen::{FloorSpec, Generator, Kind, Pack, pack::Files};
 
     use super::*;
 
@@ -156,6 +156,20 @@ mod tests {
         assert_eq!(holds("0 > 1 && 1 / 0 == 1"), Some(false));
         let big = u64::MAX;
         assert_eq!(holds(&format!("{big} * {big} * {big} > 0")), None);
+    }
+
+    #[test]
+    fn a_condition_on_a_pack_sees_its_themes_and_floors() {
+        let mut files = Files::new();
+        files.insert("pack.toml", b"name = \"hot\"\n[schedule]\nthemes = [\"forge\"]\n").unwrap();
+        let pack = Pack::read(files).unwrap();
+        let generator = RefCell::default();
+        let holds = |pack: &Pack, condition: &str| {
+            let spec = pack.resolve(42, 1, 48, 48, None).unwrap();
+            Condition::of_pack(pack, condition).unwrap().holds(&Candidate::of_pack(pack, spec, &generator))
+        };
+        assert_eq!(holds(&pack, "theme == forge && rooms > 0"), Some(true));
+        assert_eq!(holds(Pack::tower(), "theme == crypt && rooms > 0"), Some(true));
     }
 
     #[test]

@@ -23,14 +23,14 @@ const MAX_DEPTH: usize = 64;
 /// The precedence of unary operators, higher than that of all binary ones.
 const UNARY_PRECEDENCE: u8 = 6;
 
-fn parse(text: &str) -> Result<Node, ParseError> {
+fn parse(text: &str, pack: &Pack) -> Result<Node, ParseError> {
     if text.len() > MAX_LENGTH {
         return Err(ParseError::new(
             0..0,
             format!("a condition has at most {MAX_LENGTH} characters, this one {}", text.len()),
         ));
     }
-    let mut parser = Parser { tokens: token::split(text)?, next: 0, depth: 0 };
+    let mut parser = Parser { pack, tokens: token::split(text)?, next: 0, depth: 0 };
     let whole = parser.expression(0)?;
     match parser.peek() {
         (Token::End, _) => whole.into_condition(),
@@ -38,15 +38,27 @@ fn parse(text: &str) -> Result<Node, ParseError> {
     }
 }
 
+impl Condition {
+    /// Parses a condition on floors of `pack`, whose themes it may name.
+    ///
+    /// # Errors
+    /// What is wrong, with its column.
+    pub fn of_pack(pack: &Pack, text: &str) -> Result<Self, String> {
+        parse(text, pack).map(Self).map_err(|error| error.render(text))
+    }
+}
+
+/// A condition on floors of the built-in pack.
 impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).map(Self).map_err(|error| error.render(text))
+        Self::of_pack(Pack::tower(), text)
     }
 }
 
 struct Parser<'t> {
+    pack: &'t Pack,
     tokens: Vec<(Token<'t>, Range<usize>)>,
     next: usize,
     depth: usize,
@@ -86,7 +98,7 @@ impl<'t> Parser<'t> {
         self.next += 1;
         match token {
             Token::Number(number) => Ok(Expression { span, value: Value::Number(Quantity::Literal(number)) }),
-            Token::Identifier(word) => resolve(word, span),
+            Token::Identifier(word) => resolve(self.pack, word, span),
             Token::Symbol(symbol @ ("(" | "!" | "-")) => {
                 self.depth += 1;
                 if self.depth > MAX_DEPTH {
@@ -201,7 +213,7 @@ fn compare(
 }
 
 /// The fact, kind or theme with a name.
-fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
+fn resolve(pack: &Pack, word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     let fact = || {
         Fact::ALL.into_iter().find(|fact| fact.name() == word).map(|fact| match fact {
             Fact::Kind => Value::Kind(Quantity::Fact(fact)),
@@ -211,23 +223,24 @@ fn resolve(word: &str, span: Range<usize>) -> Result<Expression, ParseError> {
     };
     let kind = || Kind::from_name(word).map(|kind| Value::Kind(Quantity::Literal(kind as i128)));
     let theme = || {
-        let theme = Pack::tower().themes().iter().position(|theme| theme.name() == word)?;
+        let theme = pack.themes().iter().position(|theme| theme.name() == word)?;
         Some(Value::Theme(Quantity::Literal(theme as i128)))
     };
     match fact().or_else(kind).or_else(theme) {
         Some(value) => Ok(Expression { span, value }),
-        None => Err(ParseError::new(span, unknown(word))),
+        None => Err(ParseError::new(span, unknown(pack, word))),
     }
 }
 
 /// The error message for an unknown name, with a suggestion if there is a similar one.
-fn unknown(word: &str) -> String {
+fn unknown<'p>(pack: &'p Pack, word: &str) -> String {
     if let Some(word_operator) = word_operator(word) {
         return word_operator;
     }
-    let facts = Fact::ALL.into_iter().map(Fact::name);
-    let names =
-        facts.chain(Kind::ALL.into_iter().map(Kind::name)).chain(Pack::tower().themes().iter().map(Theme::name));
+    let facts = Fact::ALL.into_iter().map(|fact| -> &'p str { fact.name() });
+    let names = facts
+        .chain(Kind::ALL.into_iter().map(|kind| -> &'p str { kind.name() }))
+        .chain(pack.themes().iter().map(Theme::name));
     match alias(word).or_else(|| nearest(word, names)) {
         Some(name) => format!("nothing is called `{word}`; did you mean `{name}`?"),
         None => format!("nothing is called `{word}`; see `floorctl search --help` for the names"),

@@ -1,6 +1,6 @@
 // A floor and its cells in words: for the panel, tooltips and screen readers. Given a fog, only what its walker knows.
 
-import { type Floor, KINDS, plain, ROLES, type Room, TERRAIN_NAMES, themeOf } from "./floor";
+import { type Floor, KINDS, plain, ROLES, type Room, TERRAIN_NAMES } from "./floor";
 import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
@@ -32,7 +32,7 @@ export function facts(scene: Scene, fog?: Fog): [string, string][] {
     ["Passable cells", numeral(metrics.passable)],
   ];
   return [
-    ["Theme", themeOf(floor.spec.number)], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
+    ["Theme", scene.theme], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
     ["Content hash", floor.hash],
   ];
 }
@@ -45,7 +45,7 @@ export function describeFloor(scene: Scene, fog?: Fog): string {
     .filter(([role, count]) => role && count).map(([role, count]) => `${count} ${role}`);
   const known = `${several(rooms.length, "room")}${roles.length ? ` (${roles.join(", ")})` : ""}`;
   return [
-    `${titleOf(floor)}. Theme ${themeOf(floor.spec.number)}.`,
+    `${titleOf(floor)}. Theme ${scene.theme}.`,
     ...(fog ? [`You have seen ${known}.`, ...inSight(scene, fog)] : [`${known}, ${several(floor.metrics.loops, "loop")}.`, ...contents(floor)]),
     ...knownLocks(floor, fog).map(({ id, at }) => `Lock ${id} is at ${at.x}, ${at.y}${keyOf(scene, id, fog)}.`),
   ].join(" ");

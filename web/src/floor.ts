@@ -13,7 +13,6 @@ export const TERRAIN_NAMES = ["", "wall", "floor", "door", "locked door", "secre
 export const KINDS = ["scheduled", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 export const ROLES = ["", "entry", "exit", "combat", "treasure", "key", "shrine", "shop", "boss", "vault", "secret",
   "passage"];
-const THEMES = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
 
 export interface Point { x: number; y: number }
 export interface Room { id: number; min: Point; max: Point; role: number; center: Point }
@@ -47,10 +46,6 @@ export interface Floor {
 
 /** `bone archer` for `bone_archer`. */
 export const plain = (name: string): string => name.replaceAll("_", " ");
-
-/** Themes last ten floors each, so the number decides. */
-export const themeOf = (number: number): string => THEMES[Math.floor((number - 1) / 10) % THEMES.length];
-
 
 /** Whether a walker without keys who does not search can stand there. */
 export const passable = (terrain: number): boolean =>

@@ -1,4 +1,6 @@
-// The WebAssembly module of web/wasm: floors as wire bytes, and the search.
+// The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
+
+import { type Files, parseCanonical } from "./pack-files";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -7,10 +9,20 @@ interface Exports {
   output(): number;
   output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
+  theme(number: number): void;
   names(): void;
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
   generated(): number;
+  files_max_bytes(): number;
+  files_max(): number;
+  files_clear(): void;
+  files_add(path: number): number;
+  files_read(): number;
+  files_tower(): void;
+  files_bytes(): void;
+  pack_open(): number;
+  pack_close(): void;
 }
 
 /** Names a floor. `kind` 0 is the one that the tower's schedule decides. */
@@ -28,13 +40,35 @@ export interface Space {
   numbers: number;
 }
 
+/** An error at a place of a pack. Lines and columns count from 1; 0 stands for the whole line or file. */
+export interface PackError {
+  file: string;
+  line: number;
+  column: number;
+  message: string;
+}
+
+/** What a pack says of itself, and the XXH3-64 of its canonical form in hexadecimal. */
+export interface PackInfo {
+  name: string;
+  hash: string;
+  description: string;
+}
+
 export class Generator {
-  readonly #exports: Exports;
+  #exports: Exports;
   readonly version: number;
+  #pack?: Files;
+  /** Whether `#pack` is not the pack that the module has open. */
+  #stale = false;
 
   constructor(readonly module: WebAssembly.Module) {
-    this.#exports = new WebAssembly.Instance(module).exports as unknown as Exports;
+    this.#exports = this.#instance();
     this.version = this.#exports.generator_version();
+  }
+
+  #instance(): Exports {
+    return new WebAssembly.Instance(this.module).exports as unknown as Exports;
   }
 
   static async load(url: string): Promise<WebAssembly.Module> {
@@ -45,12 +79,23 @@ export class Generator {
 
   /** The encoded `floors.v1.Floor`. Throws what is wrong with the spec. */
   floor({ seed, number, width, height, kind }: Spec): Uint8Array<ArrayBuffer> {
-    if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(this.#text());
-    return this.#bytes();
+    return this.#guarded(() => {
+      this.#usePack();
+      if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(this.#text());
+      return this.#bytes();
+    });
+  }
+
+  /** The theme of floor `number`. */
+  theme(number: number): string {
+    this.#usePack();
+    this.#exports.theme(number);
+    return this.#text();
   }
 
   /** The names that a condition may use. */
   names(): { facts: string[]; kinds: string[]; themes: string[] } {
+    this.#usePack();
     this.#exports.names();
     const [facts, kinds, themes] = this.#text().split("\n").map((line) => line.split(" "));
     return { facts, kinds, themes };
@@ -58,19 +103,115 @@ export class Generator {
 
   /** Sets the condition of `scan`. Throws what is wrong with it. */
   setCondition(text: string): void {
-    const bytes = new TextEncoder().encode(text);
-    const at = this.#exports.input(bytes.length);
-    new Uint8Array(this.#exports.memory.buffer, at, bytes.length).set(bytes);
+    this.#usePack();
+    this.#input(new TextEncoder().encode(text));
     if (!this.#exports.condition()) throw new SyntaxError(this.#text());
   }
 
   /** Looks at `count` floors of `space` from index `first` on: a line for each match, and how many were generated. */
   scan({ spec, numbers }: Space, first: bigint, count: number): { matches: string[]; generated: number } {
     const { seed, number, width, height, kind } = spec;
+    this.#usePack();
     if (!this.#exports.scan(seed, number, numbers, width, height, kind, first, count)) {
       throw new RangeError(this.#text());
     }
     return { matches: this.#text().split("\n").filter(Boolean), generated: this.#exports.generated() };
+  }
+
+  /** The files of the pack of which floors and matches are, as they were without errors; undefined: the built-in pack. */
+  get pack(): Files | undefined {
+    return this.#pack;
+  }
+
+  set pack(files: Files | undefined) {
+    this.#pack = files;
+    this.#stale = true;
+  }
+
+  /** Opens the pack when a floor of it is wanted, so that setting it costs nothing. */
+  #usePack(): void {
+    if (!this.#stale) return;
+    if (this.#pack) this.read(this.#pack);
+    else this.#exports.pack_close();
+    this.#stale = false;
+  }
+
+  /** Reads a pack and opens it, or says what is wrong with it; then the pack before it stays open. */
+  read(files: Files): PackInfo | PackError[] {
+    return this.#guarded(() => {
+      const errors = this.#collect(files);
+      if (errors.length) return errors;
+      if (this.#exports.pack_open()) {
+        [this.#pack, this.#stale] = [files, false];
+        const [name, hash, description] = this.#text().split("\n");
+        return { name, hash, description };
+      }
+      return this.#text().split("\n").filter(Boolean).map((error) => {
+        const [file, line, column, message] = error.split("\t");
+        return { file, line: Number(line), column: Number(column), message };
+      });
+    });
+  }
+
+  /** The bytes of a `.floorpack` file. Throws which file cannot belong to a pack, and why. */
+  packBytes(files: Files): Uint8Array<ArrayBuffer> {
+    const [error] = this.#collect(files);
+    if (error) throw new RangeError(`${error.file}: ${error.message}`);
+    this.#exports.files_bytes();
+    return this.#bytes();
+  }
+
+  /** The files of a `.floorpack` file. Throws why it is none. */
+  filesOf(bytes: Uint8Array): Files {
+    this.#input(bytes);
+    if (!this.#exports.files_read()) throw new SyntaxError(this.#text());
+    this.#exports.files_bytes();
+    return parseCanonical(this.#bytes());
+  }
+
+  /** The files of the built-in pack. */
+  towerFiles(): Files {
+    this.#exports.files_tower();
+    this.#exports.files_bytes();
+    return parseCanonical(this.#bytes());
+  }
+
+  /** The most files of a pack, and the most bytes of them. */
+  get packLimits(): { files: number; bytes: number } {
+    return { files: this.#exports.files_max(), bytes: this.#exports.files_max_bytes() };
+  }
+
+  /** Hands the files to the module. Returns those that cannot belong to a pack. */
+  #collect(files: Files): PackError[] {
+    const encoder = new TextEncoder();
+    const errors: PackError[] = [];
+    this.#exports.files_clear();
+    for (const [file, content] of files) {
+      const path = encoder.encode(file);
+      this.#input(path, typeof content === "string" ? encoder.encode(content) : content);
+      if (!this.#exports.files_add(path.length)) errors.push({ file, line: 0, column: 0, message: this.#text() });
+    }
+    return errors;
+  }
+
+  #input(...parts: Uint8Array[]): void {
+    let at = this.#exports.input(parts.reduce((sum, { length }) => sum + length, 0));
+    for (const part of parts) {
+      new Uint8Array(this.#exports.memory.buffer, at, part.length).set(part);
+      at += part.length;
+    }
+  }
+
+  /** A module that has failed is not used again. */
+  #guarded<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      this.#exports = this.#instance();
+      this.#stale = this.#pack !== undefined;
+      throw new Error(`the generator failed: ${error.message}. Please report this with the floor and the pack`);
+    }
   }
 
   #bytes(): Uint8Array<ArrayBuffer> {

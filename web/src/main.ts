@@ -6,6 +6,7 @@ import { decode, KINDS } from "./floor";
 import { Generator, type Spec } from "./generator";
 import { fillLegend, stops } from "./legend";
 import * as link from "./link";
+import { PackPanel } from "./pack-panel";
 import { DARK, LIGHT_PALETTE, type Palette } from "./palette";
 import { savePng } from "./png";
 import { type Layer, LAYERS, Scene } from "./scene";
@@ -27,6 +28,7 @@ class Page {
   readonly camera = new Camera();
   readonly generator: Generator;
   readonly search: SearchPanel;
+  readonly packs: PackPanel;
   views: View[] = [];
   active = 0;
   specs: Spec[] = [];
@@ -40,6 +42,7 @@ class Page {
   constructor(module: WebAssembly.Module) {
     this.generator = new Generator(module);
     this.search = new SearchPanel(this.generator, () => this.specs[this.active], (spec) => this.open(spec), () => this.#writeLink(), (text) => this.announce(text));
+    this.packs = new PackPanel(this.generator, this);
     this.#fillControls();
     this.#listen();
     this.setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
@@ -50,6 +53,7 @@ class Page {
 
   /** Shows what the address says. */
   readLink(): void {
+    this.packs.showSheet(false);
     const { state, errors } = link.parse(location.hash);
     this.layers = new Set(state.layers);
     this.#checkLayers();
@@ -82,7 +86,7 @@ class Page {
   }
 
   #scene(spec: Spec): Scene {
-    return new Scene(decode(this.generator.floor(spec)));
+    return new Scene(decode(this.generator.floor(spec)), this.generator.theme(spec.number));
   }
 
   /** Shows another floor in the active view. */
@@ -95,12 +99,40 @@ class Page {
     }
     this.specs[this.active] = spec;
     this.views[this.active].walk = undefined;
+    this.packs.showSheet(false);
     this.camera.fit();
     this.#alert("");
     this.refresh();
     const { floor } = this.scenes[this.active];
     this.announce(`${titleOf(floor)}. ${several(floor.rooms.length, "room")}, ${several(floor.metrics.criticalPath, "step")} to the exit.`);
     return true;
+  }
+
+  /** Shows what the pack, which has changed, makes of a floor that is shown. */
+  replace(at: number, bytes: Uint8Array<ArrayBuffer>, theme: string): void {
+    const before = this.scenes[at]?.floor.bytes;
+    if (!before || (before.length === bytes.length && before.every((byte, index) => byte === bytes[index]))) return;
+    this.scenes[at] = new Scene(decode(bytes), theme);
+    this.#endWalk(at);
+    this.refresh();
+  }
+
+  /** Shows the floors again after another pack was opened or the pack was closed. */
+  reload(): void {
+    try {
+      this.scenes = this.specs.map((spec) => this.#scene(spec));
+    } catch (error) {
+      return this.#alert((error as Error).message);
+    }
+    this.specs.forEach((_, at) => this.#endWalk(at));
+    this.search.showNames();
+    this.refresh();
+  }
+
+  #endWalk(at: number): void {
+    if (!this.views[at].walk) return;
+    this.views[at].walk = undefined;
+    this.announce("The floor has changed, and the walk ends.");
   }
 
   step(by: number): boolean {
@@ -194,6 +226,10 @@ class Page {
     const { signal } = (this.#comparison = new AbortController());
     const status = element("server");
     status.dataset.tone = "plain";
+    if (this.packs.name !== undefined) {
+      status.textContent = `A floor of the pack ${this.packs.name}. Not compared: the pack is in this browser only.`;
+      return;
+    }
     status.textContent = "Comparing with the server …";
     setTimeout(async () => {
       if (signal.aborted) return;
@@ -393,6 +429,7 @@ class Page {
     this.palette = light ? LIGHT_PALETTE : DARK;
     element("theme").textContent = light ? "Dark" : "Light";
     if (this.views.length) this.refresh();
+    this.packs.redraw();
   }
 
   #submit(): void {
@@ -422,15 +459,23 @@ class Page {
       const [seed] = crypto.getRandomValues(new BigUint64Array(1));
       this.open({ ...this.specs[this.active], seed });
     });
-    click("walk", () => this.toggleWalk());
-    click("compare", () => this.toggleCompare());
+    click("walk", () => {
+      this.packs.showSheet(false);
+      this.toggleWalk();
+    });
+    click("compare", () => {
+      this.packs.showSheet(false);
+      this.toggleCompare();
+    });
     const zoom = (inwards: boolean): void => {
+      if (this.packs.showSheet(false)) return;
       this.camera.zoom(this.views[this.active].canvas, this.scenes[this.active], inwards);
       this.moved();
     };
     click("zoom-in", () => zoom(true));
     click("zoom-out", () => zoom(false));
     click("fit", () => {
+      this.packs.showSheet(false);
       this.camera.fit();
       this.moved();
     });
@@ -444,6 +489,11 @@ class Page {
     for (const button of element("pad").querySelectorAll("button")) {
       button.addEventListener("click", () => this.move([button.dataset.move as Move]));
     }
+    document.querySelector(".skip")?.addEventListener("click", (event) => {
+      // The address holds what is shown, and no place on the page.
+      event.preventDefault();
+      element("stage").focus();
+    });
     window.addEventListener("hashchange", () => {
       if (location.hash !== this.#written) this.readLink();
     });
@@ -451,12 +501,15 @@ class Page {
 
   async #share(): Promise<void> {
     this.flushLink();
+    const without = this.packs.name === undefined ? "" : `The pack ${this.packs.name} is not in it: save the pack and send ` +
+      "the .floorpack file too. Without it the link shows a floor of the built-in pack.";
     try {
       await navigator.clipboard.writeText(location.href);
-      this.announce("The link is copied.");
+      if (without) this.#alert(`The link is copied. ${without}`);
+      else this.announce("The link is copied.");
       this.#flash("share", "Copied");
     } catch {
-      this.#alert(`Copy this link: ${location.href}`);
+      this.#alert(`Copy this link: ${location.href} ${without}`.trim());
     }
   }
 

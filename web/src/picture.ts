@@ -2,9 +2,9 @@
 
 import { ROLES, Terrain } from "./floor";
 import { type Fog, knownTerrain, visibleThing } from "./fog";
-import { css, lockColour, mix, type Palette, type Rgb, roomColour, TINT } from "./palette";
+import { css, lockColour, mix, type Palette, type Rgb, roomColour } from "./palette";
 import type { Layers, Scene } from "./scene";
-import { baseOf, drawSprite, natural } from "./sprites";
+import { drawSprite, stoneOf } from "./sprites";
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
@@ -125,16 +125,10 @@ class Painter {
     return this.scene.isWall(x - 1, y) && this.scene.isWall(x + 1, y) ? "" : ":down";
   }
 
-  /** The ground of a cell: tinted by the role of its room, darker outside of rooms, with a slight variation. */
+  /** The ground of a cell, with a slight variation. */
   #stone(terrain: number, x: number, y: number, index: number): Rgb {
     const { palette, scene: { floor } } = this;
-    let stone = baseOf(palette, terrain);
-    if (!natural(terrain)) {
-      const room = floor.rooms[floor.region[index] - 1];
-      const tint = room && this.layers.has("rooms") ? palette.tint(room.role) : undefined;
-      if (tint) stone = mix(stone, tint, palette.name === "dark" ? TINT : TINT + 20);
-      else if (!room) stone = mix(stone, palette.ink, palette.name === "dark" ? 52 : 26);
-    }
+    const stone = stoneOf(palette, terrain, floor.rooms[floor.region[index] - 1], this.layers.has("rooms"));
     const grain = Math.imul(Math.imul(x, 0x9e3779b1) ^ Math.imul(y, 0x85ebca77), 0xc2b2ae3d) >>> 28;
     return mix(stone, palette.ink, palette.name === "dark" ? grain * 2 : grain);
   }

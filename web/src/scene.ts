@@ -31,7 +31,8 @@ export class Scene {
   #behind?: Int16Array;
   #colours?: number[];
 
-  constructor(readonly floor: Floor) {
+  /** `theme` is the one of the floor's number. */
+  constructor(readonly floor: Floor, readonly theme: string) {
     this.letters = letters(floor.spawns.map((spawn) => spawn.archetype));
     for (const { at, archetype, level } of floor.traps) {
       this.things.set(indexOf(floor, at), { layer: "traps", sprite: "trap", archetype, number: level });

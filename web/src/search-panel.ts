@@ -24,10 +24,7 @@ export class SearchPanel {
     readonly generator: Generator, readonly shown: () => Spec, readonly open: (spec: Spec) => boolean,
     readonly changed: () => void, readonly announce: (text: string) => void,
   ) {
-    const { facts, kinds, themes } = generator.names();
-    element("names").textContent = `Facts: ${facts.join(", ")}. Kinds: ${kinds.join(", ")}. Themes: ${themes.join(", ")}. ` +
-      "Operators: && || ! == != < <= > >= + - * / % and parentheses, as in floorctl search. The floors have the kind " +
-      "and size of the floor that is shown. Put comparisons of kind and theme first: then other floors are not generated.";
+    this.showNames();
     const example = element<HTMLSelectElement>("example");
     example.append(...EXAMPLES.map((text) => new Option(text)));
     example.addEventListener("change", () => {
@@ -56,6 +53,14 @@ export class SearchPanel {
     this.#touched = form !== undefined;
     for (const [name, value] of Object.entries({ ...DEFAULTS, ...form })) element(name).value = value;
     this.#check();
+  }
+
+  /** Says what a condition may name. */
+  showNames(): void {
+    const { facts, kinds, themes } = this.generator.names();
+    element("names").textContent = `Facts: ${facts.join(", ")}. Kinds: ${kinds.join(", ")}. Themes: ${themes.join(", ")}. ` +
+      "Operators: && || ! == != < <= > >= + - * / % and parentheses, as in floorctl search. The floors have the kind " +
+      "and size of the floor that is shown. Put comparisons of kind and theme first: then other floors are not generated.";
   }
 
   /** Says which floors the search looks at. */
@@ -105,8 +110,7 @@ export class SearchPanel {
     let matches = 0;
     element("cancel").disabled = false;
     element("found").textContent = "Searching …";
-    const { module } = this.generator;
-    this.#search = new Search(module, element("where").value, space, total, limit, (match) => {
+    this.#search = new Search(this.generator, element("where").value, space, total, limit, (match) => {
       matches++;
       this.#list(match, space.spec);
     }, (progress) => this.#progress(progress, matches), (message) => this.#ended(`The search failed: ${message}.`));

@@ -1,8 +1,9 @@
 // Looks at parts of a search, in a thread of its own.
 
 import { Generator, type Space } from "./generator";
+import type { Files } from "./pack-files";
 
-export interface Begin { module: WebAssembly.Module; condition: string; space: Space }
+export interface Begin { module: WebAssembly.Module; pack?: Files; condition: string; space: Space }
 export interface Part { first: bigint; count: number }
 export interface Done extends Part { matches: string[]; generated: number; ms: number }
 
@@ -12,6 +13,7 @@ let space: Space;
 self.onmessage = ({ data }: MessageEvent<Begin | Part>) => {
   if ("module" in data) {
     generator = new Generator(data.module);
+    generator.pack = data.pack;
     generator.setCondition(data.condition);
     space = data.space;
     return;

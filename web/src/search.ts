@@ -1,7 +1,7 @@
 // A search for floors that meet a condition, in as many workers as there are cores. Matches come in the order of the
 // floors, whichever worker finds them first, so that the same search always lists the same floors.
 
-import type { Space } from "./generator";
+import type { Generator, Space } from "./generator";
 import type { Begin, Done, Part } from "./search-worker";
 
 export interface Match { seed: bigint; number: number; kind: string; facts: string[] }
@@ -25,7 +25,7 @@ export class Search {
   #started = performance.now();
 
   constructor(
-    module: WebAssembly.Module, condition: string, readonly space: Space, readonly total: bigint,
+    { module, pack }: Generator, condition: string, readonly space: Space, readonly total: bigint,
     readonly limit: number, readonly onMatch: (match: Match) => void, readonly onProgress: (progress: Progress) => void,
     readonly onError: (message: string) => void,
   ) {
@@ -37,7 +37,7 @@ export class Search {
         this.stop();
         onError(event.message || "a worker could not start");
       };
-      worker.postMessage({ module, condition, space } satisfies Begin);
+      worker.postMessage({ module, pack, condition, space } satisfies Begin);
       this.#workers.push(worker);
       this.#give(worker);
     }

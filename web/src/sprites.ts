@@ -1,7 +1,7 @@
 // The drawings of a cell, in a square of side 1. Each is painted once for a size and copied from then on.
 
-import { Terrain } from "./floor";
-import { css, LIGHT, LOOT, lockColour, MONSTER, mix, type Palette, PLAYER, type Rgb, TRAP } from "./palette";
+import { type Room, Terrain } from "./floor";
+import { css, LIGHT, LOOT, lockColour, MONSTER, mix, type Palette, PLAYER, type Rgb, TINT, TRAP } from "./palette";
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 type Paint = (ctx: Context, palette: Palette, side: number) => void;
@@ -55,6 +55,15 @@ export function baseOf(palette: Palette, terrain: number): Rgb {
     return mix(palette.terrain(terrain), palette.ink, palette.name === "dark" ? 176 : 120);
   }
   return palette.terrain(natural(terrain) ? terrain : Terrain.Floor);
+}
+
+/** The ground of a cell: tinted by the role of its room if `isTinted`, darker outside of rooms. */
+export function stoneOf(palette: Palette, terrain: number, room: Room | undefined, isTinted: boolean): Rgb {
+  const stone = baseOf(palette, terrain);
+  if (natural(terrain)) return stone;
+  if (!room) return mix(stone, palette.ink, palette.name === "dark" ? 52 : 26);
+  const tint = isTinted ? palette.tint(room.role) : undefined;
+  return tint ? mix(stone, tint, palette.name === "dark" ? TINT : TINT + 20) : stone;
 }
 
 function painter(name: string): Paint {

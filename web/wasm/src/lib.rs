@@ -1,24 +1,28 @@
 //! What the viewer's page calls: floors as wire bytes, and the search of `floorctl search`.
 //!
-//! No bindings generator: functions take numbers, and texts and bytes pass through two buffers. [`input`] makes room for
-//! a text, which the page writes into the memory; [`output`] and [`output_len`] say where a result lies. Each instance
-//! of the module has one of each.
+//! No bindings generator: functions take numbers, and texts and bytes pass through two buffers. [`buffers::input`] makes
+//! room for a text, which the page writes into the memory; [`buffers::output`] and [`buffers::output_len`] say where a
+//! result lies. Each instance of the module has one of each, and one open pack.
 #![cfg(target_family = "wasm")]
 #![allow(unsafe_code, reason = "an export without its mangled name counts as unsafe; there is no other")]
+
+pub mod buffers;
+pub mod pack;
 
 use std::{
     cell::{Cell, RefCell},
     fmt::Write as _,
 };
 
-use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, SpecError, Theme};
+use floor_gen::{GENERATOR_VERSION, Generator, Kind, Pack, SpecError, Theme};
 use floor_query::{Candidate, Condition, Fact};
+
+use buffers::{read, respond};
+use pack::with_pack;
 
 thread_local! {
     static GENERATOR: RefCell<Generator> = RefCell::default();
     static CONDITION: RefCell<Option<Condition>> = const { RefCell::new(None) };
-    static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static GENERATED: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -28,62 +32,47 @@ pub extern "C" fn generator_version() -> u32 {
     GENERATOR_VERSION
 }
 
-/// Room for `len` bytes of input.
-#[unsafe(no_mangle)]
-pub extern "C" fn input(len: usize) -> *mut u8 {
-    INPUT.with_borrow_mut(|input| {
-        input.clear();
-        input.resize(len, 0);
-        input.as_mut_ptr()
-    })
-}
-
-/// The last result.
-#[unsafe(no_mangle)]
-pub extern "C" fn output() -> *const u8 {
-    OUTPUT.with_borrow(|output| output.as_ptr())
-}
-
-/// Its length in bytes.
-#[unsafe(no_mangle)]
-pub extern "C" fn output_len() -> usize {
-    OUTPUT.with_borrow(Vec::len)
-}
-
-/// Generates a floor; 0 as `width`, `height` or `kind` as in a request. Whether there is such a floor. The output is its
-/// encoded `floors.v1.Floor`, or the error.
+/// Generates a floor of the open pack; 0 as `width`, `height` or `kind` as in a request. Whether there is such a floor.
+/// The output is its encoded `floors.v1.Floor`, or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> bool {
-    let floor = resolve(seed, number, width, height, kind)
-        .map(|spec| GENERATOR.with_borrow_mut(|generator| generator.generate(&spec)))
-        .map(|floor| floor_wire::unframed(&floor_wire::framed(&floor)));
-    respond(floor.map(|bytes| bytes.to_vec()).map_err(|error| error.to_string()))
+    let bytes = with_pack(|pack| {
+        let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
+        let floor = GENERATOR.with_borrow_mut(|generator| generator.generate_of(pack, &spec));
+        Ok(floor_wire::unframed(&floor_wire::framed(&floor)).to_vec())
+    });
+    respond(bytes.map_err(|error: SpecError| error.to_string()))
+}
+
+/// The output is the name of the theme of floor `number` of the open pack.
+#[unsafe(no_mangle)]
+pub extern "C" fn theme(number: u32) {
+    respond(Ok(with_pack(|pack| pack.themes()[pack.theme_of(number)].name().as_bytes().to_vec())));
 }
 
 /// The names that a condition may use: a line each of facts, kinds and themes.
 #[unsafe(no_mangle)]
 pub extern "C" fn names() {
-    let line = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" ");
-    let facts = line(&mut Fact::ALL.into_iter().map(Fact::name));
-    let kinds = line(&mut Kind::ALL.into_iter().map(Kind::name));
-    let themes = line(&mut Pack::tower().themes().iter().map(Theme::name));
+    let facts = Fact::ALL.map(Fact::name).join(" ");
+    let kinds = Kind::ALL.map(Kind::name).join(" ");
+    let themes = with_pack(|pack| pack.themes().iter().map(Theme::name).collect::<Vec<_>>().join(" "));
     respond(Ok(format!("{facts}\n{kinds}\n{themes}").into_bytes()));
 }
 
-/// Parses the condition in the input, for [`scan`]. Whether it is valid; if not, the output is the error.
+/// Parses the condition in the input on floors of the open pack, for [`scan`]. Whether it is valid; if not, the output is the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn condition() -> bool {
-    let text = INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned());
-    let parsed = text.parse::<Condition>();
+    let text = read(|input| String::from_utf8_lossy(input).into_owned());
+    let parsed = with_pack(|pack| Condition::of_pack(pack, &text));
     respond(parsed.map(|parsed| {
         CONDITION.set(Some(parsed));
         Vec::new()
     }))
 }
 
-/// Looks for floors that meet the condition: `count` of them from index `first`, of the floors `from` to `from +
-/// numbers - 1` of tower `seed`, then of the next tower, and so on. The output has a line for each match: seed, number,
-/// kind, and each fact of the condition with its value.
+/// Looks for floors of the open pack that meet the condition: `count` of them from index `first`, of the floors `from` to
+/// `from + numbers - 1` of tower `seed`, then of the next tower, and so on. The output has a line for each match: seed,
+/// number, kind, and each fact of the condition with its value.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "an export takes numbers")]
 pub extern "C" fn scan(
@@ -99,24 +88,28 @@ pub extern "C" fn scan(
     let Some(condition) = CONDITION.take() else { return respond(Err("there is no condition".to_owned())) };
     let facts = condition.facts();
     let mut generated = 0;
-    let found = (first..first + u64::from(count)).try_fold(String::new(), |mut lines, index| {
-        let numbers = u64::from(numbers.max(1));
-        let number = from.saturating_add((index % numbers) as u32);
-        let spec = resolve(seed.wrapping_add(index / numbers), number, width, height, kind)?;
-        GENERATOR.with(|generator| {
-            let candidate = Candidate::new(spec, generator);
-            if condition.holds(&candidate) == Some(true) {
-                // Writing to a String cannot fail.
-                let _ = write!(lines, "{}\t{}\t{}", spec.seed(), spec.number(), spec.kind());
-                for fact in &facts {
-                    let _ = write!(lines, "\t{} {}", fact.name(), fact.display(&candidate));
+    let scan = |pack: &Pack| {
+        (first..first + u64::from(count)).try_fold(String::new(), |mut lines, index| {
+            let numbers = u64::from(numbers.max(1));
+            let number = from.saturating_add((index % numbers) as u32);
+            let seed = seed.wrapping_add(index / numbers);
+            let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
+            GENERATOR.with(|generator| {
+                let candidate = Candidate::of_pack(pack, spec, generator);
+                if condition.holds(&candidate) == Some(true) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(lines, "{}\t{}\t{}", spec.seed(), spec.number(), spec.kind());
+                    for fact in &facts {
+                        let _ = write!(lines, "\t{} {}", fact.name(), fact.display(&candidate));
+                    }
+                    lines.push('\n');
                 }
-                lines.push('\n');
-            }
-            generated += u32::from(candidate.was_generated());
-        });
-        Ok::<_, SpecError>(lines)
-    });
+                generated += u32::from(candidate.was_generated());
+            });
+            Ok::<_, SpecError>(lines)
+        })
+    };
+    let found = with_pack(scan);
     CONDITION.set(Some(condition));
     GENERATED.set(generated);
     respond(found.map(String::into_bytes).map_err(|error| error.to_string()))
@@ -126,14 +119,4 @@ pub extern "C" fn scan(
 #[unsafe(no_mangle)]
 pub extern "C" fn generated() -> u32 {
     GENERATED.get()
-}
-
-fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> Result<FloorSpec, SpecError> {
-    FloorSpec::resolve(seed, number, width, height, Kind::from_number(kind))
-}
-
-fn respond(result: Result<Vec<u8>, String>) -> bool {
-    let fine = result.is_ok();
-    OUTPUT.set(result.unwrap_or_else(String::into_bytes));
-    fine
 }
