@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::{
     OpsState,
-    floors::{self, Whose},
+    floors::{self, NamedFloors, Whose},
     json::json,
 };
 use crate::{cache::Chains, key};
@@ -54,7 +54,7 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
         Ok(Some((prefix, whose))) => return purge_prefix(&state, prefix, whose).await,
         Err(error) => return bad_request(&error),
     }
-    let (specs, whose) = match floors::parse(&query, &state.packs, names) {
+    let NamedFloors { specs, whose, .. } = match floors::parse(&query, &state.packs, names) {
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
@@ -117,16 +117,19 @@ async fn purge_prefix(state: &OpsState, prefix: KeyPrefix, whose: Whose) -> Resp
 }
 
 pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
-    let (specs, whose) = match floors::parse(&query.unwrap_or_default(), &state.packs, state.chains.names()) {
-        Ok(parsed) => parsed,
-        Err(error) => return bad_request(&error),
-    };
+    let NamedFloors { specs, pack, whose } =
+        match floors::parse(&query.unwrap_or_default(), &state.packs, state.chains.names()) {
+            Ok(parsed) => parsed,
+            Err(error) => return bad_request(&error),
+        };
     let chains = selected(&state.chains, whose);
+    let pack = Some(pack.reference()).filter(|reference| !reference.is_empty());
     let lookups = chains.iter().flat_map(|chain| specs.iter().map(move |spec| (chain, spec)));
     let lookups = lookups.map(async |((tenant, chain), spec)| {
         let tiers = chain.contains(&key::of(spec)).await;
         FloorTiers {
             floor: label(spec),
+            pack: pack.map(str::to_owned),
             tenant: tenant.clone(),
             tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
         }

@@ -49,10 +49,20 @@ impl QueryError {
     }
 }
 
-/// The floors of `query`: at most one batch, which bounds the work of a call. And whose they are, among `tenants`.
-pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<(Vec<FloorSpec>, Whose), QueryError> {
+/// The floors that a query names: at most one batch, which bounds the work of a call.
+#[derive(Debug)]
+pub(super) struct NamedFloors {
+    pub(super) specs: Vec<FloorSpec>,
+    /// The pack of all of them.
+    pub(super) pack: FoundPack,
+    pub(super) whose: Whose,
+}
+
+/// The floors of `query`, and whose they are, among `tenants`.
+pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result<NamedFloors, QueryError> {
     let query = Query::parse(query, &RANGE)?;
-    Ok((query.range(packs)?, query.whose(tenants)?))
+    let pack = query.pack(packs)?;
+    Ok(NamedFloors { specs: query.range(&pack)?, pack, whose: query.whose(tenants)? })
 }
 
 /// Whose stores `query`, which has no other parameter, is about.
@@ -120,7 +130,7 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn range(&self, packs: &Packs) -> Result<Vec<FloorSpec>, QueryError> {
+    fn range(&self, pack: &FoundPack) -> Result<Vec<FloorSpec>, QueryError> {
         let seed = self.seed()?;
         let first =
             self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
@@ -136,7 +146,6 @@ impl<'a> Query<'a> {
         }
         let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
         let kind = self.kind()?;
-        let pack = self.pack(packs)?;
         let resolve = |number| pack.resolve(seed, number, width, height, kind);
         (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
             let parameter = if error.field() == "number" { "first" } else { error.field() };
@@ -188,7 +197,7 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<Vec<FloorSpec>, QueryError> {
-        super::parse(query, &Packs::built_in(), &TenantNames::new(["acme"])).map(|(specs, _)| specs)
+        super::parse(query, &Packs::built_in(), &TenantNames::new(["acme"])).map(|floors| floors.specs)
     }
 
     #[test]

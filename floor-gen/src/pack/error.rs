@@ -1,7 +1,7 @@
 //! What is wrong with a pack: every error with its place, what was found and what would be right.
 
 use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -29,6 +29,12 @@ impl PackError {
     #[must_use]
     pub fn new(file: &str, line: usize, column: usize, what: String) -> Self {
         Self { file: file.to_owned(), line, column, what, expected: String::new(), nearest: None }
+    }
+
+    /// The error without its place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        Self { file: String::new(), line: 0, column: 0, ..self.clone() }.to_string()
     }
 }
 

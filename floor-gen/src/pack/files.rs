@@ -34,6 +34,7 @@ const MAX_PATH: usize = 128;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     by_path: BTreeMap<String, Vec<u8>>,
+    /// Of all entries of the canonical form.
     bytes: usize,
 }
 
@@ -47,8 +48,9 @@ pub struct FileError {
 }
 
 impl Files {
-    /// The most bytes of all files together.
-    pub const MAX_BYTES: usize = 4 << 20;
+    /// The most bytes of the canonical form. A message `Pack` with it stays below 4 MiB, the most that gRPC clients accept
+    /// unless they are configured otherwise.
+    pub const MAX_BYTES: usize = (4 << 20) - 1024;
     /// The most files.
     pub const MAX_FILES: usize = 2_000;
 
@@ -84,9 +86,13 @@ impl Files {
         } else {
             content.to_owned()
         };
-        let bytes = self.bytes.saturating_add(path.len()).saturating_add(content.len());
-        if bytes > Self::MAX_BYTES {
-            return fail(format!("a pack has at most {} bytes", Self::MAX_BYTES));
+        let bytes = self.bytes + entry_line(path, content.len()).len() + content.len() + 1;
+        if MAGIC.len() + bytes > Self::MAX_BYTES {
+            return fail(format!(
+                "a pack has at most {} bytes, with a line for each file; this file has {}",
+                Self::MAX_BYTES,
+                content.len()
+            ));
         }
         self.bytes = bytes;
         self.by_path.insert(path.to_owned(), content);
@@ -107,9 +113,10 @@ impl Files {
     /// The canonical form: the bytes of a `.floorpack` file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.as_bytes().to_vec();
+        let mut bytes = Vec::with_capacity(MAGIC.len() + self.bytes);
+        bytes.extend_from_slice(MAGIC.as_bytes());
         for (path, content) in self.iter() {
-            bytes.extend_from_slice(format!("file {path} {}\n", content.len()).as_bytes());
+            bytes.extend_from_slice(entry_line(path, content.len()).as_bytes());
             bytes.extend_from_slice(content);
             bytes.push(b'\n');
         }
@@ -165,6 +172,11 @@ impl fmt::Display for FileError {
 }
 
 impl core::error::Error for FileError {}
+
+/// The line before the content of a file.
+fn entry_line(path: &str, length: usize) -> String {
+    format!("file {path} {length}\n")
+}
 
 fn is_path(path: &str) -> bool {
     let is_part = |part: &str| {
@@ -229,8 +241,14 @@ mod tests {
             assert!(files.insert(path, b"").is_err(), "{path:?}");
         }
         assert_eq!(files.insert("a.toml", &[b'a', 0xFF]).unwrap_err().what, "byte 1 is not UTF-8");
-        files.insert("big.bin", &alloc::vec![0; Files::MAX_BYTES - 16]).unwrap();
-        assert!(files.insert("more.bin", &[0; 10]).unwrap_err().what.contains("at most 4194304 bytes"));
+        let line = "file big.bin 4193246\n";
+        let largest = Files::MAX_BYTES - MAGIC.len() - line.len() - 1;
+        assert!(
+            files.insert("big.bin", &alloc::vec![0; largest + 1]).unwrap_err().what.contains("at most 4193280 bytes")
+        );
+        files.insert("big.bin", &alloc::vec![0; largest]).unwrap();
+        assert_eq!((files.to_bytes().len(), files.get("big.bin").unwrap().len()), (Files::MAX_BYTES, 4_193_246));
+        assert!(files.insert("m", b"").unwrap_err().what.contains("at most 4193280 bytes"));
         assert!(files.insert("big.bin", b"").unwrap_err().what.contains("twice"));
         let mut many = Files::new();
         for number in 0..Files::MAX_FILES {
