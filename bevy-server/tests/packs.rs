@@ -316,4 +316,11 @@ async fn the_next_floors_of_a_climber_are_prefetched_from_their_pack() {
     }
     let (floor, by) = get(&mut client, of("mine", 42, 10)).await.unwrap();
     assert_eq!((by.as_str(), &floor.terrain), ("lru", &original.terrain), "the authored floor was prefetched");
+    let (_, contained) = server.page("/contains?seed=42&first=10&pack=mine");
+    let version = floor.spec.unwrap().pack;
+    assert!(
+        contained.contains(&format!(r#"{{"floor":"42/10:cavern@40x30","pack":"{version}","tiers":["lru""#)),
+        "{contained}"
+    );
+    assert!(!server.page("/contains?seed=42&first=10").1.contains("pack"));
 }

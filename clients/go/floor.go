@@ -32,6 +32,12 @@ func (f *Floor) Width() uint32 { return f.Message.Spec.Width }
 // Height returns the cells from north to south.
 func (f *Floor) Height() uint32 { return f.Message.Spec.Height }
 
+// Theme returns the name of the floor's theme, "" for a floor of the built-in pack.
+func (f *Floor) Theme() string { return f.Message.Theme }
+
+// PackHash returns the hash of the pack in Message.Spec.Pack, 0 for the built-in pack.
+func (f *Floor) PackHash() uint64 { return f.Message.PackHash }
+
 // TerrainAt returns the terrain of a cell, UNSPECIFIED outside the floor.
 func (f *Floor) TerrainAt(x, y uint32) floorsv1.Terrain {
 	if x >= f.Width() || y >= f.Height() {

@@ -35,9 +35,9 @@ type manifest struct {
 		JSON                 json.RawMessage `json:"json"`
 	}
 	Floors []struct {
-		Name, Request, Bytes, JSON string
-		ContentHash                string `json:"content_hash"`
-		Terrain, Region            gridFacts
+		Name, Pack, Request, Bytes, JSON string
+		ContentHash                      string `json:"content_hash"`
+		Terrain, Region                  gridFacts
 	}
 	Batches []struct {
 		Name, Bytes string
@@ -164,6 +164,9 @@ func TestFloorsDecode(t *testing.T) {
 			if got := (gridFacts{grid.message.Encoding.String(), grid.message.Bits, digest(grid.cells)}); got != grid.facts {
 				t.Errorf("%s: %+v, not %+v", vector.Name, got, grid.facts)
 			}
+		}
+		if vector.Pack != "" && (floor.Theme() == "" || fmt.Sprintf("%s@%016x", vector.Pack, floor.PackHash()) != floor.Message.Spec.Pack) {
+			t.Errorf("%s: theme %q, pack hash %016x of %s", vector.Name, floor.Theme(), floor.PackHash(), floor.Message.Spec.Pack)
 		}
 		if vector.JSON != "" {
 			checkJSON(t, vector.Name, floor, file(t, vector.JSON))

@@ -1,11 +1,16 @@
 #!/usr/bin/env node
 // Builds dist/: the modules, their types and the WebAssembly module. That module and the decoder are the viewer's, from
-// web/: after a change of the generator run web/build first.
+// web/; unlike in the viewer, the module reads authored floors, so cargo builds it, for the target
+// wasm32-unknown-unknown.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
+
+/** What a page downloads for the module, in bytes. */
+const MAX_COMPRESSED = 512 * 1024;
 
 process.chdir(fileURLToPath(new URL(".", import.meta.url)));
 rmSync("dist", { recursive: true, force: true });
@@ -18,4 +23,8 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc"], { stdio: "in
 for (const name of ["index", "floor-gen"]) {
   copyFileSync(`build/types/clients/typescript-gen/src/${name}.d.ts`, `dist/${name}.d.ts`);
 }
-copyFileSync("../../web/dist/floors.wasm", "dist/floors.wasm");
+execFileSync("../../web/build", ["--generator", "dist/floors.wasm"], { stdio: "inherit" });
+const compressed = gzipSync(readFileSync("dist/floors.wasm"), { level: 9 }).length;
+if (compressed > MAX_COMPRESSED) {
+  throw new Error(`floors.wasm has ${compressed} bytes compressed, more than ${MAX_COMPRESSED}`);
+}

@@ -189,6 +189,10 @@ namespace Floors
         public List<Lock> Locks { get; } = new List<Lock>();
         public List<Spawn> Traps { get; } = new List<Spawn>();
         public FloorMetrics Metrics { get; private set; } = new FloorMetrics();
+        /// <summary>The name of its theme; empty for a floor of the built-in pack.</summary>
+        public string Theme { get; private set; } = "";
+        /// <summary>The hash of the pack in Spec.Pack; 0 for the built-in pack.</summary>
+        public ulong PackHash { get; private set; }
 
         public int Width => Spec.Width;
         public int Height => Spec.Height;
@@ -234,6 +238,8 @@ namespace Floors
                     case 12: floor.Locks.Add(ReadLock(reader.Message(), points)); break;
                     case 13: floor.Metrics = ReadMetrics(reader.Message()); break;
                     case 14: floor.Traps.Add(ReadSpawn(reader.Message(), points)); break;
+                    case 15: floor.Theme = reader.Text(); break;
+                    case 16: floor.PackHash = reader.Fixed(); break;
                     default: reader.Skip(); break;
                 }
                 if (reader.Field == HashField) hashes++;

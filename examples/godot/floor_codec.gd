@@ -45,6 +45,7 @@ const FLOOR := {
 	8: ["rooms", ROOM, Protobuf.REPEATED], 9: ["connections", CONNECTION, Protobuf.REPEATED],
 	10: ["spawns", DANGER, Protobuf.REPEATED], 11: ["items", ITEM, Protobuf.REPEATED],
 	12: ["locks", LOCK, Protobuf.REPEATED], 13: ["metrics", METRICS], 14: ["traps", DANGER, Protobuf.REPEATED],
+	15: ["theme", Protobuf.TEXT], 16: ["pack_hash", Protobuf.FIXED64],
 }
 const MAX_SIDE := 512
 # A floor has two grids and two points at least.

@@ -208,11 +208,10 @@ impl fmt::Display for SpecError {
             }
             Self::Width(n) | Self::Height(n) => write!(
                 f,
-                "{} {n} is not in {} ..= {} (or 0 for {})",
+                "{} {n} is not in {} ..= {} (or 0 for that of the pack)",
                 self.field(),
                 FloorSpec::MIN_SIDE,
-                FloorSpec::MAX_SIDE,
-                FloorSpec::DEFAULT_SIDE
+                FloorSpec::MAX_SIDE
             ),
         }
     }

@@ -41,8 +41,13 @@ fn limits_and_paths_are_checked() {
         assert!(files.insert(path, b"").is_err(), "{path:?}");
     }
     assert_eq!(files.insert("a.toml", &[b'a', 0xFF]).unwrap_err().what, "byte 1 is not UTF-8");
-    files.insert("big.bin", &vec![0; Files::MAX_BYTES - 16]).unwrap();
-    assert!(files.insert("more.bin", &[0; 10]).unwrap_err().what.contains("at most 4194304 bytes"));
+    // The canonical form also has its first line, a line for the file and a line feed behind it.
+    let largest = Files::MAX_BYTES - "floorpack 1\n".len() - "file big.bin 4193246\n".len() - 1;
+    let too_large = files.insert("big.bin", &vec![0; largest + 1]).unwrap_err();
+    assert!(too_large.what.contains("at most 4193280 bytes"), "{too_large}");
+    files.insert("big.bin", &vec![0; largest]).unwrap();
+    assert_eq!((files.to_bytes().len(), files.get("big.bin").unwrap().len()), (Files::MAX_BYTES, 4_193_246));
+    assert!(files.insert("m", b"").unwrap_err().what.contains("at most 4193280 bytes"));
     assert!(files.insert("big.bin", b"").unwrap_err().what.contains("twice"));
     let mut many = Files::new();
     for number in 0..Files::MAX_FILES {

@@ -59,7 +59,7 @@ facts! {
     Passable = "passable": |floor| floor.generated().metrics.passable_cells.into(),
     CriticalPath = "critical_path": |floor| floor.generated().metrics.critical_path.into(),
     Difficulty = "difficulty": |floor| floor.generated().metrics.difficulty.into(),
-    Bytes = "bytes": |floor| floor_wire::unframed(&floor_wire::framed(floor.generated())).len() as i128,
+    Bytes = "bytes": |floor| floor_wire::unframed(&floor_wire::framed_of(floor.pack, floor.generated())).len() as i128,
 }
 
 impl Fact {

@@ -2,17 +2,17 @@
 //! floor; floorctl and the benches use the same conversion.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "packs")]
+#[cfg(feature = "authored")]
+mod authored;
 mod loaded_pack;
 pub mod pack_files;
 pub mod rules;
 
-#[cfg(feature = "packs")]
 pub use loaded_pack::LoadedPack;
 
 use bytes::Bytes;
-use floor_gen::{Floor, FloorSpec, Kind, Point};
-use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
+use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};
+use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, pack::PackRef, v1};
 
 /// Generator and wire do not know each other, so each states the limits.
 const _: () = {
@@ -26,6 +26,26 @@ const _: () = {
 #[must_use]
 pub fn framed(floor: &Floor<'_>) -> Bytes {
     framed_message(&message(floor))
+}
+
+/// The same for a floor of `pack`, which need not be the built-in one.
+#[must_use]
+pub fn framed_of(pack: &Pack, floor: &Floor<'_>) -> Bytes {
+    if pack.hash() == PackHash::BUILT_IN {
+        return framed(floor);
+    }
+    let reference = PackRef { name: pack.name(), hash: Some(pack.hash().0) };
+    framed_message(&message_of(pack.hash(), reference.to_string(), floor))
+}
+
+/// A floor of a pack that is not the built-in one, with `spec.pack`.
+fn message_of(pack: PackHash, reference: String, floor: &Floor<'_>) -> v1::Floor {
+    v1::Floor {
+        spec: Some(v1::FloorSpec { pack: reference, ..spec(&floor.spec) }),
+        theme: floor.theme.to_owned(),
+        pack_hash: pack.0,
+        ..message(floor)
+    }
 }
 
 fn framed_message(message: &v1::Floor) -> Bytes {

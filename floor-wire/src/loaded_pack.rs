@@ -12,17 +12,22 @@ use floor_gen::{
     pack::{Files, PackError, PackErrors},
 };
 use floor_proto::{
-    floor_json,
     pack::{BUILT_IN, PackRef},
     v1,
 };
 
-use crate::rules;
+#[cfg(feature = "authored")]
+use crate::authored::read as read_authored;
 
-/// The folder of authored floors in a pack.
-const FOLDER: &str = "floors/";
+/// Without the feature, the floors of a pack are generated where they would be authored.
+#[cfg(not(feature = "authored"))]
+#[allow(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
+const fn read_authored(_: &Files) -> Result<BTreeMap<(u32, Option<u64>), (FloorSpec, v1::Floor)>, Vec<PackError>> {
+    Ok(BTreeMap::new())
+}
 
-/// A pack, and the floors in it that are authored and not generated. Cheap to share in an [`Arc`].
+/// A pack, and, with the feature `authored`, the floors in it that are authored and not generated. Cheap to share in an
+/// [`Arc`].
 #[derive(Debug)]
 pub struct LoadedPack {
     /// `None`: the built-in pack.
@@ -53,9 +58,22 @@ impl LoadedPack {
     /// Reads a pack and checks its authored floors.
     ///
     /// # Errors
-    /// Everything that is wrong in the files.
+    /// Everything that is wrong in the files. The name of the built-in pack is wrong too.
     pub fn read(files: Files) -> Result<Self, PackErrors> {
-        let authored = authored(&files);
+        let loaded = Self::read_edited(files)?;
+        if loaded.pack().name() == BUILT_IN {
+            let message = format!("the name {BUILT_IN} is taken by the built-in pack; choose another");
+            return Err(PackError::new("pack.toml", 0, 0, message).into());
+        }
+        Ok(loaded)
+    }
+
+    /// The same for an editor, where the built-in pack may be changed before it gets another name.
+    ///
+    /// # Errors
+    /// Everything that is wrong in the files.
+    pub fn read_edited(files: Files) -> Result<Self, PackErrors> {
+        let authored = read_authored(&files);
         let read = Pack::read(files);
         let (pack, authored) = match (read, authored) {
             (Ok(pack), Ok(authored)) => (pack, authored),
@@ -65,30 +83,28 @@ impl LoadedPack {
                 return Err(PackErrors::of(all).expect("one of the two is an error"));
             }
         };
-        if pack.name() == BUILT_IN {
-            let message = format!("the name {BUILT_IN} is taken by the built-in pack; choose another");
-            return Err(PackError::new("pack.toml", 0, 0, message).into());
-        }
         let hash = pack.hash();
+        if hash == PackHash::BUILT_IN {
+            return Ok(Self { read: None, reference: String::new(), authored: BTreeMap::new() });
+        }
         let reference = PackRef { name: pack.name(), hash: Some(hash.0) }.to_string();
-        let authored = authored.into_iter().map(|(place, floor)| {
-            let theme = match floor.message.theme.as_str() {
-                "" => pack.themes()[pack.theme_of(floor.spec.number())].name().to_owned(),
+        let authored = authored.into_iter().map(|(place, (spec, message))| {
+            let theme = match message.theme.as_str() {
+                "" => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
                 theme => theme.to_owned(),
             };
-            let spec = of_pack(&floor.spec, hash);
-            (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..floor.message } })
+            (place, Authored { spec: of_pack(&spec, hash), message: v1::Floor { theme, pack_hash: hash.0, ..message } })
         });
         Ok(Self { authored: authored.collect(), read: Some(pack), reference })
     }
 
-    /// Reads the bytes of a `.floorpack` file.
+    /// Reads the bytes of a `.floorpack` file, or of the answer of `GetPack`, which may be the built-in pack.
     ///
     /// # Errors
     /// Everything that is wrong in it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PackErrors> {
-        let files = Files::from_bytes(bytes);
-        files.map_err(|error| PackError::from(error).into()).and_then(Self::read)
+        let files = Files::from_bytes(bytes).map_err(PackError::from)?;
+        if files == *Pack::tower().files() { Self::read_edited(files) } else { Self::read(files) }
     }
 
     /// The pack.
@@ -144,20 +160,24 @@ impl LoadedPack {
     /// If `spec` belongs to another pack.
     #[must_use]
     pub fn framed(&self, generator: &mut Generator, spec: &FloorSpec) -> Bytes {
+        crate::framed_message(&self.message(generator, spec))
+    }
+
+    /// The same floor as a message. Its content hash is 0.
+    ///
+    /// # Panics
+    /// If `spec` belongs to another pack.
+    #[must_use]
+    pub fn message(&self, generator: &mut Generator, spec: &FloorSpec) -> v1::Floor {
         match self.authored_at(spec.seed(), spec.number()) {
             Some(authored) if same_shape(&authored.spec, spec) => {
                 assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
-                crate::framed_message(&v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() })
+                v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() }
             }
-            _ if self.read.is_none() => crate::framed(&generator.generate(spec)),
+            _ if self.read.is_none() => crate::message(&generator.generate(spec)),
             _ => {
                 let floor = generator.generate_of(self.pack(), spec);
-                crate::framed_message(&v1::Floor {
-                    spec: Some(self.spec(spec)),
-                    theme: floor.theme.to_owned(),
-                    pack_hash: spec.pack().0,
-                    ..crate::message(&floor)
-                })
+                crate::message_of(spec.pack(), self.reference.clone(), &floor)
             }
         }
     }
@@ -191,86 +211,14 @@ fn of_pack(spec: &FloorSpec, pack: PackHash) -> FloorSpec {
     FloorSpec::of_pack(pack, spec.seed(), spec.number(), width, height, spec.kind()).expect("the spec is in range")
 }
 
-/// The authored floors, or everything that is wrong with them.
-fn authored(files: &Files) -> Result<AuthoredFloors, Vec<PackError>> {
-    let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
-    for (path, content) in files.iter() {
-        let Some(name) = path.strip_prefix(FOLDER).filter(|name| !name.ends_with(".md")) else { continue };
-        let Some((number, seed)) = place(name) else {
-            let message = "an authored floor is NUMBER.json, or SEED-NUMBER.json for one tower, in decimal digits, \
-                           such as floors/10.json or floors/42-10.json";
-            errors.push(PackError::new(path, 0, 0, message.to_owned()));
-            continue;
-        };
-        match read_floor(content, seed.unwrap_or(0), number) {
-            Ok(floor) => _ = floors.insert((number, seed), floor),
-            Err(wrong) => errors
-                .extend(wrong.into_iter().map(|(line, column, message)| PackError::new(path, line, column, message))),
-        }
-    }
-    if errors.is_empty() { Ok(floors) } else { Err(errors) }
-}
-
-/// The number, and the seed if it is named, of the file `NUMBER.json` or `SEED-NUMBER.json`.
-fn place(name: &str) -> Option<(u32, Option<u64>)> {
-    let stem = name.strip_suffix(".json")?;
-    let (seed, number) = match stem.split_once('-') {
-        Some((seed, number)) => (Some(canonical(seed)?), number),
-        None => (None, stem),
-    };
-    let number = u32::try_from(canonical(number)?).ok()?;
-    (FloorSpec::MIN_NUMBER..=FloorSpec::MAX_NUMBER).contains(&number).then_some((number, seed))
-}
-
-/// A number as it is printed, so that a floor has one name only.
-fn canonical(text: &str) -> Option<u64> {
-    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
-}
-
-/// A line, a column and what is wrong there.
-type Wrong = (usize, usize, String);
-
-/// The floor in a file. Its seed and its number are those of the file's name.
-fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<Authored, Vec<Wrong>> {
-    let mut message = floor_json::parse(json).map_err(|error| {
-        let (line, column) = error.position().unwrap_or_default();
-        vec![(line, column, error.to_string())]
-    })?;
-    if let Some(spec) = &mut message.spec {
-        (spec.seed, spec.number) = (seed, number);
-        spec.pack.clear();
-    }
-    let broken = rules::broken_by(&message);
-    if !broken.is_empty() {
-        let wrong = |broken: rules::BrokenRule| {
-            let at = broken.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
-            (0, 0, format!("{}{at}: {}", broken.rule, broken.message))
-        };
-        return Err(broken.into_iter().map(wrong).collect());
-    }
-    let spec = rules::spec(message.spec.as_ref().expect("the rules need it")).map_err(|wrong| vec![(0, 0, wrong)])?;
-    let message = v1::Floor {
-        spec: None,
-        generator_version: floor_gen::GENERATOR_VERSION,
-        content_hash: 0,
-        pack_hash: 0,
-        // A file may have a grid in another encoding than the one that the content hash needs.
-        terrain: message.terrain.as_ref().map(reencoded),
-        region: message.region.as_ref().map(reencoded),
-        ..message
-    };
-    Ok(Authored { spec, message })
-}
-
-fn reencoded(grid: &v1::Grid) -> v1::Grid {
-    let cells = floor_proto::grid::decode(grid).expect("the rules decoded it");
-    floor_proto::grid::encode(grid.width, grid.height, &cells)
-}
-
 #[cfg(test)]
 mod tests {
-    use floor_proto::{floor_json::FLOOR, hash};
-    use prost::Message;
+    use floor_proto::hash;
+    #[cfg(feature = "authored")]
+    use {
+        floor_proto::floor_json::{self, FLOOR},
+        prost::Message,
+    };
 
     use super::*;
 
@@ -285,6 +233,7 @@ mod tests {
     }
 
     /// The JSON of a generated floor.
+    #[cfg(feature = "authored")]
     fn json(number: u32, kind: Kind) -> Vec<u8> {
         let spec = FloorSpec::resolve(1, number, 32, 24, Some(kind)).unwrap();
         let mut json = Vec::new();
@@ -304,6 +253,19 @@ mod tests {
     }
 
     #[test]
+    fn the_files_of_the_built_in_pack_are_the_built_in_pack() {
+        let files = Pack::tower().files();
+        let pack = LoadedPack::from_bytes(&files.to_bytes()).unwrap();
+        let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
+        assert_eq!((pack.reference(), spec), ("", FloorSpec::resolve(42, 7, 0, 0, None).unwrap()));
+        assert!(LoadedPack::read(files.clone()).unwrap_err().to_string().contains("taken by the built-in pack"));
+        let mut edited = files.clone();
+        edited.insert("notes.md", b"mine").unwrap();
+        assert!(LoadedPack::from_bytes(&edited.to_bytes()).is_err());
+        assert!(LoadedPack::read_edited(edited).unwrap().reference().starts_with("tower@"));
+    }
+
+    #[test]
     fn a_generated_floor_says_of_which_pack_it_is() {
         let pack = load(&[MANIFEST]).unwrap();
         let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
@@ -313,6 +275,7 @@ mod tests {
         assert_eq!((floor.pack_hash, floor.theme.as_str()), (hash.0, "crypt"));
     }
 
+    #[cfg(feature = "authored")]
     #[test]
     fn an_authored_floor_is_served_where_the_request_leaves_its_shape_open() {
         let (common, own) = (json(3, Kind::Cavern), json(4, Kind::Maze));
@@ -334,6 +297,7 @@ mod tests {
         assert_eq!(generated.spec.unwrap().kind(), v1::FloorKind::Keep);
     }
 
+    #[cfg(feature = "authored")]
     #[test]
     fn every_error_names_its_file() {
         let mut broken = floor_json::parse(&json(3, Kind::Cavern)).unwrap();

@@ -11,8 +11,6 @@ use floor_gen::pack::{FileError, Files};
 
 /// The extension of a pack in one file.
 pub const EXTENSION: &str = ".floorpack";
-/// The longest `.floorpack` file: its files, and a line for each.
-const MAX_ARCHIVE: u64 = Files::MAX_BYTES as u64 + 32 * Files::MAX_FILES as u64;
 /// The most entries of folders in a pack, which are files or folders.
 const MAX_ENTRIES: usize = 2 * Files::MAX_FILES;
 /// The longest path of a file in a pack, in bytes.
@@ -31,7 +29,7 @@ pub fn read(path: &Path) -> Result<Files, FileError> {
 /// # Errors
 /// If it cannot be read, or is no pack.
 pub fn read_archive(path: &Path) -> Result<Files, FileError> {
-    Files::from_bytes(&read_file(path, "", MAX_ARCHIVE)?)
+    Files::from_bytes(&read_file(path, "", Files::MAX_BYTES as u64)?)
 }
 
 /// Reads the files of a folder and of the folders in it. Names that begin with a dot are left out.
@@ -161,7 +159,7 @@ mod tests {
         sparse("big.bin");
         let error = read(folder.path()).unwrap_err();
         assert_eq!(error.path, "big.bin");
-        assert!(error.what.contains("at most 4194304 bytes"), "{error}");
+        assert!(error.what.contains("at most 4193280 bytes"), "{error}");
         sparse("big.floorpack");
         let error = read(&folder.path().join("big.floorpack")).unwrap_err();
         assert!(error.what.contains("at most"), "{error}");

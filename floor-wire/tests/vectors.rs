@@ -1,5 +1,5 @@
 //! Checks that `proto/vectors` is what the example `vectors` writes:
-//! `cargo run -p floor-wire --example vectors -- proto/vectors`.
+//! `cargo run -p floor-wire --features authored --example vectors -- proto/vectors`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 #[path = "../examples/vectors/set/mod.rs"]
@@ -22,7 +22,10 @@ fn the_committed_vectors_are_current() {
         // Another version of the encoder may write other bytes for the same picture.
         let equal =
             if path.ends_with(".png") { pixels(&committed) == pixels(expected) } else { committed == *expected };
-        assert!(equal, "{path} is not current: cargo run -p floor-wire --example vectors -- proto/vectors");
+        assert!(
+            equal,
+            "{path} is not current: cargo run -p floor-wire --features authored --example vectors -- proto/vectors"
+        );
     }
     let mut committed = BTreeSet::from([set::MANIFEST.to_owned()]);
     for name in set::FOLDERS {

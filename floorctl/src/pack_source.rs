@@ -113,9 +113,7 @@ impl PlacedError {
         let PackError { file, line, column, .. } = error.clone();
         let text = files.get(&file).and_then(|content| std::str::from_utf8(content).ok());
         let text = text.and_then(|text| text.lines().nth(line.checked_sub(1)?)).map(str::to_owned);
-        // The error without its place, which this one has.
-        let message = PackError { file: String::new(), line: 0, column: 0, ..error.clone() }.to_string();
-        Self { file, line, column, message, text }
+        Self { file, line, column, message: error.message(), text }
     }
 
     /// The line of text with a caret, as compilers print it. A tab is one column, and so stays a tab before the caret.

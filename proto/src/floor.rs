@@ -149,6 +149,18 @@ impl Floor {
         self.room_at(x, y).map_or(RoomRole::Unspecified, v1::Room::role)
     }
 
+    /// The name of its theme; empty for a floor of the built-in pack.
+    #[must_use]
+    pub fn theme(&self) -> &str {
+        &self.wire.theme
+    }
+
+    /// The hash of the pack in its spec; 0 for the built-in pack.
+    #[must_use]
+    pub const fn pack_hash(&self) -> u64 {
+        self.wire.pack_hash
+    }
+
     /// The content hash, checked.
     #[must_use]
     pub const fn content_hash(&self) -> u64 {

@@ -56,6 +56,9 @@ pub struct Contained {
 pub struct FloorTiers {
     /// The floor in the notation of floorctl.
     pub floor: String,
+    /// `NAME@HASH` of the pack that it is of; missing for the built-in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
     /// The tenant whose floors these are; missing for callers without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,

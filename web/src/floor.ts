@@ -23,7 +23,8 @@ export interface Lock { id: number; at: Point }
 export interface Metrics { criticalPath: number; passable: number; loops: number; difficulty: number }
 
 export interface Floor {
-  spec: Spec;
+  /** `pack` is NAME@HASH, or empty for the built-in pack. */
+  spec: Spec & { pack: string };
   version: number;
   /** The content hash, in hexadecimal. */
   hash: string;
@@ -41,6 +42,10 @@ export interface Floor {
   locks: Lock[];
   traps: Spawn[];
   metrics: Metrics;
+  /** Empty for a floor of the built-in pack. */
+  theme: string;
+  /** 0 for the built-in pack. */
+  packHash: bigint;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -55,10 +60,10 @@ export const passable = (terrain: number): boolean =>
 
 export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
   const floor: Floor = {
-    spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0 }, version: 0, hash: "0", width: 0, height: 0,
+    spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" }, version: 0, hash: "0", width: 0, height: 0,
     terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 }, rooms: [],
     connections: [], spawns: [], items: [], locks: [], traps: [],
-    metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, bytes,
+    metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, theme: "", packHash: 0n, bytes,
   };
   new Reader(bytes).fields({
     1: (r) => (floor.spec = spec(r.message())),
@@ -75,19 +80,22 @@ export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
     12: (r) => floor.locks.push(lock(r.message())),
     13: (r) => (floor.metrics = metrics(r.message())),
     14: (r) => floor.traps.push(spawn(r.message())),
+    15: (r) => (floor.theme = r.string()),
+    16: (r) => (floor.packHash = r.fixed64()),
   });
   ({ width: floor.width, height: floor.height } = floor.spec);
   return floor;
 }
 
-function spec(reader: Reader): Spec {
-  const spec = { seed: 0n, number: 0, width: 0, height: 0, kind: 0 };
+function spec(reader: Reader): Floor["spec"] {
+  const spec = { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" };
   reader.fields({
     1: (r) => (spec.seed = r.varint()),
     2: (r) => (spec.number = r.uint()),
     3: (r) => (spec.width = r.uint()),
     4: (r) => (spec.height = r.uint()),
     5: (r) => (spec.kind = r.uint()),
+    6: (r) => (spec.pack = r.string()),
   });
   return spec;
 }

@@ -574,7 +574,7 @@ await check("a pack that is none is refused with the reason, and changes are not
   await inDirectory({ "big.bin": "" }, async (root) => {
     truncateSync(join(root, "big.bin"), 5 << 20);
     await page.setInputFiles("#pack-directory-input", root);
-    await refused("the largest file is big.bin; a pack has at most 4194304");
+    await refused("the largest file is big.bin; a pack has at most 4193280");
   });
   assert(await page.isHidden("#pack-content"));
   // A directory without pack.toml opens, to be mended.

@@ -60,7 +60,7 @@ pub(super) async fn purge(State(state): State<Arc<OpsState>>, RawQuery(query): R
     };
     let Some(permit) = state.purges.try_begin() else { return too_many_purges() };
     let count = floors.first().map_or(0, |floors| floors.specs.len());
-    let of_chains = floors.iter().map(|FloorsOf { tenant, specs }| {
+    let of_chains = floors.iter().map(|FloorsOf { tenant, specs, .. }| {
         (of_tenant(&state.chains, *tenant), specs.iter().map(key::of).collect::<Vec<_>>())
     });
     let of_chains: Vec<_> = of_chains.collect();
@@ -136,12 +136,13 @@ pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query)
         Ok(parsed) => parsed,
         Err(error) => return bad_request(&error),
     };
-    let lookups = floors.iter().flat_map(|FloorsOf { tenant, specs }| specs.iter().map(move |spec| (*tenant, spec)));
-    let lookups = lookups.map(async |(tenant, spec)| {
-        let (tenant, chain) = of_tenant(&state.chains, tenant);
+    let lookups = floors.iter().flat_map(|floors| floors.specs.iter().map(move |spec| (floors, spec)));
+    let lookups = lookups.map(async |(floors, spec)| {
+        let (tenant, chain) = of_tenant(&state.chains, floors.tenant);
         let tiers = chain.contains(&key::of(spec)).await;
         FloorTiers {
             floor: label(spec),
+            pack: Some(floors.pack.reference()).filter(|reference| !reference.is_empty()).map(str::to_owned),
             tenant,
             tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
         }

@@ -57,6 +57,8 @@ impl Whose {
 pub(super) struct FloorsOf {
     /// `None`: of callers without one.
     pub(super) tenant: Option<TenantId>,
+    /// The pack of all of them.
+    pub(super) pack: FoundPack,
     pub(super) specs: Vec<FloorSpec>,
 }
 
@@ -82,7 +84,8 @@ pub(super) fn parse(query: &str, packs: &Packs, tenants: &TenantNames) -> Result
     let names_pack = query.text(PACK).is_some_and(|pack| !pack.is_empty());
     let of = |tenant| {
         let packs = if names_pack { packs.for_operator() } else { packs.for_caller(tenant) };
-        Ok(FloorsOf { tenant, specs: query.range(packs)? })
+        let pack = query.pack(packs)?;
+        Ok(FloorsOf { tenant, specs: query.range(&pack)?, pack })
     };
     query.whose(tenants)?.callers(tenants).map(of).collect()
 }
@@ -192,7 +195,7 @@ impl<'a> Query<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn range(&self, packs: VisiblePacks<'_>) -> Result<Vec<FloorSpec>, QueryError> {
+    fn range(&self, pack: &FoundPack) -> Result<Vec<FloorSpec>, QueryError> {
         let seed = self.seed()?;
         let first =
             self.number::<u32>("first")?.ok_or_else(|| QueryError::new("first", "is missing; it is a floor number"))?;
@@ -208,7 +211,6 @@ impl<'a> Query<'a> {
         }
         let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
         let kind = self.kind()?;
-        let pack = self.pack(packs)?;
         let resolve = |number| pack.resolve(seed, number, width, height, kind);
         (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
             let parameter = if error.field() == "number" { "first" } else { error.field() };

@@ -274,7 +274,7 @@ mod tests {
         sparse("big/notes.txt");
         sparse("huge.floorpack");
         let errors = errors(&directory);
-        assert!(errors[0].starts_with("big/notes.txt: the files of a pack have at most 4194304 bytes"), "{errors:?}");
+        assert!(errors[0].starts_with("big/notes.txt: the files of a pack have at most 4193280 bytes"), "{errors:?}");
         assert!(errors[1].starts_with("huge.floorpack: the files of a pack have at most"), "{errors:?}");
     }
 

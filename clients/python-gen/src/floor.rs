@@ -1,30 +1,27 @@
-//! A generated floor as a Python object.
+//! A floor as a Python object.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
-use pyo3::{prelude::*, sync::PyOnceLock, types::PyBytes};
+use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyBytes};
 
-use floor_proto::hash;
+use floor_gen::Kind;
+use floor_proto::{grid, hash, v1};
 
 use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
 
-/// A generated floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
+/// A floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
 #[pyclass(frozen, module = "floor_gen")]
 pub struct Floor {
-    floor: floor_gen::Floor<'static>,
+    /// As the generator or the pack has it: its content hash is 0.
+    message: v1::Floor,
+    spec: v1::FloorSpec,
     terrain: PyOnceLock<Py<PyArray2<u8>>>,
     region: PyOnceLock<Py<PyArray2<u8>>>,
 }
 
-impl From<floor_gen::Floor<'static>> for Floor {
-    fn from(floor: floor_gen::Floor<'static>) -> Self {
-        Self { floor, terrain: PyOnceLock::new(), region: PyOnceLock::new() }
-    }
-}
-
-impl Floor {
-    fn array(&self, py: Python<'_>, cells: Vec<u8>) -> PyResult<Py<PyArray2<u8>>> {
-        let shape = [usize::from(self.floor.spec.height()), usize::from(self.floor.spec.width())];
-        Ok(PyArray1::from_vec(py, cells).reshape(shape)?.unbind())
+impl From<v1::Floor> for Floor {
+    fn from(message: v1::Floor) -> Self {
+        let spec = message.spec.clone().unwrap_or_default();
+        Self { message, spec, terrain: PyOnceLock::new(), region: PyOnceLock::new() }
     }
 }
 
@@ -33,115 +30,143 @@ impl Floor {
     /// The terrain of each cell: an array of uint8 that is the program's own, the same at each read.
     #[getter]
     fn terrain(&self, py: Python<'_>) -> PyResult<Py<PyArray2<u8>>> {
-        let cells = || self.floor.terrain.iter().map(|terrain| *terrain as u8).collect();
-        Ok(self.terrain.get_or_try_init(py, || self.array(py, cells()))?.clone_ref(py))
+        Ok(self.terrain.get_or_try_init(py, || array(py, self.message.terrain.as_ref()))?.clone_ref(py))
     }
 
     /// Room id + 1 of each cell, 0 = no room: an array of uint8 that is the program's own, the same at each read.
     #[getter]
     fn region(&self, py: Python<'_>) -> PyResult<Py<PyArray2<u8>>> {
-        Ok(self.region.get_or_try_init(py, || self.array(py, self.floor.region.clone()))?.clone_ref(py))
+        Ok(self.region.get_or_try_init(py, || array(py, self.message.region.as_ref()))?.clone_ref(py))
     }
 
     /// The tower.
     #[getter]
     fn seed(&self) -> u64 {
-        self.floor.spec.seed()
+        self.spec.seed
     }
 
     /// The number of the floor in its tower.
     #[getter]
     fn number(&self) -> u32 {
-        self.floor.spec.number()
+        self.spec.number
     }
 
     /// Cells from west to east.
     #[getter]
-    fn width(&self) -> u16 {
-        self.floor.spec.width()
+    fn width(&self) -> u32 {
+        self.spec.width
     }
 
     /// Cells from north to south.
     #[getter]
-    fn height(&self) -> u16 {
-        self.floor.spec.height()
+    fn height(&self) -> u32 {
+        self.spec.height
     }
 
     /// The name of the kind.
     #[getter]
     fn kind(&self) -> &'static str {
-        self.floor.spec.kind().name()
+        kind_name(&self.spec)
+    }
+
+    /// The pack that has its content, as NAME@HASH; empty for the built-in pack.
+    #[getter]
+    fn pack(&self) -> &str {
+        &self.spec.pack
+    }
+
+    /// The hash of that pack; 0 for the built-in one.
+    #[getter]
+    fn pack_hash(&self) -> u64 {
+        self.message.pack_hash
+    }
+
+    /// The name of its theme; empty for a floor of the built-in pack.
+    #[getter]
+    fn theme(&self) -> &str {
+        &self.message.theme
     }
 
     /// The stairs up, where a player arrives.
     #[getter]
     fn entry(&self) -> Point {
-        self.floor.entry.into()
+        self.message.entry.into()
     }
 
     /// The stairs to the next floor.
     #[getter]
     fn exit(&self) -> Point {
-        self.floor.exit.into()
+        self.message.exit.into()
     }
 
     /// The rooms; room `i` has id `i`.
     #[getter]
     fn rooms(&self) -> Vec<Room> {
-        self.floor.rooms.iter().map(Room::from).collect()
+        self.message.rooms.iter().map(Room::from).collect()
     }
 
     /// The connections between rooms.
     #[getter]
     fn connections(&self) -> Vec<Connection> {
-        self.floor.connections.iter().map(Connection::from).collect()
+        self.message.connections.iter().map(Connection::from).collect()
     }
 
     /// The monsters.
     #[getter]
     fn spawns(&self) -> Vec<Spawn> {
-        self.floor.spawns.iter().map(Spawn::from).collect()
+        self.message.spawns.iter().map(Spawn::from).collect()
     }
 
     /// Loot and keys.
     #[getter]
     fn items(&self) -> Vec<Item> {
-        self.floor.items.iter().map(Item::from).collect()
+        self.message.items.iter().map(Item::from).collect()
     }
 
     /// The locks; lock `i` has id `i + 1`.
     #[getter]
     fn locks(&self) -> Vec<Lock> {
-        self.floor.locks.iter().map(Lock::from).collect()
+        self.message.locks.iter().map(Lock::from).collect()
     }
 
     /// The traps.
     #[getter]
     fn traps(&self) -> Vec<Trap> {
-        self.floor.traps.iter().map(Trap::from).collect()
+        self.message.traps.iter().map(Trap::from).collect()
     }
 
     /// Measures of the floor as a whole.
     #[getter]
     fn metrics(&self) -> Metrics {
-        (&self.floor.metrics).into()
+        self.message.metrics.as_ref().map_or_else(|| (&v1::FloorMetrics::default()).into(), Metrics::from)
     }
 
     /// The content hash: equal hashes mean equal floors. Computed at each read.
     #[getter]
     fn content_hash(&self, py: Python<'_>) -> u64 {
-        py.detach(|| hash::content_hash(&floor_wire::message(&self.floor)))
+        py.detach(|| hash::content_hash(&self.message))
     }
 
     /// The message `floors.v1.Floor`, byte for byte as a server of this generator version sends it.
     fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let framed = py.detach(|| floor_wire::framed(&self.floor));
-        PyBytes::new(py, &floor_wire::unframed(&framed))
+        PyBytes::new(py, &py.detach(|| hash::encode_hashed(&self.message, 0)))
     }
 
     fn __repr__(&self) -> String {
-        let spec = &self.floor.spec;
-        let (number, seed, width, height) = (spec.number(), spec.seed(), spec.width(), spec.height());
-        format!("<Floor {number} of tower {seed}, {}, {width}x{height}>", spec.kind())
+        let v1::FloorSpec { seed, number, width, height, .. } = self.spec;
+        let kind = kind_name(&self.spec);
+        let of_pack = if self.spec.pack.is_empty() { String::new() } else { format!(" of {}", self.spec.pack) };
+        format!("<Floor {number} of tower {seed}{of_pack}, {kind}, {width}x{height}>")
     }
+}
+
+fn kind_name(spec: &v1::FloorSpec) -> &'static str {
+    u32::try_from(spec.kind).ok().and_then(Kind::from_number).map_or("unknown", Kind::name)
+}
+
+fn array(py: Python<'_>, cells: Option<&v1::Grid>) -> PyResult<Py<PyArray2<u8>>> {
+    let encoded = cells.ok_or_else(|| PyValueError::new_err("the floor has no such grid"))?;
+    let cells = grid::decode(encoded).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let shape = [encoded.height as usize, encoded.width as usize];
+    Ok(PyArray1::from_vec(py, cells).reshape(shape)?.unbind())
 }

@@ -1,4 +1,4 @@
-//! The functions of the module. They release the GIL while they generate.
+//! The functions of the module, and those of a pack. They release the GIL while they generate.
 
 use std::{
     cell::RefCell,
@@ -8,6 +8,8 @@ use std::{
 };
 
 use floor_gen::{FloorSpec, Generator, Kind};
+use floor_proto::v1;
+use floor_wire::LoadedPack;
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::floor::Floor;
@@ -42,8 +44,21 @@ pub fn generate(
     height: u32,
     kind: Option<KindArgument>,
 ) -> PyResult<Floor> {
-    let spec = resolve(seed, number, width, height, read_kind(kind)?)?;
-    Ok(py.detach(|| GENERATOR.with_borrow_mut(|generator| generator.generate(&spec))).into())
+    one(py, LoadedPack::built_in(), seed, number, width, height, kind)
+}
+
+/// [`generate`] with `pack`.
+pub fn one(
+    py: Python<'_>,
+    pack: &LoadedPack,
+    seed: u64,
+    number: u32,
+    width: u32,
+    height: u32,
+    kind: Option<KindArgument>,
+) -> PyResult<Floor> {
+    let spec = resolve(pack, seed, number, width, height, read_kind(kind)?)?;
+    Ok(py.detach(|| GENERATOR.with_borrow_mut(|generator| pack.message(generator, &spec))).into())
 }
 
 /// Generates the floors `numbers` of one tower, in that order, on `threads` threads; by default one for each core.
@@ -60,6 +75,21 @@ pub fn generate_many(
     kind: Option<KindArgument>,
     threads: Option<usize>,
 ) -> PyResult<Vec<Floor>> {
+    many(py, LoadedPack::built_in(), seed, numbers, width, height, kind, threads)
+}
+
+/// [`generate_many`] with `pack`.
+#[allow(clippy::too_many_arguments, reason = "they are those of the Python function")]
+pub fn many(
+    py: Python<'_>,
+    pack: &LoadedPack,
+    seed: u64,
+    numbers: &Bound<'_, PyAny>,
+    width: u32,
+    height: u32,
+    kind: Option<KindArgument>,
+    threads: Option<usize>,
+) -> PyResult<Vec<Floor>> {
     let kind = read_kind(kind)?;
     let cores = || thread::available_parallelism().map_or(1, NonZero::get);
     let threads = match threads {
@@ -69,18 +99,18 @@ pub fn generate_many(
     };
     let specs = numbers
         .try_iter()?
-        .map(|number| resolve(seed, number?.extract()?, width, height, kind))
+        .map(|number| resolve(pack, seed, number?.extract()?, width, height, kind))
         .collect::<PyResult<Vec<_>>>()?;
     let mut floors = Vec::with_capacity(specs.len());
     for specs in specs.chunks(FLOORS_BETWEEN_CHECKS * threads) {
         py.check_signals()?;
-        floors.extend(py.detach(|| generate_all(specs, threads)).into_iter().map(Floor::from));
+        floors.extend(py.detach(|| generate_all(pack, specs, threads)).into_iter().map(Floor::from));
     }
     Ok(floors)
 }
 
 /// Generates `specs` on at most `threads` threads, of which this is one.
-fn generate_all(specs: &[FloorSpec], threads: usize) -> Vec<floor_gen::Floor<'static>> {
+fn generate_all(pack: &LoadedPack, specs: &[FloorSpec], threads: usize) -> Vec<v1::Floor> {
     let next = AtomicUsize::new(0);
     let take = || {
         GENERATOR.with_borrow_mut(|generator| {
@@ -88,7 +118,7 @@ fn generate_all(specs: &[FloorSpec], threads: usize) -> Vec<floor_gen::Floor<'st
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(spec) = specs.get(index) else { return generated };
-                generated.push((index, generator.generate(spec)));
+                generated.push((index, pack.message(generator, spec)));
             }
         })
     };
@@ -104,8 +134,15 @@ fn generate_all(specs: &[FloorSpec], threads: usize) -> Vec<floor_gen::Floor<'st
     all.into_iter().map(|(_, floor)| floor).collect()
 }
 
-fn resolve(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> PyResult<FloorSpec> {
-    FloorSpec::resolve(seed, number, width, height, kind).map_err(|error| PyValueError::new_err(error.to_string()))
+fn resolve(
+    pack: &LoadedPack,
+    seed: u64,
+    number: u32,
+    width: u32,
+    height: u32,
+    kind: Option<Kind>,
+) -> PyResult<FloorSpec> {
+    pack.resolve(seed, number, width, height, kind).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn read_kind(kind: Option<KindArgument>) -> PyResult<Option<Kind>> {

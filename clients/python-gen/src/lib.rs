@@ -7,6 +7,7 @@ extern crate generator as floor_gen;
 
 mod floor;
 mod generate;
+mod pack;
 mod parts;
 
 /// Procedural tower floors as a pure function: the same arguments give the same floor on every machine.
@@ -16,6 +17,8 @@ mod module {
     use crate::floor::Floor;
     #[pymodule_export]
     use crate::generate::{generate, generate_many};
+    #[pymodule_export]
+    use crate::pack::{InvalidPackError, Pack, PackFault};
     #[pymodule_export]
     use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
 

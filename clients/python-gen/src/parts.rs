@@ -1,5 +1,6 @@
 //! The parts of a floor as Python objects, made when they are read.
 
+use floor_proto::v1;
 use pyo3::prelude::*;
 
 /// Defines a class with read-only attributes.
@@ -7,7 +8,7 @@ macro_rules! part {
     ($(#[$doc:meta])* $Name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)+ }) => {
         $(#[$doc])*
         #[pyclass(frozen, eq, get_all, module = "floor_gen")]
-        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $Name { $($(#[$field_doc])* pub $field: $type,)+ }
 
         #[pymethods]
@@ -23,9 +24,9 @@ part! {
     /// A cell: x to the right, y down, from 0.
     Point {
         /// Column.
-        x: u16,
+        x: u32,
         /// Row.
-        y: u16,
+        y: u32,
     }
 }
 
@@ -33,13 +34,13 @@ part! {
     /// A room and the bounding box of its cells, without walls and doors.
     Room {
         /// Its index in `Floor.rooms`. `Floor.region` has id + 1 in each of its cells.
-        id: u8,
+        id: u32,
         /// Least x and least y of its cells.
         min: Point,
         /// Greatest x and greatest y of its cells, inclusive.
         max: Point,
         /// The number of its role.
-        role: u8,
+        role: i32,
         /// A passable cell of it.
         center: Point,
     }
@@ -49,11 +50,11 @@ part! {
     /// A connection between two rooms, usable in both directions.
     Connection {
         /// Room id.
-        from_room: u8,
+        from_room: u32,
         /// Room id.
-        to_room: u8,
+        to_room: u32,
         /// The lock on it, 0 = open.
-        lock_id: u8,
+        lock_id: u32,
         /// Leads through a secret door.
         secret: bool,
     }
@@ -65,9 +66,9 @@ part! {
         /// Its cell.
         at: Point,
         /// The name of its type.
-        archetype: &'static str,
+        archetype: String,
         /// Its strength.
-        level: u16,
+        level: u32,
     }
 }
 
@@ -77,11 +78,11 @@ part! {
         /// Its cell.
         at: Point,
         /// The name of its type.
-        archetype: &'static str,
+        archetype: String,
         /// Its value, 0 for a key.
         value: u32,
         /// The lock that it opens, 0 = not a key.
-        opens_lock: u8,
+        opens_lock: u32,
     }
 }
 
@@ -89,7 +90,7 @@ part! {
     /// A lock on one door.
     Lock {
         /// From 1, without gaps.
-        id: u8,
+        id: u32,
         /// Its locked door.
         at: Point,
     }
@@ -101,9 +102,9 @@ part! {
         /// Its cell.
         at: Point,
         /// The name of its type.
-        archetype: &'static str,
+        archetype: String,
         /// Its danger.
-        level: u16,
+        level: u32,
     }
 }
 
@@ -121,56 +122,53 @@ part! {
     }
 }
 
-impl From<floor_gen::Point> for Point {
-    fn from(at: floor_gen::Point) -> Self {
-        Self { x: at.x, y: at.y }
+impl From<Option<v1::Point>> for Point {
+    /// Every floor of the generator has all its points.
+    fn from(at: Option<v1::Point>) -> Self {
+        let v1::Point { x, y } = at.unwrap_or_default();
+        Self { x, y }
     }
 }
 
-impl From<&floor_gen::Room> for Room {
-    fn from(room: &floor_gen::Room) -> Self {
-        Self {
-            id: room.id,
-            min: room.min.into(),
-            max: room.max.into(),
-            role: room.role as u8,
-            center: room.center.into(),
-        }
+impl From<&v1::Room> for Room {
+    fn from(room: &v1::Room) -> Self {
+        Self { id: room.id, min: room.min.into(), max: room.max.into(), role: room.role, center: room.center.into() }
     }
 }
 
-impl From<&floor_gen::Connection> for Connection {
-    fn from(c: &floor_gen::Connection) -> Self {
+impl From<&v1::Connection> for Connection {
+    fn from(c: &v1::Connection) -> Self {
         Self { from_room: c.from_room, to_room: c.to_room, lock_id: c.lock_id, secret: c.secret }
     }
 }
 
-impl From<&floor_gen::Spawn> for Spawn {
-    fn from(spawn: &floor_gen::Spawn) -> Self {
-        Self { at: spawn.at.into(), archetype: spawn.archetype, level: spawn.level }
+impl From<&v1::Spawn> for Spawn {
+    fn from(spawn: &v1::Spawn) -> Self {
+        Self { at: spawn.at.into(), archetype: spawn.archetype.clone(), level: spawn.level }
     }
 }
 
-impl From<&floor_gen::Item> for Item {
-    fn from(item: &floor_gen::Item) -> Self {
-        Self { at: item.at.into(), archetype: item.archetype, value: item.value, opens_lock: item.opens_lock }
+impl From<&v1::Item> for Item {
+    fn from(item: &v1::Item) -> Self {
+        let (archetype, opens_lock) = (item.archetype.clone(), item.opens_lock);
+        Self { at: item.at.into(), archetype, value: item.value, opens_lock }
     }
 }
 
-impl From<&floor_gen::Lock> for Lock {
-    fn from(lock: &floor_gen::Lock) -> Self {
+impl From<&v1::Lock> for Lock {
+    fn from(lock: &v1::Lock) -> Self {
         Self { id: lock.id, at: lock.at.into() }
     }
 }
 
-impl From<&floor_gen::Trap> for Trap {
-    fn from(trap: &floor_gen::Trap) -> Self {
-        Self { at: trap.at.into(), archetype: trap.archetype, level: trap.level }
+impl From<&v1::Trap> for Trap {
+    fn from(trap: &v1::Trap) -> Self {
+        Self { at: trap.at.into(), archetype: trap.archetype.clone(), level: trap.level }
     }
 }
 
-impl From<&floor_gen::Metrics> for Metrics {
-    fn from(metrics: &floor_gen::Metrics) -> Self {
+impl From<&v1::FloorMetrics> for Metrics {
+    fn from(metrics: &v1::FloorMetrics) -> Self {
         Self {
             critical_path: metrics.critical_path,
             passable_cells: metrics.passable_cells,

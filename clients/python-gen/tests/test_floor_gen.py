@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -13,6 +14,7 @@ import pytest
 import floor_gen
 
 ROOT = Path(__file__).parents[3]
+VECTORS = ROOT / "proto" / "vectors"
 GOLDENS = ROOT / "floor-wire" / "tests" / "snapshots" / "goldens__content_hashes_are_those_on_record.snap"
 
 
@@ -54,6 +56,53 @@ def test_the_package_floors_reads_the_bytes() -> None:
                 value, expected = getattr(one, field.name), getattr(other, field.name)
                 at = (expected.x, expected.y) if field.message_type else expected
                 assert ((value.x, value.y) if field.message_type else value) == at
+
+
+def test_the_floors_of_a_pack_are_those_of_the_vectors() -> None:
+    """Generated floors and authored ones."""
+    floors = pytest.importorskip("floors", reason="the package `floors` is not installed")
+    manifest = json.loads((VECTORS / "manifest.json").read_text())
+    (described,) = manifest["packs"]
+    pack = floor_gen.Pack((VECTORS / described["bytes"]).read_bytes())
+    assert (pack.name, f"{pack.hash:016x}") == (described["name"], described["hash"])
+    assert pack.reference == f"{pack.name}@{pack.hash:016x}"
+    assert (pack.description, pack.themes) == (described["description"], described["themes"])
+    assert pack.floors_authored == described["floors_authored"]
+    vectors = [vector for vector in manifest["floors"] if vector.get("pack") == pack.name]
+    assert len(vectors) >= 7
+    for vector in vectors:
+        asked = floors.v1.floors_pb2.GetFloorRequest.FromString(bytes.fromhex(vector["request"])).spec
+        floor = pack.generate(asked.seed, asked.number, asked.width, asked.height, asked.kind)
+        assert floor.encode() == (VECTORS / vector["bytes"]).read_bytes(), vector["name"]
+        decoded = json.loads((VECTORS / vector["json"]).read_text())["floor"]
+        assert (floor.pack, floor.pack_hash, floor.theme) == (pack.reference, pack.hash, decoded["theme"])
+        assert [spawn.archetype for spawn in floor.spawns] == [spawn["archetype"] for spawn in decoded["spawns"]]
+    many = pack.generate_many(7, [4, 5, 6], threads=2)
+    assert [floor.encode() for floor in many] == [pack.generate(7, number).encode() for number in (4, 5, 6)]
+    assert [floor.theme for floor in many] == ["crypt", "graveyard", "crypt"]
+    assert repr(many[0]) == f"<Floor 4 of tower 7 of {pack.reference}, boss, 48x32>"
+    assert (floor_gen.generate(7, 4).pack, floor_gen.generate(7, 4).pack_hash) == ("", 0)
+
+
+def test_everything_wrong_with_a_pack_is_raised_at_its_place() -> None:
+    manifest, vault = b'name = "mine"\nsize = 3\n', b"name: a\nmap:\n?\n"
+    file = b"floorpack 1\nfile pack.toml %d\n%s\n" % (len(manifest), manifest)
+    file += b"file vaults/a.txt %d\n%s\n" % (len(vault), vault)
+    with pytest.raises(floor_gen.InvalidPackError, match=r"^pack.toml:2:1: .*\nvaults/a.txt:3:1: ") as caught:
+        floor_gen.Pack(file)
+    first, *_, last = caught.value.faults
+    assert (first.file, first.line, first.column) == ("pack.toml", 2, 1)
+    assert "size" in first.message and "pack.toml" not in first.message
+    assert (last.file, last.line, last.column) == ("vaults/a.txt", 3, 1)
+    with pytest.raises(ValueError, match="a pack begins with the line `floorpack 1`"):
+        floor_gen.Pack(b"PK")
+
+
+def test_a_side_of_0_is_that_of_the_pack() -> None:
+    with pytest.raises(ValueError, match="width 15 is not in 16 ..= 512"):
+        floor_gen.Pack((VECTORS / "packs/sample.floorpack").read_bytes()).generate(1, 1, 15)
+    floor = floor_gen.Pack((VECTORS / "packs/sample.floorpack").read_bytes()).generate(1, 1)
+    assert (floor.width, floor.height) == (48, 32)
 
 
 def test_arrays() -> None:
@@ -122,6 +171,6 @@ def test_the_stub_names_what_the_module_has() -> None:
     stub = (Path(__file__).parents[1] / "floor_gen.pyi").read_text()
     names = set(re.findall(r"^(?:class |def )?(\w+)(?=[:(])", stub, re.MULTILINE))
     assert names == {name for name in dir(floor_gen) if not name.startswith("_")} - {"floor_gen"}  # the library itself
-    for name, body in re.findall(r"^class (\w+):\n((?:    .*\n)+)", stub, re.MULTILINE):
+    for name, body in re.findall(r"^@final\nclass (\w+):\n((?:    .*\n)+)", stub, re.MULTILINE):
         members = {member for member in dir(getattr(floor_gen, name)) if not member.startswith("_")}
-        assert set(re.findall(r"def (\w+)", body)) == members
+        assert set(re.findall(r"def (\w+)", body)) - {"__init__"} == members

@@ -58,7 +58,7 @@ def vectors(name: str) -> pytest.MarkDecorator:
 
 
 def spec_of(message: pb.FloorSpec) -> FloorSpec:
-    return FloorSpec(message.seed, message.number, message.width, message.height, message.kind)
+    return FloorSpec(message.seed, message.number, message.width, message.height, message.kind, message.pack)
 
 
 def spec(request: str) -> FloorSpec:
@@ -88,6 +88,8 @@ def test_floors_decode(vector: dict[str, Any]) -> None:
         assert xxh3_64_hexdigest(cells.tobytes()) == vector[name]["cells_xxh3"]
     if "json" in vector:
         decoded = json.loads(file(vector["json"]))
+        assert floor.theme == decoded["floor"].get("theme", "")
+        assert floor.pack_hash == int(decoded["floor"].get("packHash", 0))
         assert json_format.MessageToDict(floor.message) == decoded["floor"]
         assert ["".join(f"{cell:x}" for cell in row) for row in floor.terrain] == decoded["terrain"]
         assert [row.tobytes().hex() for row in floor.region] == decoded["region"]

@@ -1,6 +1,6 @@
 /** Floors from the WebAssembly module. */
 import { decode } from "../../../web/src/floor";
-import { Generator } from "../../../web/src/generator";
+import { Generator, type PackError, type PackInfo } from "../../../web/src/generator";
 
 /** The style of a floor. */
 export enum FloorKind {
@@ -25,12 +25,36 @@ export interface FloorSpec {
   seed: bigint;
   /** 1 to 1,000,000. */
   number: number;
-  /** 16 to 512 cells; 100 unless given. */
+  /** 16 to 512 cells; those of the pack unless given, which are 100 in the built-in one. */
   width: number;
-  /** 16 to 512 cells; 100 unless given. */
+  /** As the width. */
   height: number;
   /** The kind that the tower's schedule chooses, unless given. */
   kind: FloorKind;
+}
+
+/** An error in a file of a pack. A line or a column of 0 stands for the whole file, an empty file for the whole pack. */
+export interface PackFault {
+  /** The path of the file in the pack. */
+  file: string;
+  /** From 1. */
+  line: number;
+  /** In characters, from 1. */
+  column: number;
+  /** What is wrong, and what would be right. */
+  message: string;
+}
+
+/** The bytes are no pack, or its files have errors: the message has a line for each. */
+export class InvalidPackError extends Error {
+  override readonly name = "InvalidPackError";
+
+  constructor(readonly faults: readonly PackFault[]) {
+    super(faults.map(({ file, line, column, message }) => {
+      const place = [file, ...(line ? [line, column] : [])].join(":");
+      return place ? `${place}: ${message}` : message;
+    }).join("\n"));
+  }
 }
 
 /** A cell: x right, y down, from 0. */
@@ -96,8 +120,8 @@ export interface FloorMetrics {
 }
 
 export interface Floor {
-  /** The resolved spec: no field is 0, except that a seed may be. */
-  spec: FloorSpec;
+  /** The resolved spec: no field is 0, except that a seed may be. `pack` is NAME@HASH, or empty for the built-in pack. */
+  spec: FloorSpec & { pack: string };
   generatorVersion: number;
   /** XXH3-64 of `encoded` without this hash. */
   contentHash: bigint;
@@ -118,6 +142,10 @@ export interface Floor {
   locks: Lock[];
   traps: Spawn[];
   metrics: FloorMetrics;
+  /** The name of its theme, empty for a floor of the built-in pack. */
+  theme: string;
+  /** The hash of the pack in `spec.pack`, 0 for the built-in pack. */
+  packHash: bigint;
   /** The floor as a `floors.v1.Floor`: the bytes that a server of this generator version sends. */
   encoded: Uint8Array;
 }
@@ -127,16 +155,26 @@ export type SpecInit = Pick<FloorSpec, "seed" | "number"> & Partial<FloorSpec>;
 
 /** Generates floors, one at a time. Each worker needs one of its own. */
 export class FloorGenerator {
-  readonly #generator: Generator;
+  /** @internal */
+  protected readonly generator: Generator;
 
   /** @param module - The compiled module: send that of another generator to a worker. */
   constructor(readonly module: WebAssembly.Module) {
-    this.#generator = new Generator(module);
+    this.generator = new Generator(module);
+  }
+
+  /**
+   * Opens a content pack: the bytes of a `.floorpack` file, or of the field `file` in the answer of `GetPack`.
+   *
+   * @throws InvalidPackError
+   */
+  openPack(file: Uint8Array): Pack {
+    return new Pack(this.module, file);
   }
 
   /** The version of the generator. Floors are those of servers with the same version. */
   get version(): number {
-    return this.#generator.version;
+    return this.generator.version;
   }
 
   /**
@@ -151,7 +189,7 @@ export class FloorGenerator {
       if (value >>> 0 !== value) throw new RangeError(`${name} ${value} is no whole number of 0 to 2^32 - 1`);
     }
     if (FloorKind[kind] === undefined) throw new RangeError(`kind ${kind} is unknown`);
-    return this.#generator.floor({ seed, number, width, height, kind });
+    return this.generator.floor({ seed, number, width, height, kind });
   }
 
   /**
@@ -179,7 +217,44 @@ export class FloorGenerator {
       locks: floor.locks,
       traps: floor.traps,
       metrics: { ...counts, passableCells: passable },
+      theme: floor.theme,
+      packHash: floor.packHash,
       encoded: bytes,
     };
+  }
+}
+
+/**
+ * A content pack, with the floors of it: authored ones where the pack has one that fits the spec, else generated ones. A
+ * worker opens the pack again.
+ */
+export class Pack extends FloorGenerator {
+  readonly name: string;
+  /** The hash that names its version. */
+  readonly hash: bigint;
+  /** What its author says about it. */
+  readonly description: string;
+
+  /**
+   * @param module - The compiled module, that of a `FloorGenerator`.
+   * @param file - The bytes of a `.floorpack` file.
+   * @throws InvalidPackError
+   */
+  constructor(module: WebAssembly.Module, file: Uint8Array) {
+    super(module);
+    const read = this.#read(file);
+    if (Array.isArray(read)) throw new InvalidPackError(read);
+    this.name = read.name;
+    this.hash = BigInt(`0x${read.hash}`);
+    this.description = read.description;
+  }
+
+  #read(file: Uint8Array): PackInfo | PackError[] {
+    try {
+      return this.generator.read(this.generator.filesOf(file));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return [{ file: "", line: 0, column: 0, message: error.message }];
+    }
   }
 }

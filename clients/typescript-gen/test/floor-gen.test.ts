@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
-import { FloorGenerator, FloorKind, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
+import { FloorGenerator, FloorKind, InvalidPackError, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
 
 // Compiled to build/.
 const vectors = new URL("../../../proto/vectors/", import.meta.url);
@@ -15,19 +15,29 @@ const generator = await loadGenerator();
 
 interface Vector {
   name: string;
+  /** The name of the pack that it is of, unless that is the built-in one. */
+  pack?: string;
   request: string;
   bytes: string;
   json?: string;
   content_hash: string;
 }
-const manifest: { generator_version: number; floors: Vector[] } = json("manifest.json");
+interface PackVector {
+  name: string;
+  hash: string;
+  bytes: string;
+  description: string;
+}
+const manifest: { generator_version: number; floors: Vector[]; packs: PackVector[] } = json("manifest.json");
+const read = (path: string): Uint8Array => readFileSync(new URL(path, vectors));
 
-/** The spec in a GetFloorRequest, whose fields are all numbers. */
+/** The spec in a GetFloorRequest, whose fields are numbers, except for the pack, which comes last. */
 function spec(request: string): SpecInit {
   const bytes = Buffer.from(request, "hex").subarray(2);
   const fields = [0n, 0n, 0n, 0n, 0n, 0n];
   for (let at = 0; at < bytes.length; ) {
     const field = bytes[at++]! >> 3;
+    if (field === 6) break;
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
       value |= BigInt(bytes[at]! & 127) << shift;
@@ -42,6 +52,7 @@ function spec(request: string): SpecInit {
 /** Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing. */
 function assertSame(value: unknown, expected: any, path: string): void {
   if (typeof value === "bigint") assert.equal(value.toString(), expected ?? "0", path);
+  else if (path.endsWith(".pack") || path.endsWith(".theme")) assert.equal(value, expected ?? "", path);
   else if (path.endsWith(".kind")) assert.equal(`FLOOR_KIND_${FloorKind[value as number]}`, expected, path);
   else if (path.endsWith(".role")) assert.equal(`ROOM_ROLE_${RoomRole[value as number]}`, expected, path);
   else if (Array.isArray(value)) {
@@ -55,8 +66,11 @@ function assertSame(value: unknown, expected: any, path: string): void {
 
 test("the floors are those of the vectors", () => {
   assert.equal(generator.version, manifest.generator_version);
+  const packs = new Map(manifest.packs.map((pack) => [pack.name, generator.openPack(read(pack.bytes))]));
   for (const vector of manifest.floors) {
-    const floor = generator.generate(spec(vector.request));
+    const pack = vector.pack === undefined ? undefined : packs.get(vector.pack);
+    assert.equal(pack === undefined, vector.pack === undefined, vector.name);
+    const floor = (pack ?? generator).generate(spec(vector.request));
     assert.equal(hex(floor.encoded), hex(readFileSync(new URL(vector.bytes, vectors))), vector.name);
     assert.equal(floor.contentHash.toString(16).padStart(16, "0"), vector.content_hash, vector.name);
     if (!vector.json) continue;
@@ -67,6 +81,31 @@ test("the floors are those of the vectors", () => {
     const { terrain: _terrain, region: _region, ...message } = expected.floor;
     assertSame(rest, message, vector.name);
   }
+});
+
+test("a pack says what it is", () => {
+  for (const { name, hash, bytes, description } of manifest.packs) {
+    const pack = generator.openPack(read(bytes));
+    assert.deepEqual([pack.name, pack.hash, pack.description], [name, BigInt(`0x${hash}`), description]);
+    const floor = pack.generate({ seed: 7n, number: 5 });
+    assert.deepEqual([floor.theme, floor.packHash, floor.spec.pack], ["graveyard", pack.hash, `${name}@${hash}`]);
+  }
+});
+
+test("everything wrong with a pack is thrown with its place", () => {
+  const file = (path: string, content: string) => `file ${path} ${content.length}\n${content}\n`;
+  const wrong = file("floors/3.json", "{}\n") + file("pack.toml", 'name = "mine"\nsize = 3\n') + file("vaults/a.txt", "name: a\nmap:\n?\n");
+  const isWrong = (error: unknown) => {
+    assert.ok(error instanceof InvalidPackError, String(error));
+    const places = error.faults.map(({ file, line, column }) => `${file}:${line}:${column}`);
+    for (const place of ["floors/3.json:0:0", "pack.toml:2:1", "vaults/a.txt:3:1"]) assert.ok(places.includes(place), places.join());
+    assert.match(error.message, /^floors\/3.json: (.|\n)*^pack.toml:2:1: .*`size`/m);
+    return true;
+  };
+  assert.throws(() => generator.openPack(Buffer.from(`floorpack 1\n${wrong}`)), isWrong);
+  const isNone = (error: unknown) => error instanceof InvalidPackError && error.message === "a pack begins with the line `floorpack 1`";
+  assert.throws(() => generator.openPack(Uint8Array.of(80, 75)), isNone);
+  assert.equal(generator.generate({ seed: 42n, number: 7 }).packHash, 0n);
 });
 
 test("what is no floor is refused by name", () => {

@@ -92,6 +92,16 @@ export class Floor {
     return this.spec.height;
   }
 
+  /** The name of its theme, empty for a floor of the built-in pack. */
+  get theme(): string {
+    return this.message.theme;
+  }
+
+  /** The hash of the pack in `spec.pack`, 0 for the built-in pack. */
+  get packHash(): bigint {
+    return this.message.packHash;
+  }
+
   /** The terrain of a cell, `UNSPECIFIED` outside the floor. */
   terrainAt(x: number, y: number): Terrain {
     return this.#has(x, y) ? (this.terrain[y * this.width + x] as Terrain) : Terrain.UNSPECIFIED;

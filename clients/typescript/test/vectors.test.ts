@@ -26,7 +26,7 @@ interface Facts {
 }
 interface Manifest {
   requests: { name: string; message: string; bytes: string; json: never }[];
-  floors: { name: string; request: string; bytes: string; json?: string; content_hash: string; terrain: Facts; region: Facts }[];
+  floors: { name: string; pack?: string; request: string; bytes: string; json?: string; content_hash: string; terrain: Facts; region: Facts }[];
   batches: { name: string; bytes: string; floors: string[] }[];
   grids: { name: string; bytes: string; cells?: string; cells_xxh3: string }[];
   malformed_grids: { name: string; bytes: string; error: ErrorClass }[];
@@ -67,6 +67,10 @@ test("floors decode", async () => {
         cells_xxh3: await xxhash3(floor[name]),
       };
       assert.deepEqual(facts, vector[name], `${vector.name}: ${name}`);
+    }
+    if (vector.pack) {
+      assert.notEqual(floor.theme, "", vector.name);
+      assert.equal(`${vector.pack}@${floor.packHash.toString(16).padStart(16, "0")}`, floor.spec.pack, vector.name);
     }
     if (vector.json) {
       const decoded = json(vector.json);

@@ -25,7 +25,7 @@ namespace Floors
                 {
                     Seed = ulong.Parse((string)spec["seed"] ?? "0"), Number = (uint)spec["number"],
                     Width = (int?)spec["width"] ?? 0, Height = (int?)spec["height"] ?? 0,
-                    Kind = (FloorKind)Enum.Parse(typeof(FloorKind), kind, true),
+                    Kind = (FloorKind)Enum.Parse(typeof(FloorKind), kind, true), Pack = (string)spec["pack"],
                 };
                 Expect(vector, Hex(request.EncodeRequest()) == (string)vector["bytes"]);
             }

@@ -2,7 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -41,6 +41,12 @@ impl PackError {
     pub(crate) fn unknown(file: &str, line: usize, column: usize, what: &str, found: &str, names: &[&str]) -> Self {
         let what = format!("unknown {what} `{}`", shortened(found));
         Self { nearest: nearest(found, names), ..Self::new(file, line, column, what).expecting(&listed(names)) }
+    }
+
+    /// The error without its place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        Self { file: String::new(), line: 0, column: 0, ..self.clone() }.to_string()
     }
 }
 

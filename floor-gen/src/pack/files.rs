@@ -34,6 +34,7 @@ const MAX_PATH: usize = 128;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     by_path: BTreeMap<String, Vec<u8>>,
+    /// Of all entries of the canonical form.
     bytes: usize,
 }
 
@@ -47,8 +48,9 @@ pub struct FileError {
 }
 
 impl Files {
-    /// The most bytes of all files together.
-    pub const MAX_BYTES: usize = 4 << 20;
+    /// The most bytes of the canonical form. A message `Pack` with it stays below 4 MiB, the most that gRPC clients accept
+    /// unless they are configured otherwise.
+    pub const MAX_BYTES: usize = (4 << 20) - 1024;
     /// The most files.
     pub const MAX_FILES: usize = 2_000;
 
@@ -84,9 +86,13 @@ impl Files {
         } else {
             content.to_owned()
         };
-        let bytes = self.bytes.saturating_add(path.len()).saturating_add(content.len());
-        if bytes > Self::MAX_BYTES {
-            return fail(format!("a pack has at most {} bytes", Self::MAX_BYTES));
+        let bytes = self.bytes + entry_line(path, content.len()).len() + content.len() + 1;
+        if MAGIC.len() + bytes > Self::MAX_BYTES {
+            return fail(format!(
+                "a pack has at most {} bytes, with a line for each file; this file has {}",
+                Self::MAX_BYTES,
+                content.len()
+            ));
         }
         self.bytes = bytes;
         self.by_path.insert(path.to_owned(), content);
@@ -107,9 +113,10 @@ impl Files {
     /// The canonical form: the bytes of a `.floorpack` file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.as_bytes().to_vec();
+        let mut bytes = Vec::with_capacity(MAGIC.len() + self.bytes);
+        bytes.extend_from_slice(MAGIC.as_bytes());
         for (path, content) in self.iter() {
-            bytes.extend_from_slice(format!("file {path} {}\n", content.len()).as_bytes());
+            bytes.extend_from_slice(entry_line(path, content.len()).as_bytes());
             bytes.extend_from_slice(content);
             bytes.push(b'\n');
         }
@@ -165,6 +172,11 @@ impl fmt::Display for FileError {
 }
 
 impl core::error::Error for FileError {}
+
+/// The line before the content of a file.
+fn entry_line(path: &str, length: usize) -> String {
+    format!("file {path} {length}\n")
+}
 
 fn is_path(path: &str) -> bool {
     let is_part = |part: &str| {

@@ -1,4 +1,4 @@
-//! Writes the test vectors of the wire format: `cargo run -p floor-wire --example vectors -- proto/vectors`.
+//! Writes the test vectors of the wire format: `cargo run -p floor-wire --features authored --example vectors -- proto/vectors`.
 //!
 //! `proto/vectors/README.md` describes the files. `floor-wire/tests/vectors.rs` checks that they are current.
 #![forbid(unsafe_code)]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Prints one line per floor with the tiers that hold it; per floor and tenant, if the server has tenants. Does not read or generate floors, and does not count as an \
+Prints one line per floor, with its pack if that is not the built-in one, and with the tiers that hold it; per floor and tenant, if the server has tenants. Does not read or generate floors, and does not count as an \
 access. Calls the operations port.
 
 Examples:
@@ -43,11 +43,12 @@ impl Contains {
                 all.floors.extend(floors);
                 continue;
             }
-            for FloorTiers { floor, tenant, tiers } in floors {
+            for FloorTiers { floor, pack, tenant, tiers } in floors {
                 let tiers: Vec<_> = tiers.iter().map(|tier| owned(tenant.as_deref(), tier)).collect();
                 let none = || owned(tenant.as_deref(), "-");
                 let tiers = if tiers.is_empty() { none() } else { tiers.join(" ") };
-                writeln!(out, "{floor}  {tiers}")?;
+                let of_pack = pack.map(|pack| format!(" --pack {pack}")).unwrap_or_default();
+                writeln!(out, "{floor}{of_pack}  {tiers}")?;
             }
         }
         out.flush()?;

@@ -15,13 +15,13 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
-use floor_gen::{FloorSpec, Generator, SpecError};
+use floor_gen::{FloorSpec, Generator, SpecError, Theme};
 use floor_query::{Candidate, Condition, Fact, seed};
 use floor_wire::LoadedPack;
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::{json_layout, local, numbers::Numbers, output, progress, target::Tower};
+use crate::{failure::UsageError, json_layout, local, numbers::Numbers, output, progress, target::Tower};
 
 const AFTER_HELP: &str = "\
 Generates floors on all cores of this machine and prints those that meet the condition, in order, as they are found. \
@@ -35,7 +35,7 @@ A condition compares numbers and combines comparisons with operators:
   measures             passable (cells), critical_path (steps), difficulty (thousandths),
                        bytes (of the message)
   kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story
-  themes               crypt, warren, mire, forge, glacier, archive, abyss
+  themes               crypt, warren, mire, forge, glacier, archive, abyss; with --pack those of the pack
   operators            || && == != < <= > >= + - * / % ! ( ), as in Rust and C; whole numbers
 
 A condition is evaluated from left to right, only as far as needed. Put comparisons of the name first, for example \
@@ -53,7 +53,7 @@ Examples:
 pub(crate) struct Search {
     /// The condition that floors must meet, e.g. 'kind == cavern && loops > 4'
     #[arg(long = "where", value_name = "CONDITION")]
-    condition: Condition,
+    condition: String,
     #[command(flatten)]
     tower: Tower,
     /// A range of seeds instead of one, e.g. 0-9999
@@ -102,6 +102,7 @@ impl FromStr for Seeds {
 struct SearchSpace<'a> {
     search: &'a Search,
     pack: Arc<LoadedPack>,
+    condition: Condition,
     first_seed: u64,
     floors: u64,
 }
@@ -116,7 +117,7 @@ impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let space = SearchSpace::new(&self)?;
         // JSON has all facts; text has those in the condition.
-        let shown = if self.json { Fact::ALL.to_vec() } else { self.condition.facts().into_iter().collect() };
+        let shown = if self.json { Fact::ALL.to_vec() } else { space.condition.facts().into_iter().collect() };
         let bar = progress::bar("searching", space.floors);
         let (started, generated) = (Instant::now(), AtomicU64::new(0));
         let (mut scanned, mut matches) = (0, 0);
@@ -127,7 +128,7 @@ impl Search {
                 let candidate = Candidate::of_pack(space.pack.pack(), space.spec(index).ok()?, generator);
                 // An authored floor is not generated, and so is not searched.
                 let matches =
-                    !space.pack.is_authored(&candidate.spec) && self.condition.holds(&candidate) == Some(true);
+                    !space.pack.is_authored(&candidate.spec) && space.condition.holds(&candidate) == Some(true);
                 let found = matches.then(|| Match {
                     name: local::name(&candidate.spec).to_string(),
                     facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
@@ -184,6 +185,7 @@ impl<'a> SearchSpace<'a> {
     /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let pack = search.tower.pack_or_built_in()?;
+        let condition = condition(&pack, &search.condition)?;
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
             None => (search.tower.floor(1).seed, 1),
@@ -193,7 +195,7 @@ impl<'a> SearchSpace<'a> {
         for number in search.numbers.bounds() {
             local::resolve(&pack, &search.tower.floor(number))?;
         }
-        Ok(Self { search, pack, first_seed, floors })
+        Ok(Self { search, pack, condition, first_seed, floors })
     }
 
     fn spec(&self, index: u64) -> Result<FloorSpec, SpecError> {
@@ -203,6 +205,18 @@ impl<'a> SearchSpace<'a> {
         requested.seed = self.first_seed + index / numbers.len();
         local::resolve(&self.pack, &requested)
     }
+}
+
+/// The condition, which may name the themes of `pack`.
+fn condition(pack: &LoadedPack, text: &str) -> anyhow::Result<Condition> {
+    let themes = || pack.pack().themes().iter().map(Theme::name).collect::<Vec<_>>().join(", ");
+    Condition::of_pack(pack.pack(), text).map_err(|wrong| {
+        let of_pack = match pack.reference() {
+            "" => String::new(),
+            reference => format!("\n\nThe themes of {reference} are {}.", themes()),
+        };
+        UsageError(format!("invalid value '{text}' for '--where <CONDITION>': {wrong}{of_pack}")).into()
+    })
 }
 
 impl Serialize for Match {
@@ -230,7 +244,7 @@ fn camel_case(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use floor_gen::{Kind, Pack, Theme};
+    use floor_gen::{Kind, Pack};
 
     use super::*;
 

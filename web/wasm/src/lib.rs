@@ -14,8 +14,9 @@ use std::{
     fmt::Write as _,
 };
 
-use floor_gen::{GENERATOR_VERSION, Generator, Kind, Pack, SpecError, Theme};
+use floor_gen::{GENERATOR_VERSION, Generator, Kind, SpecError, Theme};
 use floor_query::{Candidate, Condition, Fact};
+use floor_wire::LoadedPack;
 
 use buffers::{read, respond};
 use pack::with_pack;
@@ -38,8 +39,8 @@ pub extern "C" fn generator_version() -> u32 {
 pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> bool {
     let bytes = with_pack(|pack| {
         let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
-        let floor = GENERATOR.with_borrow_mut(|generator| generator.generate_of(pack, &spec));
-        Ok(floor_wire::unframed(&floor_wire::framed(&floor)).to_vec())
+        let framed = GENERATOR.with_borrow_mut(|generator| pack.framed(generator, &spec));
+        Ok(floor_wire::unframed(&framed).to_vec())
     });
     respond(bytes.map_err(|error: SpecError| error.to_string()))
 }
@@ -47,7 +48,7 @@ pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u
 /// The output is the name of the theme of floor `number` of the open pack.
 #[unsafe(no_mangle)]
 pub extern "C" fn theme(number: u32) {
-    respond(Ok(with_pack(|pack| pack.themes()[pack.theme_of(number)].name().as_bytes().to_vec())));
+    respond(Ok(with_pack(|pack| pack.pack().themes()[pack.pack().theme_of(number)].name().as_bytes().to_vec())));
 }
 
 /// The names that a condition may use: a line each of facts, kinds and themes.
@@ -55,7 +56,7 @@ pub extern "C" fn theme(number: u32) {
 pub extern "C" fn names() {
     let facts = Fact::ALL.map(Fact::name).join(" ");
     let kinds = Kind::ALL.map(Kind::name).join(" ");
-    let themes = with_pack(|pack| pack.themes().iter().map(Theme::name).collect::<Vec<_>>().join(" "));
+    let themes = with_pack(|pack| pack.pack().themes().iter().map(Theme::name).collect::<Vec<_>>().join(" "));
     respond(Ok(format!("{facts}\n{kinds}\n{themes}").into_bytes()));
 }
 
@@ -63,7 +64,7 @@ pub extern "C" fn names() {
 #[unsafe(no_mangle)]
 pub extern "C" fn condition() -> bool {
     let text = read(|input| String::from_utf8_lossy(input).into_owned());
-    let parsed = with_pack(|pack| Condition::of_pack(pack, &text));
+    let parsed = with_pack(|pack| Condition::of_pack(pack.pack(), &text));
     respond(parsed.map(|parsed| {
         CONDITION.set(Some(parsed));
         Vec::new()
@@ -88,15 +89,16 @@ pub extern "C" fn scan(
     let Some(condition) = CONDITION.take() else { return respond(Err("there is no condition".to_owned())) };
     let facts = condition.facts();
     let mut generated = 0;
-    let scan = |pack: &Pack| {
+    let scan = |pack: &LoadedPack| {
         (first..first + u64::from(count)).try_fold(String::new(), |mut lines, index| {
             let numbers = u64::from(numbers.max(1));
             let number = from.saturating_add((index % numbers) as u32);
             let seed = seed.wrapping_add(index / numbers);
             let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
             GENERATOR.with(|generator| {
-                let candidate = Candidate::of_pack(pack, spec, generator);
-                if condition.holds(&candidate) == Some(true) {
+                let candidate = Candidate::of_pack(pack.pack(), spec, generator);
+                // An authored floor is not generated, and so is not searched.
+                if !pack.is_authored(&spec) && condition.holds(&candidate) == Some(true) {
                     // Writing to a String cannot fail.
                     let _ = write!(lines, "{}\t{}\t{}", spec.seed(), spec.number(), spec.kind());
                     for fact in &facts {

@@ -6,18 +6,19 @@ use floor_gen::{
     Pack,
     pack::{FileError, Files, PackError, PackErrors},
 };
+use floor_wire::LoadedPack;
 
 use crate::buffers::{read, respond};
 
 thread_local! {
     /// `None`: the built-in pack.
-    static OPEN: RefCell<Option<Pack>> = const { RefCell::new(None) };
+    static OPEN: RefCell<Option<LoadedPack>> = const { RefCell::new(None) };
     static FILES: RefCell<Files> = RefCell::default();
 }
 
 /// Calls `run` with the open pack, or the built-in one.
-pub fn with_pack<T>(run: impl FnOnce(&Pack) -> T) -> T {
-    OPEN.with_borrow(|pack| run(pack.as_ref().unwrap_or_else(|| Pack::tower())))
+pub fn with_pack<T>(run: impl FnOnce(&LoadedPack) -> T) -> T {
+    OPEN.with_borrow(|pack| run(pack.as_ref().unwrap_or_else(|| LoadedPack::built_in())))
 }
 
 /// The most bytes of the files of a pack.
@@ -73,10 +74,11 @@ pub extern "C" fn files_bytes() {
 /// for each: file, line, column and message, with tabs between them. Then the pack that was open stays open.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_open() -> bool {
-    let pack = FILES.with_borrow(|files| Pack::read(files.clone()));
+    let pack = FILES.with_borrow(|files| LoadedPack::read_edited(files.clone()));
     respond(
         pack.map(|pack| {
-            let opened = format!("{}\n{:016x}\n{}", pack.name(), pack.files().hash(), pack.description());
+            let read = pack.pack();
+            let opened = format!("{}\n{:016x}\n{}", read.name(), read.files().hash(), read.description());
             OPEN.set(Some(pack));
             opened.into_bytes()
         })
@@ -97,13 +99,8 @@ fn set(files: Files) -> Vec<u8> {
 
 fn lines(errors: &PackErrors) -> String {
     let line = |error: &PackError| {
-        let text = error.to_string();
-        // The text begins with the place, which has columns of its own here.
-        let message = match text.strip_prefix(&error.file).and_then(|rest| rest.split_once(": ")) {
-            Some((_, message)) if !error.file.is_empty() => message,
-            _ => text.trim_start_matches(": "),
-        };
-        format!("{}\t{}\t{}\t{}\n", error.file, error.line, error.column, message.replace(['\n', '\t'], " "))
+        let message = error.message().replace(['\n', '\t'], " ");
+        format!("{}\t{}\t{}\t{message}\n", error.file, error.line, error.column)
     };
     errors.list().iter().map(line).collect()
 }

@@ -113,6 +113,16 @@ class Floor:
         return self.message.generator_version
 
     @property
+    def theme(self) -> str:
+        """The name of its theme. Empty for a floor of the built-in pack, whose names docs/generator.md has."""
+        return self.message.theme
+
+    @property
+    def pack_hash(self) -> int:
+        """The hash of the pack in `spec.pack`; 0 for the built-in pack."""
+        return self.message.pack_hash
+
+    @property
     def entry(self) -> pb.Point:
         """The stairs up, where a player arrives. They lie inside the floor."""
         return self.message.entry

@@ -74,9 +74,9 @@ class FloorSpec:
     number: int
     """The number of the floor in its tower, from 1."""
     width: int = 0
-    """Cells from west to east; 0 for 100."""
+    """Cells from west to east; 0 for those of the pack, which are 100 in the built-in one."""
     height: int = 0
-    """Cells from north to south; 0 for 100."""
+    """Cells from north to south; 0 as for the width."""
     kind: int = 0
     """A `Kind`, or the number of a kind that this version does not know; 0: the tower's schedule decides."""
     pack: str = ""

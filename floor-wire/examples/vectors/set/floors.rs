@@ -21,6 +21,9 @@ const MAX_JSON_CELLS: u32 = 20_000;
 #[derive(Serialize)]
 pub(super) struct FloorVector {
     name: String,
+    /// The name of the pack that it is of, unless that is the built-in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pack: Option<&'static str>,
     /// The encoded `GetFloorRequest`, in hexadecimal.
     request: String,
     /// The file of the encoded `Floor`.
@@ -86,12 +89,16 @@ fn named() -> Vec<Named> {
 }
 
 pub(super) fn all(files: &mut Files) -> Vec<FloorVector> {
-    named().into_iter().map(|floor| vector(&floor, files)).collect()
+    named().into_iter().map(|floor| vector(&floor.0, None, requested(&floor), encoded(&floor), files)).collect()
 }
 
-fn vector(named: &Named, files: &mut Files) -> FloorVector {
-    let (name, ..) = named;
-    let encoded = encoded(named);
+pub(super) fn vector(
+    name: &str,
+    pack: Option<&'static str>,
+    requested: v1::FloorSpec,
+    encoded: Vec<u8>,
+    files: &mut Files,
+) -> FloorVector {
     let floor = hash::verify_encoded(&encoded).expect("a generated floor has its hash");
     let terrain = cells(floor.terrain.as_ref());
     let region = cells(floor.region.as_ref());
@@ -105,11 +112,12 @@ fn vector(named: &Named, files: &mut Files) -> FloorVector {
         save(files, format!("floors/{name}.json"), json::text(&decoded))
     });
     let picture = WITH_PICTURE
-        .contains(&name.as_str())
+        .contains(&name)
         .then(|| save(files, format!("floors/{name}.png"), picture::of(spec.width, spec.height, &terrain)));
     FloorVector {
-        name: name.clone(),
-        request: hex(&v1::GetFloorRequest { spec: Some(requested(named)) }.encode_to_vec()),
+        name: name.to_owned(),
+        pack,
+        request: hex(&v1::GetFloorRequest { spec: Some(requested) }.encode_to_vec()),
         json,
         picture,
         content_hash: format!("{:016x}", floor.content_hash),
@@ -182,7 +190,7 @@ fn facts(grid: Option<&Grid>, cells: &[u8]) -> GridFacts {
 }
 
 /// Adds a file. Returns its path.
-fn save(files: &mut Files, path: String, bytes: Vec<u8>) -> String {
+pub(super) fn save(files: &mut Files, path: String, bytes: Vec<u8>) -> String {
     files.insert(path.clone(), bytes);
     path
 }

@@ -2,12 +2,12 @@
 
 use floor_proto::{
     hash,
-    v1::{Floor, Grid, GridEncoding, Point, Room, Spawn},
+    v1::{Floor, FloorSpec, GetFloorRequest, Grid, GridEncoding, Point, Room, Spawn},
 };
 use prost::Message;
 use serde::Serialize;
 
-use super::{Files, floors::encoded_by_name, hex};
+use super::{Files, floors::encoded_by_name, hex, packs};
 
 #[derive(Serialize)]
 pub(super) struct MalformedGrid {
@@ -107,6 +107,20 @@ pub(super) fn floors(files: &mut Files) -> Vec<MalformedFloor> {
         bytes: "floors/tower_zero.bin".into(),
         error: "spec",
     });
+    let (name, version) = (packs::NAME, format!("{}@0123456789abcdef", packs::NAME));
+    for (vector, pack, floor) in [
+        ("another_pack", "other", packs::A_FLOOR),
+        ("another_version", &*version, packs::A_FLOOR),
+        ("not_the_built_in_pack", "tower", packs::A_FLOOR),
+        ("not_of_the_pack", name, "default"),
+    ] {
+        let spec = match floor {
+            packs::A_FLOOR => packs::a_floor(pack),
+            _ => FloorSpec { number: 7, ..packs::a_floor(pack) },
+        };
+        let request = Some(hex(&GetFloorRequest { spec: Some(spec) }.encode_to_vec()));
+        vectors.push(MalformedFloor { name: vector, request, bytes: format!("floors/{floor}.bin"), error: "spec" });
+    }
     vectors
 }
 

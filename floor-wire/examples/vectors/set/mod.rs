@@ -6,6 +6,7 @@ mod floors;
 mod grids;
 mod json;
 mod malformed;
+mod packs;
 mod picture;
 mod requests;
 mod statuses;
@@ -17,7 +18,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The folders of the files that the manifest names.
-pub(crate) const FOLDERS: [&str; 3] = ["floors", "batches", "malformed"];
+pub(crate) const FOLDERS: [&str; 4] = ["floors", "batches", "malformed", "packs"];
 /// The name of the manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The layout of the manifest. Rises when a program that reads it must change.
@@ -37,6 +38,7 @@ struct Manifest {
     malformed_grids: Vec<malformed::MalformedGrid>,
     malformed_floors: Vec<malformed::MalformedFloor>,
     statuses: Vec<statuses::StatusVector>,
+    packs: Vec<packs::PackVector>,
 }
 
 /// All files, the manifest among them.
@@ -46,12 +48,13 @@ pub(crate) fn files() -> Files {
         format: FORMAT,
         generator_version: GENERATOR_VERSION,
         requests: requests::all(),
-        floors: floors::all(&mut files),
+        floors: [floors::all(&mut files), packs::floors(&mut files)].into_iter().flatten().collect(),
         batches: floors::batches(&mut files),
         grids: grids::all(),
         malformed_grids: malformed::grids(),
         malformed_floors: malformed::floors(&mut files),
         statuses: statuses::all(),
+        packs: packs::all(&mut files),
     };
     files.insert(MANIFEST.to_owned(), json::text(&manifest));
     files

@@ -36,6 +36,8 @@ pub(super) fn all() -> Vec<Request> {
         get("get", spec(42, 7)),
         get("get_tower_zero", spec(0, 1)),
         get("get_every_field", full.clone()),
+        get("get_of_a_pack", FloorSpec { pack: "sample".to_owned(), ..spec(42, 7) }),
+        get("get_of_a_version", FloorSpec { pack: "sample@0123456789abcdef".to_owned(), ..full.clone() }),
         request(
             "batch",
             "BatchGetFloors",
