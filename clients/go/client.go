@@ -100,6 +100,25 @@ func (c *Client) Info(ctx context.Context, options ...CallOption) (*floorsv1.Ser
 	return response.Msg, nil
 }
 
+// Packs returns the packs that a caller may name in a spec, every version that the server holds.
+func (c *Client) Packs(ctx context.Context, options ...CallOption) ([]*floorsv1.PackInfo, error) {
+	response, err := unary(ctx, c, c.rpc.ListPacks, &floorsv1.ListPacksRequest{}, options)
+	if err != nil {
+		return nil, err
+	}
+	return response.Msg.Packs, nil
+}
+
+// Pack returns the files of a pack, named NAME or NAME@HASH, for generators that make its floors without a server. The
+// error is an [*InvalidError] if the hash is not that of the files.
+func (c *Client) Pack(ctx context.Context, name string, options ...CallOption) (*floorsv1.Pack, error) {
+	response, err := unary(ctx, c, c.rpc.GetPack, &floorsv1.GetPackRequest{Pack: name}, options)
+	if err != nil {
+		return nil, err
+	}
+	return response.Msg, verifyPack(response.Msg)
+}
+
 // readStream makes one call. It advances next and count past the floors that it yielded, and returns nil when the
 // sequence is complete or the caller left the loop.
 func (c *Client) readStream(

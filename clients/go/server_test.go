@@ -2,6 +2,7 @@ package floors
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/zeebo/xxh3"
 	"google.golang.org/protobuf/proto"
 
 	"floors.example/go/floorsv1"
@@ -52,6 +54,36 @@ func TestServerSendsTheVectors(t *testing.T) {
 	floors, _, err := client.Batch(t.Context(), specs)
 	if err != nil || len(floors) != len(specs) {
 		t.Errorf("%d floors, %v", len(floors), err)
+	}
+}
+
+func TestServerSendsPacks(t *testing.T) {
+	client := client(t, server(t))
+	packs, err := client.Packs(t.Context())
+	if err != nil || len(packs) == 0 {
+		t.Fatalf("%d packs, %v", len(packs), err)
+	}
+	for _, info := range packs {
+		pack, err := client.Pack(t.Context(), info.Name)
+		if err != nil || pack.Hash != info.Hash || !bytes.HasPrefix(pack.File, []byte("floorpack 1\n")) {
+			t.Errorf("%s: %v", info.Name, err)
+		}
+	}
+	if _, err := client.Pack(t.Context(), "no-such-pack"); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("an unknown pack: %v", err)
+	}
+}
+
+func TestAPackWithOtherFilesIsRefused(t *testing.T) {
+	file := file(t, "packs/sample.floorpack")
+	pack := &floorsv1.Pack{Name: "sample", File: file, Hash: xxh3.Hash(file)}
+	if err := verifyPack(pack); err != nil {
+		t.Error(err)
+	}
+	pack.Hash++
+	var invalid *InvalidError
+	if err := verifyPack(pack); !errors.As(err, &invalid) || invalid.Class != ClassHash {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -43,6 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "FLOORS__GRPC__LISTEN": grpc_address,
         "FLOORS__OPS__LISTEN": ops,
         "FLOORS__CACHE__CHAIN": '["lru"]',
+        "FLOORS__PACKS__DIR": str(VECTORS / "packs"),
     }
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("wb") as output:

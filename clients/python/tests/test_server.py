@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import floors
-from floors import AsyncClient, Client, FloorSpec, Kind, Terrain, Violation
+from floors import AsyncClient, Client, FloorSpec, Kind, Terrain, Violation, calls
+from floors.v1 import floors_pb2 as pb
 
 
 def test_get(server: str) -> None:
@@ -97,6 +98,24 @@ def test_server_info(server: str) -> None:
     assert [tier.name for tier in info.tiers] == ["lru", "generated"]
 
 
+def test_packs(server: str) -> None:
+    with Client(server) as client:
+        packs = client.packs()
+        assert {"tower", "sample"} <= {info.name for info in packs}
+        for info in packs:
+            pack = client.pack(info.name)
+            assert pack.hash == info.hash
+            assert pack.file.startswith(b"floorpack 1\n")
+        with pytest.raises(floors.CallError, match="no-such-pack"):
+            client.pack("no-such-pack")
+
+
+def test_a_pack_with_other_files_is_refused() -> None:
+    pack = pb.Pack(name="mine", file=b"floorpack 1\n", hash=1)
+    with pytest.raises(floors.MalformedResponseError, match="the pack mine has hash 0000000000000001, its files have"):
+        calls.read_pack(pack.SerializeToString())
+
+
 def test_asyncio(server: str) -> None:
     async def run() -> None:
         async with AsyncClient(server) as client:
@@ -109,6 +128,7 @@ def test_asyncio(server: str) -> None:
             assert [floor.encoded for floor in streamed] == [floor.encoded for floor in batch]
             assert stream.served is not None
             assert (await client.server_info()).max_batch == 256
+            assert (await client.pack("sample")).hash in [info.hash for info in await client.packs()]
             with pytest.raises(floors.InvalidArgumentError, match=r"spec\.number"):
                 await client.get(FloorSpec(1, 0))
             async with client.stream(specs[0], 10_000) as left:

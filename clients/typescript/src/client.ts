@@ -8,8 +8,11 @@ import {
   FloorService,
   type FloorSpec,
   FloorSpecSchema,
+  type Pack,
+  type PackInfo,
   type ServerInfo,
 } from "./gen/floors/v1/floors_pb.js";
+import { verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
 import type { CallOptions, ClientOptions } from "./options.js";
 import { backoffMs, isTransient, pause } from "./retry.js";
@@ -115,6 +118,27 @@ export class FloorClient {
    */
   async info(options: CallOptions = {}): Promise<ServerInfo> {
     const { value } = await this.#unary(options, (attempt) => this.#rpc.getServerInfo({}, attempt));
+    return value;
+  }
+
+  /**
+   * The packs that a spec may name: every version that the server holds.
+   *
+   * @throws ConnectError with the server's status.
+   */
+  async packs(options: CallOptions = {}): Promise<PackInfo[]> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.listPacks({}, attempt));
+    return value.packs;
+  }
+
+  /**
+   * The files of a pack, named `NAME` or `NAME@HASH`, for generators that make its floors without a server.
+   *
+   * @throws ConnectError with the server's status, InvalidFloorError if the hash is not that of the files.
+   */
+  async pack(name: string, options: CallOptions = {}): Promise<Pack> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.getPack({ pack: name }, attempt));
+    await verifyPack(value);
     return value;
   }
 

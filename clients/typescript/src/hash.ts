@@ -3,7 +3,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { toBinary } from "@bufbuild/protobuf";
 import { createXXHash3, type IHasher } from "hash-wasm";
 
-import { type Floor, FloorSchema } from "./gen/floors/v1/floors_pb.js";
+import { type Floor, FloorSchema, type Pack } from "./gen/floors/v1/floors_pb.js";
 import { InvalidFloorError } from "./invalid.js";
 
 /** The number of Floor.content_hash. */
@@ -69,9 +69,19 @@ export async function verifyEncoded(encoded: Uint8Array): Promise<void> {
   compare(carried, xxh3.digest("hex"));
 }
 
-function compare(carried: bigint, computed: string): void {
+/**
+ * Checks the hash of a pack against its files. That of the pack in the server's program is 0.
+ *
+ * @throws InvalidFloorError of the class `hash`.
+ */
+export async function verifyPack(pack: Pack): Promise<void> {
+  const xxh3 = await sharedHasher();
+  if (pack.hash !== 0n) compare(pack.hash, xxh3.init().update(pack.file).digest("hex"), `pack ${pack.name}`);
+}
+
+function compare(carried: bigint, computed: string, what = "floor"): void {
   const expected = carried.toString(16).padStart(16, "0");
   if (expected !== computed) {
-    throw new InvalidFloorError("hash", `the floor has content hash ${expected}, its bytes have ${computed}`);
+    throw new InvalidFloorError("hash", `the ${what} has content hash ${expected}, its bytes have ${computed}`);
   }
 }

@@ -45,6 +45,19 @@ test("the server sends the vectors", { skip }, async (t) => {
   }
 });
 
+test("the server sends packs", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const packs = await client.packs();
+    assert.ok(packs.length > 0, name);
+    for (const { name: pack, hash } of packs) {
+      const { file, hash: carried } = await client.pack(pack);
+      assert.equal(carried, hash, `${name}: ${pack}`);
+      assert.equal(new TextDecoder().decode(file.subarray(0, 12)), "floorpack 1\n", `${name}: ${pack}`);
+    }
+    await assert.rejects(client.pack("no-such-pack"), (error) => ConnectError.from(error).code === Code.NotFound, name);
+  }
+});
+
 test("the server refuses another generator version", { skip }, async () => {
   for (const { name, client } of clients) {
     const { generatorVersion } = await client.info();

@@ -64,9 +64,7 @@ class AsyncClient:
             self._channel = grpc.aio.secure_channel(
                 connection.target, connection.credentials, connection.channel_options
             )
-        self._unary: dict[str, Any] = {
-            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
-        }
+        self._unary: dict[str, Any] = {rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in calls.UNARY}
         self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
 
     def with_options(self, **changes: Any) -> AsyncClient:  # noqa: ANN401, the fields of CallOptions
@@ -93,6 +91,14 @@ class AsyncClient:
     async def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server."""
         return calls.read_info((await self._call(calls.INFO, b""))[0])
+
+    async def packs(self) -> list[pb.PackInfo]:
+        """The packs that a spec may name; see `Client.packs`."""
+        return calls.read_packs((await self._call(calls.PACKS, b""))[0])
+
+    async def pack(self, name: str) -> pb.Pack:
+        """The files of a pack; see `Client.pack`."""
+        return calls.read_pack((await self._call(calls.PACK, calls.pack_request(name)))[0])
 
     async def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""

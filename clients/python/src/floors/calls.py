@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from google.protobuf.message import DecodeError
+from xxhash import xxh3_64_intdigest
 
 from floors.errors import InvalidFloorError, MalformedResponseError
 from floors.floor import Batch, Floor
@@ -17,6 +18,9 @@ GET = "GetFloor"
 BATCH = "BatchGetFloors"
 STREAM = "StreamFloors"
 INFO = "GetServerInfo"
+PACK = "GetPack"
+PACKS = "ListPacks"
+UNARY = (GET, BATCH, INFO, PACK, PACKS)
 
 ResponseMetadata = Iterable[tuple[str, str | bytes]] | None
 
@@ -74,6 +78,31 @@ def read_info(encoded: bytes) -> pb.ServerInfo:
         return pb.ServerInfo.FromString(encoded)
     except DecodeError as error:
         raise MalformedResponseError(f"the answer to {INFO} is malformed: {error}") from error
+
+
+def pack_request(name: str) -> bytes:
+    """An encoded GetPackRequest."""
+    return pb.GetPackRequest(pack=name).SerializeToString()
+
+
+def read_pack(encoded: bytes) -> pb.Pack:
+    """The response to GetPack. The hash of the pack in the server's program is 0."""
+    try:
+        pack = pb.Pack.FromString(encoded)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {PACK} is malformed: {error}") from error
+    computed = xxh3_64_intdigest(pack.file)
+    if pack.hash not in (0, computed):
+        raise MalformedResponseError(f"the pack {pack.name} has hash {pack.hash:016x}, its files have {computed:016x}")
+    return pack
+
+
+def read_packs(encoded: bytes) -> list[pb.PackInfo]:
+    """The response to ListPacks."""
+    try:
+        return list(pb.ListPacksResponse.FromString(encoded).packs)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {PACKS} is malformed: {error}") from error
 
 
 class Progress:

@@ -68,9 +68,7 @@ class Client:
             self._channel = grpc.insecure_channel(connection.target, connection.channel_options)
         else:
             self._channel = grpc.secure_channel(connection.target, connection.credentials, connection.channel_options)
-        self._unary: dict[str, Any] = {
-            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
-        }
+        self._unary: dict[str, Any] = {rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in calls.UNARY}
         self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
 
     def with_options(self, **changes: Any) -> Client:  # noqa: ANN401, the fields of CallOptions
@@ -120,6 +118,24 @@ class Client:
             MalformedResponseError: The response does not decode.
         """
         return calls.read_info(self._call(calls.INFO, b"")[0])
+
+    def packs(self) -> list[pb.PackInfo]:
+        """The packs that a spec may name, every version that the server holds.
+
+        Raises:
+            CallError: The call failed.
+            MalformedResponseError: The response does not decode.
+        """
+        return calls.read_packs(self._call(calls.PACKS, b"")[0])
+
+    def pack(self, name: str) -> pb.Pack:
+        """The files of a pack, named `NAME` or `NAME@HASH`: `floor_gen.Pack(pack.file)` generates its floors.
+
+        Raises:
+            CallError: The call failed.
+            MalformedResponseError: The response does not decode, or has another hash than its files.
+        """
+        return calls.read_pack(self._call(calls.PACK, calls.pack_request(name))[0])
 
     def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""

@@ -80,8 +80,10 @@ class FloorSpec:
     kind: int = 0
     """A `Kind`, or the number of a kind that this version does not know; 0: the tower's schedule decides."""
     pack: str = ""
-    """The pack that has the content: NAME, or NAME@HASH for one version; empty for the server's default. In a floor that
-    the server sent, empty for the built-in pack and NAME@HASH for any other."""
+    """The pack that has the content: NAME, or NAME@HASH for one version; empty for the server's default.
+
+    In a floor that the server sent, empty for the built-in pack and NAME@HASH for any other.
+    """
 
     def __post_init__(self) -> None:
         """Accept the integers of NumPy, and reject what the message cannot hold.
@@ -99,7 +101,9 @@ class FloorSpec:
     def to_message(self) -> pb.FloorSpec:
         """The spec as a message."""
         kind = cast("pb.FloorKind", self.kind)
-        return pb.FloorSpec(seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind, pack=self.pack)
+        return pb.FloorSpec(
+            seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind, pack=self.pack
+        )
 
     def at(self, number: int) -> FloorSpec:
         """The floor `number` of the same tower, with the same size, kind and pack."""
