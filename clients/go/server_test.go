@@ -84,6 +84,41 @@ func TestServerRefusesAnotherGeneratorVersion(t *testing.T) {
 	}
 }
 
+func TestServerSendsItsPacks(t *testing.T) {
+	client := client(t, server(t))
+	packs, err := client.Packs(t.Context())
+	if err != nil || len(packs) == 0 {
+		t.Fatalf("%d packs, %v", len(packs), err)
+	}
+	for _, info := range packs {
+		name := info.Name
+		if info.Hash != 0 {
+			name = fmt.Sprintf("%s@%016x", info.Name, info.Hash)
+		}
+		pack, err := client.Pack(t.Context(), name)
+		if err != nil || pack.Name != info.Name || pack.Hash != info.Hash || len(pack.File) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := client.Pack(t.Context(), "none-such"); err == nil || connect.CodeOf(err) == connect.CodeUnknown {
+		t.Errorf("a pack that the server lacks: %v", err)
+	}
+}
+
+func TestPackIsTheOneAskedForWithTheHashOfItsFiles(t *testing.T) {
+	forged := &floorsv1.Pack{Name: "other", Hash: 1, File: []byte("files")}
+	tower := &floorsv1.Pack{Name: "tower", File: []byte("files")}
+	unhashed := &floorsv1.Pack{Name: "other", File: []byte("files")}
+	if err := checkPack(tower, "tower"); err != nil {
+		t.Error(err)
+	}
+	for _, err := range []error{checkPack(forged, "other"), checkPack(unhashed, "other"), checkPack(tower, "other")} {
+		if _, ok := err.(*InvalidError); !ok {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestServerStreams(t *testing.T) {
 	number := uint32(10)
 	for floor, err := range client(t, server(t)).Stream(t.Context(), &floorsv1.FloorSpec{Seed: 42, Number: 10}, 100) {

@@ -97,6 +97,16 @@ def test_server_info(server: str) -> None:
     assert [tier.name for tier in info.tiers] == ["lru", "generated"]
 
 
+def test_packs(server: str) -> None:
+    with Client(server) as client:
+        found = client.packs()
+        assert "tower" in [info.name for info in found]
+        for info in found:
+            pack = client.pack(f"{info.name}@{info.hash:016x}" if info.hash else info.name)
+            assert (pack.name, pack.hash) == (info.name, info.hash)
+            assert pack.file
+
+
 def test_asyncio(server: str) -> None:
     async def run() -> None:
         async with AsyncClient(server) as client:
@@ -109,6 +119,8 @@ def test_asyncio(server: str) -> None:
             assert [floor.encoded for floor in streamed] == [floor.encoded for floor in batch]
             assert stream.served is not None
             assert (await client.server_info()).max_batch == 256
+            assert "tower" in [info.name for info in await client.packs()]
+            assert (await client.pack("tower")).file
             with pytest.raises(floors.InvalidArgumentError, match=r"spec\.number"):
                 await client.get(FloorSpec(1, 0))
             async with client.stream(specs[0], 10_000) as left:

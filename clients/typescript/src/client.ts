@@ -8,8 +8,11 @@ import {
   FloorService,
   type FloorSpec,
   FloorSpecSchema,
+  type Pack,
+  type PackInfo,
   type ServerInfo,
 } from "./gen/floors/v1/floors_pb.js";
+import { verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
 import type { CallOptions, ClientOptions } from "./options.js";
 import { backoffMs, isTransient, pause } from "./retry.js";
@@ -115,6 +118,31 @@ export class FloorClient {
    */
   async info(options: CallOptions = {}): Promise<ServerInfo> {
     const { value } = await this.#unary(options, (attempt) => this.#rpc.getServerInfo({}, attempt));
+    return value;
+  }
+
+  /**
+   * The packs that the server has, in all versions that it holds.
+   *
+   * @throws ConnectError with the server's status.
+   */
+  async packs(options: CallOptions = {}): Promise<PackInfo[]> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.listPacks({}, attempt));
+    return value.packs;
+  }
+
+  /**
+   * The files of a pack: `NAME`, `NAME@HASH`, or "" for the server's default. Their hash is checked.
+   *
+   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the pack.
+   */
+  async pack(name = "", options: CallOptions = {}): Promise<Pack> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.getPack({ pack: name }, attempt));
+    await verifyPack(value);
+    const resolved = `${value.name}@${value.hash.toString(16).padStart(16, "0")}`;
+    if (name !== "" && name !== value.name && name !== resolved) {
+      throw new InvalidFloorError("spec", `the server sent the pack ${resolved} instead of ${name}`);
+    }
     return value;
   }
 

@@ -3,11 +3,14 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { toBinary } from "@bufbuild/protobuf";
 import { createXXHash3, type IHasher } from "hash-wasm";
 
-import { type Floor, FloorSchema } from "./gen/floors/v1/floors_pb.js";
+import { type Floor, FloorSchema, type Pack } from "./gen/floors/v1/floors_pb.js";
 import { InvalidFloorError } from "./invalid.js";
 
 /** The number of Floor.content_hash. */
 const HASH_FIELD = 3;
+
+/** The pack whose hash is 0. */
+const BUILT_IN_PACK = "tower";
 
 /** Made once. A hash is computed without a pause in between, so all calls can share it. */
 let hasher: Promise<IHasher> | undefined;
@@ -67,6 +70,21 @@ export async function verifyEncoded(encoded: Uint8Array): Promise<void> {
   if (hashes > 1) throw new InvalidFloorError("hash", `the floor has ${hashes} content hashes, not one`);
   // A floor whose hash is 0 has no hash field, since an encoding omits defaults.
   compare(carried, xxh3.digest("hex"));
+}
+
+/**
+ * Checks that the hash of a pack is that of its files.
+ *
+ * @throws InvalidFloorError of the class `hash`.
+ */
+export async function verifyPack(pack: Pack): Promise<void> {
+  if (pack.name === BUILT_IN_PACK && pack.hash === 0n) return;
+  const xxh3 = await sharedHasher();
+  const computed = xxh3.init().update(pack.file).digest("hex");
+  const carried = pack.hash.toString(16).padStart(16, "0");
+  if (carried !== computed) {
+    throw new InvalidFloorError("hash", `the pack has the hash ${carried}, and its files ${computed}`);
+  }
 }
 
 function compare(carried: bigint, computed: string): void {

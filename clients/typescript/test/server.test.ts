@@ -65,6 +65,18 @@ test("the server refuses another generator version", { skip }, async () => {
   }
 });
 
+test("the server sends its packs", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const packs = await client.packs();
+    assert.ok(packs.some((info) => info.name === "tower"), name);
+    for (const info of packs) {
+      const pack = await client.pack(info.hash ? `${info.name}@${info.hash.toString(16).padStart(16, "0")}` : info.name);
+      assert.deepEqual([pack.name, pack.hash], [info.name, info.hash], name);
+      assert.ok(pack.file.length > 0, name);
+    }
+  }
+});
+
 test("the server streams", { skip }, async () => {
   for (const { name, client } of clients) {
     let number = 10;

@@ -65,7 +65,7 @@ class AsyncClient:
                 connection.target, connection.credentials, connection.channel_options
             )
         self._unary: dict[str, Any] = {
-            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
+            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in calls.UNARY
         }
         self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
 
@@ -93,6 +93,14 @@ class AsyncClient:
     async def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server."""
         return calls.read_info((await self._call(calls.INFO, b""))[0])
+
+    async def packs(self) -> list[pb.PackInfo]:
+        """The packs that the server has, in all versions that it holds."""
+        return calls.read_packs((await self._call(calls.PACKS, b""))[0])
+
+    async def pack(self, name: str = "") -> pb.Pack:
+        """The files of a pack: NAME, NAME@HASH, or nothing for the server's default."""
+        return calls.read_pack((await self._call(calls.PACK, calls.pack_request(name)))[0], name)
 
     async def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from google.protobuf.message import DecodeError
+from xxhash import xxh3_64_intdigest
 
 from floors.errors import InvalidFloorError, MalformedResponseError
 from floors.floor import Batch, Floor
@@ -17,6 +18,12 @@ GET = "GetFloor"
 BATCH = "BatchGetFloors"
 STREAM = "StreamFloors"
 INFO = "GetServerInfo"
+PACK = "GetPack"
+PACKS = "ListPacks"
+UNARY = (GET, BATCH, INFO, PACK, PACKS)
+
+_BUILT_IN_PACK = "tower"
+"""The pack whose hash is 0."""
 
 ResponseMetadata = Iterable[tuple[str, str | bytes]] | None
 
@@ -74,6 +81,34 @@ def read_info(encoded: bytes) -> pb.ServerInfo:
         return pb.ServerInfo.FromString(encoded)
     except DecodeError as error:
         raise MalformedResponseError(f"the answer to {INFO} is malformed: {error}") from error
+
+
+def pack_request(name: str) -> bytes:
+    """An encoded GetPackRequest."""
+    return pb.GetPackRequest(pack=name).SerializeToString()
+
+
+def read_packs(encoded: bytes) -> list[pb.PackInfo]:
+    """The packs of a response to ListPacks."""
+    try:
+        return list(pb.ListPacksResponse.FromString(encoded).packs)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {PACKS} is malformed: {error}") from error
+
+
+def read_pack(encoded: bytes, name: str) -> pb.Pack:
+    """The response to GetPack, which must be the pack that `name` names, with the hash of its files."""
+    try:
+        pack = pb.Pack.FromString(encoded)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {PACK} is malformed: {error}") from error
+    computed = xxh3_64_intdigest(pack.file)
+    if computed != pack.hash and not (pack.name == _BUILT_IN_PACK and pack.hash == 0):
+        raise InvalidFloorError(f"the pack has the hash {pack.hash:016x}, and its files {computed:016x}")
+    resolved = f"{pack.name}@{pack.hash:016x}"
+    if name not in ("", pack.name, resolved):
+        raise InvalidFloorError(f"the server sent the pack {resolved} instead of {name}")
+    return pack
 
 
 class Progress:

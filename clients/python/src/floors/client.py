@@ -69,7 +69,7 @@ class Client:
         else:
             self._channel = grpc.secure_channel(connection.target, connection.credentials, connection.channel_options)
         self._unary: dict[str, Any] = {
-            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in (calls.GET, calls.BATCH, calls.INFO)
+            rpc: self._channel.unary_unary(calls.path(rpc)) for rpc in calls.UNARY
         }
         self._stream: Any = self._channel.unary_stream(calls.path(calls.STREAM))
 
@@ -120,6 +120,25 @@ class Client:
             MalformedResponseError: The response does not decode.
         """
         return calls.read_info(self._call(calls.INFO, b"")[0])
+
+    def packs(self) -> list[pb.PackInfo]:
+        """The packs that the server has, in all versions that it holds.
+
+        Raises:
+            CallError: The call failed.
+            MalformedResponseError: The response does not decode.
+        """
+        return calls.read_packs(self._call(calls.PACKS, b"")[0])
+
+    def pack(self, name: str = "") -> pb.Pack:
+        """The files of a pack: NAME, NAME@HASH, or nothing for the server's default.
+
+        Raises:
+            CallError: The call failed.
+            InvalidFloorError: The response is not the requested pack, or has another hash than its files.
+            MalformedResponseError: The response does not decode.
+        """
+        return calls.read_pack(self._call(calls.PACK, calls.pack_request(name))[0], name)
 
     def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""
