@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import floors
-from floors import AsyncClient, Client, FloorSpec, Kind, Terrain, Violation
+from floors import AsyncClient, Client, FloorSpec, InvalidFloorError, Kind, Terrain, Violation, calls
+from floors.v1 import floors_pb2 as pb
 
 
 def test_get(server: str) -> None:
@@ -127,3 +128,14 @@ def test_asyncio(server: str) -> None:
                 assert (await anext(left)).spec.number == 1
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("name", "carried"), [("other", 1), ("other", 0), ("tower", 1)])
+def test_a_pack_with_another_hash_than_its_files_is_refused(name: str, carried: int) -> None:
+    with pytest.raises(InvalidFloorError, match="the pack has the hash"):
+        calls.read_pack(pb.Pack(name=name, hash=carried, file=b"files").SerializeToString(), name)
+
+
+def test_another_pack_is_refused() -> None:
+    with pytest.raises(InvalidFloorError, match="instead of other"):
+        calls.read_pack(pb.Pack(name="tower", file=b"files").SerializeToString(), "other")
