@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/zeebo/xxh3"
 
 	"floors.example/go/floorsv1"
 	"floors.example/go/floorsv1/floorsv1connect"
 )
+
+// builtInPack is the pack whose hash is 0.
+const builtInPack = "tower"
 
 // Client is a client of one floor server. Its methods may be called at the same time; the calls share one connection.
 type Client struct {
@@ -100,7 +104,7 @@ func (c *Client) Info(ctx context.Context, options ...CallOption) (*floorsv1.Ser
 	return response.Msg, nil
 }
 
-// Packs returns the packs that a caller may name in a spec, every version that the server holds.
+// Packs returns the packs that the server has, in all versions that it holds.
 func (c *Client) Packs(ctx context.Context, options ...CallOption) ([]*floorsv1.PackInfo, error) {
 	response, err := unary(ctx, c, c.rpc.ListPacks, &floorsv1.ListPacksRequest{}, options)
 	if err != nil {
@@ -109,14 +113,16 @@ func (c *Client) Packs(ctx context.Context, options ...CallOption) ([]*floorsv1.
 	return response.Msg.Packs, nil
 }
 
-// Pack returns the files of a pack, named NAME or NAME@HASH, for generators that make its floors without a server. The
-// error is an [*InvalidError] if the hash is not that of the files.
+// Pack returns the files of a pack: NAME, NAME@HASH, or "" for the server's default. Their hash is checked.
 func (c *Client) Pack(ctx context.Context, name string, options ...CallOption) (*floorsv1.Pack, error) {
 	response, err := unary(ctx, c, c.rpc.GetPack, &floorsv1.GetPackRequest{Pack: name}, options)
 	if err != nil {
 		return nil, err
 	}
-	return response.Msg, verifyPack(response.Msg)
+	if err := checkPack(response.Msg, name); err != nil {
+		return nil, err
+	}
+	return response.Msg, nil
 }
 
 // readStream makes one call. It advances next and count past the floors that it yielded, and returns nil when the
@@ -188,6 +194,18 @@ func requested(message *floorsv1.Floor, spec *floorsv1.FloorSpec) (*Floor, error
 		return nil, err
 	}
 	return floor, floor.checkSpec(spec)
+}
+
+// checkPack checks that a pack is the one that was asked for, and its hash that of its files.
+func checkPack(pack *floorsv1.Pack, asked string) error {
+	builtIn := pack.Name == builtInPack && pack.Hash == 0
+	if computed := xxh3.Hash(pack.File); !builtIn && computed != pack.Hash {
+		return invalid(ClassHash, "the pack has the hash %016x, and its files %016x", pack.Hash, computed)
+	}
+	if resolved := fmt.Sprintf("%s@%016x", pack.Name, pack.Hash); asked != "" && asked != pack.Name && asked != resolved {
+		return invalid(ClassSpec, "the server sent the pack %s instead of %s", resolved, asked)
+	}
+	return nil
 }
 
 func cloneSpec(spec *floorsv1.FloorSpec) *floorsv1.FloorSpec {

@@ -47,14 +47,6 @@ func VerifyHash(encoded []byte) error {
 	return nil
 }
 
-// verifyPack checks the hash of a pack against its files. That of the pack in the server's program is 0.
-func verifyPack(pack *floorsv1.Pack) error {
-	if computed := xxh3.Hash(pack.File); pack.Hash != 0 && computed != pack.Hash {
-		return invalid(ClassHash, "the pack %s has hash %016x, its files have %016x", pack.Name, pack.Hash, computed)
-	}
-	return nil
-}
-
 // checkedCodec is the codec of protobuf messages. It checks the content hash of floors, which is possible only while
 // their bytes are at hand.
 type checkedCodec struct{}

@@ -248,8 +248,8 @@ mod tests {
             ("cut.floorpack", "floorpack 1\nfile pack.toml 99\nname"),
         ]);
         let errors = errors(&directory);
-        assert!(errors[0].starts_with("bad/pack.toml:2:1: unknown key `width`"), "{errors:?}");
-        assert!(errors[1].starts_with("bad/pack.toml:3:1: unknown key `colour`"), "{errors:?}");
+        assert!(errors[0].starts_with("bad/pack.toml:2:1: the file has no key `width`"), "{errors:?}");
+        assert!(errors[1].starts_with("bad/pack.toml:3:1: the file has no key `colour`"), "{errors:?}");
         assert!(errors[2].starts_with("cut.floorpack: pack.toml: it ends before"), "{errors:?}");
         assert!(errors[3].starts_with("one@00000000000000ff.floorpack: the file's name states"), "{errors:?}");
         assert!(errors[4].starts_with("other: pack.toml names the pack one"), "{errors:?}");

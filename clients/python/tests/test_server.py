@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import floors
-from floors import AsyncClient, Client, FloorSpec, Kind, Terrain, Violation, calls
+from floors import AsyncClient, Client, FloorSpec, InvalidFloorError, Kind, Terrain, Violation, calls
 from floors.v1 import floors_pb2 as pb
 
 
@@ -100,20 +100,12 @@ def test_server_info(server: str) -> None:
 
 def test_packs(server: str) -> None:
     with Client(server) as client:
-        packs = client.packs()
-        assert {"tower", "sample"} <= {info.name for info in packs}
-        for info in packs:
-            pack = client.pack(info.name)
-            assert pack.hash == info.hash
-            assert pack.file.startswith(b"floorpack 1\n")
-        with pytest.raises(floors.CallError, match="no-such-pack"):
-            client.pack("no-such-pack")
-
-
-def test_a_pack_with_other_files_is_refused() -> None:
-    pack = pb.Pack(name="mine", file=b"floorpack 1\n", hash=1)
-    with pytest.raises(floors.MalformedResponseError, match="the pack mine has hash 0000000000000001, its files have"):
-        calls.read_pack(pack.SerializeToString())
+        found = client.packs()
+        assert "tower" in [info.name for info in found]
+        for info in found:
+            pack = client.pack(f"{info.name}@{info.hash:016x}" if info.hash else info.name)
+            assert (pack.name, pack.hash) == (info.name, info.hash)
+            assert pack.file
 
 
 def test_asyncio(server: str) -> None:
@@ -128,10 +120,22 @@ def test_asyncio(server: str) -> None:
             assert [floor.encoded for floor in streamed] == [floor.encoded for floor in batch]
             assert stream.served is not None
             assert (await client.server_info()).max_batch == 256
-            assert (await client.pack("sample")).hash in [info.hash for info in await client.packs()]
+            assert "tower" in [info.name for info in await client.packs()]
+            assert (await client.pack("tower")).file
             with pytest.raises(floors.InvalidArgumentError, match=r"spec\.number"):
                 await client.get(FloorSpec(1, 0))
             async with client.stream(specs[0], 10_000) as left:
                 assert (await anext(left)).spec.number == 1
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("name", "carried"), [("other", 1), ("other", 0), ("tower", 1)])
+def test_a_pack_with_another_hash_than_its_files_is_refused(name: str, carried: int) -> None:
+    with pytest.raises(InvalidFloorError, match="the pack has the hash"):
+        calls.read_pack(pb.Pack(name=name, hash=carried, file=b"files").SerializeToString(), name)
+
+
+def test_another_pack_is_refused() -> None:
+    with pytest.raises(InvalidFloorError, match="instead of other"):
+        calls.read_pack(pb.Pack(name="tower", file=b"files").SerializeToString(), "other")

@@ -122,7 +122,7 @@ export class FloorClient {
   }
 
   /**
-   * The packs that a spec may name: every version that the server holds.
+   * The packs that the server has, in all versions that it holds.
    *
    * @throws ConnectError with the server's status.
    */
@@ -132,13 +132,17 @@ export class FloorClient {
   }
 
   /**
-   * The files of a pack, named `NAME` or `NAME@HASH`, for generators that make its floors without a server.
+   * The files of a pack: `NAME`, `NAME@HASH`, or "" for the server's default. Their hash is checked.
    *
-   * @throws ConnectError with the server's status, InvalidFloorError if the hash is not that of the files.
+   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the pack.
    */
-  async pack(name: string, options: CallOptions = {}): Promise<Pack> {
+  async pack(name = "", options: CallOptions = {}): Promise<Pack> {
     const { value } = await this.#unary(options, (attempt) => this.#rpc.getPack({ pack: name }, attempt));
     await verifyPack(value);
+    const resolved = `${value.name}@${value.hash.toString(16).padStart(16, "0")}`;
+    if (name !== "" && name !== value.name && name !== resolved) {
+      throw new InvalidFloorError("spec", `the server sent the pack ${resolved} instead of ${name}`);
+    }
     return value;
   }
 

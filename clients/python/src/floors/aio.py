@@ -93,12 +93,12 @@ class AsyncClient:
         return calls.read_info((await self._call(calls.INFO, b""))[0])
 
     async def packs(self) -> list[pb.PackInfo]:
-        """The packs that a spec may name; see `Client.packs`."""
+        """The packs that the server has, in all versions that it holds."""
         return calls.read_packs((await self._call(calls.PACKS, b""))[0])
 
-    async def pack(self, name: str) -> pb.Pack:
-        """The files of a pack; see `Client.pack`."""
-        return calls.read_pack((await self._call(calls.PACK, calls.pack_request(name)))[0])
+    async def pack(self, name: str = "") -> pb.Pack:
+        """The files of a pack: NAME, NAME@HASH, or nothing for the server's default."""
+        return calls.read_pack((await self._call(calls.PACK, calls.pack_request(name)))[0], name)
 
     async def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""

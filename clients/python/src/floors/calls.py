@@ -22,6 +22,9 @@ PACK = "GetPack"
 PACKS = "ListPacks"
 UNARY = (GET, BATCH, INFO, PACK, PACKS)
 
+_BUILT_IN_PACK = "tower"
+"""The pack whose hash is 0."""
+
 ResponseMetadata = Iterable[tuple[str, str | bytes]] | None
 
 
@@ -85,24 +88,27 @@ def pack_request(name: str) -> bytes:
     return pb.GetPackRequest(pack=name).SerializeToString()
 
 
-def read_pack(encoded: bytes) -> pb.Pack:
-    """The response to GetPack. The hash of the pack in the server's program is 0."""
+def read_packs(encoded: bytes) -> list[pb.PackInfo]:
+    """The packs of a response to ListPacks."""
+    try:
+        return list(pb.ListPacksResponse.FromString(encoded).packs)
+    except DecodeError as error:
+        raise MalformedResponseError(f"the answer to {PACKS} is malformed: {error}") from error
+
+
+def read_pack(encoded: bytes, name: str) -> pb.Pack:
+    """The response to GetPack, which must be the pack that `name` names, with the hash of its files."""
     try:
         pack = pb.Pack.FromString(encoded)
     except DecodeError as error:
         raise MalformedResponseError(f"the answer to {PACK} is malformed: {error}") from error
     computed = xxh3_64_intdigest(pack.file)
-    if pack.hash not in (0, computed):
-        raise MalformedResponseError(f"the pack {pack.name} has hash {pack.hash:016x}, its files have {computed:016x}")
+    if computed != pack.hash and not (pack.name == _BUILT_IN_PACK and pack.hash == 0):
+        raise InvalidFloorError(f"the pack has the hash {pack.hash:016x}, and its files {computed:016x}")
+    resolved = f"{pack.name}@{pack.hash:016x}"
+    if name not in ("", pack.name, resolved):
+        raise InvalidFloorError(f"the server sent the pack {resolved} instead of {name}")
     return pack
-
-
-def read_packs(encoded: bytes) -> list[pb.PackInfo]:
-    """The response to ListPacks."""
-    try:
-        return list(pb.ListPacksResponse.FromString(encoded).packs)
-    except DecodeError as error:
-        raise MalformedResponseError(f"the answer to {PACKS} is malformed: {error}") from error
 
 
 class Progress:

@@ -120,7 +120,7 @@ class Client:
         return calls.read_info(self._call(calls.INFO, b"")[0])
 
     def packs(self) -> list[pb.PackInfo]:
-        """The packs that a spec may name, every version that the server holds.
+        """The packs that the server has, in all versions that it holds.
 
         Raises:
             CallError: The call failed.
@@ -128,14 +128,15 @@ class Client:
         """
         return calls.read_packs(self._call(calls.PACKS, b"")[0])
 
-    def pack(self, name: str) -> pb.Pack:
-        """The files of a pack, named `NAME` or `NAME@HASH`: `floor_gen.Pack(pack.file)` generates its floors.
+    def pack(self, name: str = "") -> pb.Pack:
+        """The files of a pack: NAME, NAME@HASH, or nothing for the server's default.
 
         Raises:
             CallError: The call failed.
-            MalformedResponseError: The response does not decode, or has another hash than its files.
+            InvalidFloorError: The response is not the requested pack, or has another hash than its files.
+            MalformedResponseError: The response does not decode.
         """
-        return calls.read_pack(self._call(calls.PACK, calls.pack_request(name))[0])
+        return calls.read_pack(self._call(calls.PACK, calls.pack_request(name))[0], name)
 
     def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""
