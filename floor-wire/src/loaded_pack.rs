@@ -19,10 +19,13 @@ use floor_proto::{
 #[cfg(feature = "authored")]
 use crate::authored::read as read_authored;
 
+#[cfg(not(feature = "authored"))]
+type ReadFloors = BTreeMap<(u32, Option<u64>), (FloorSpec, v1::Floor)>;
+
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
 #[allow(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-const fn read_authored(_: &Files) -> Result<BTreeMap<(u32, Option<u64>), (FloorSpec, v1::Floor)>, Vec<PackError>> {
+const fn read_authored(_: &Files) -> Result<ReadFloors, Vec<PackError>> {
     Ok(BTreeMap::new())
 }
 
