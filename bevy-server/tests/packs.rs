@@ -15,7 +15,7 @@ use floor_proto::{
 use floor_wire::LoadedPack;
 use prost::Message;
 use tempfile::TempDir;
-use test_support::{Setup, TIMEOUT, http1, invalid_fields, spec, wait_until};
+use test_support::{Setup, http1, invalid_fields, spec, wait_for, wait_until};
 use tonic::{Code, Status, transport::Channel};
 
 /// The directory of packs, which are folders with these descriptions.
@@ -130,16 +130,11 @@ async fn a_changed_pack_is_used_and_a_broken_one_changes_nothing() {
     let (old, _) = get(&mut client, of("mine", 42, 7)).await.unwrap();
     let old_version = old.spec.as_ref().unwrap().pack.clone();
     let new_version = async |client: &mut FloorServiceClient<Channel>, not: &str| {
-        let deadline = std::time::Instant::now() + TIMEOUT;
-        loop {
+        wait_for("the pack is reloaded", async || {
             let (floor, _) = get(client, of("mine", 42, 7)).await.unwrap();
-            let version = floor.spec.unwrap().pack;
-            if version != not {
-                return version;
-            }
-            assert!(std::time::Instant::now() < deadline, "the pack is not reloaded");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+            Some(floor.spec.unwrap().pack).filter(|version| version != not)
+        })
+        .await
     };
     // Files that change are found without a signal.
     write_pack(&data, "mine", "two", &[]);
@@ -241,16 +236,12 @@ async fn an_authored_floor_is_served_by_every_rpc_and_from_every_tier() {
 /// Gets floor 10 of tower 7 until `tier` serves it, or twice if there is no tier.
 async fn wait_until_served(client: &mut FloorServiceClient<Channel>, seen: &mut Vec<Floor>, tier: &str) {
     let wanted = if tier.is_empty() { "generated" } else { tier };
-    let deadline = std::time::Instant::now() + TIMEOUT;
-    loop {
+    wait_for(&format!("{wanted} serves the floor"), async || {
         let (floor, by) = get(client, of("mine", 7, 10)).await.unwrap();
         seen.push(floor);
-        if by == wanted {
-            return;
-        }
-        assert!(std::time::Instant::now() < deadline, "{tier} never serves the floor");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+        (by == wanted).then_some(())
+    })
+    .await;
 }
 
 #[test]
@@ -310,12 +301,8 @@ async fn the_next_floors_of_a_climber_are_prefetched_from_their_pack() {
         get(&mut client, of("mine", 42, number)).await.unwrap();
     }
     wait_until("floors are prefetched", || server.metric("floors_prefetches_total{outcome=\"prefetched\"}") >= 2.0);
-    let deadline = std::time::Instant::now() + TIMEOUT;
-    while server.page("/contains?seed=42&first=10&pack=mine&width=40&height=30&kind=cavern").1.contains("\"tiers\":[]")
-    {
-        assert!(std::time::Instant::now() < deadline, "floor 10 is not prefetched");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let named = "/contains?seed=42&first=10&pack=mine&width=40&height=30&kind=cavern";
+    wait_until("floor 10 is prefetched", || !server.page(named).1.contains("\"tiers\":[]"));
     let (floor, by) = get(&mut client, of("mine", 42, 10)).await.unwrap();
     assert_eq!((by.as_str(), &floor.terrain), ("lru", &original.terrain), "the authored floor was prefetched");
     let (_, contained) = server.page("/contains?seed=42&first=10&pack=mine");

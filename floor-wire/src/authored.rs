@@ -8,16 +8,13 @@ use floor_gen::{
 };
 use floor_proto::{floor_json, v1};
 
-use crate::rules;
+use crate::{ByPlace, rules};
 
 /// The folder of authored floors in a pack.
 const FOLDER: &str = "floors/";
 
-/// Authored floors by number, and by tower; without a tower, for every tower. Their specs are of the built-in pack.
-pub(crate) type AuthoredFloors = BTreeMap<(u32, Option<u64>), (FloorSpec, v1::Floor)>;
-
-/// The authored floors, or everything that is wrong with them.
-pub(crate) fn read(files: &Files) -> Result<AuthoredFloors, Vec<PackError>> {
+/// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack.
+pub(crate) fn read(files: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
     for (path, content) in files.iter() {
         let Some(name) = path.strip_prefix(FOLDER).filter(|name| !name.ends_with(".md")) else { continue };

@@ -14,6 +14,9 @@ use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, pack::PackRef, v1};
 
+/// Authored floors of a pack by number, and by tower; without a tower, for every tower.
+type ByPlace<T> = std::collections::BTreeMap<(u32, Option<u64>), T>;
+
 /// Generator and wire do not know each other, so each states the limits.
 const _: () = {
     assert!(FloorSpec::MAX_NUMBER == limits::MAX_FLOOR);
@@ -34,8 +37,12 @@ pub fn framed_of(pack: &Pack, floor: &Floor<'_>) -> Bytes {
     if pack.hash() == PackHash::BUILT_IN {
         return framed(floor);
     }
-    let reference = PackRef { name: pack.name(), hash: Some(pack.hash().0) };
-    framed_message(&message_of(pack.hash(), reference.to_string(), floor))
+    framed_message(&message_of(pack.hash(), reference(pack), floor))
+}
+
+/// `spec.pack` of the floors of a pack that is not the built-in one.
+fn reference(pack: &Pack) -> String {
+    PackRef { name: pack.name(), hash: Some(pack.hash().0) }.to_string()
 }
 
 /// A floor of a pack that is not the built-in one, with `spec.pack`.

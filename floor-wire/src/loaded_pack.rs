@@ -11,21 +11,16 @@ use floor_gen::{
     FloorSpec, Generator, Kind, Pack, PackHash, SpecError,
     pack::{Files, PackError, PackErrors},
 };
-use floor_proto::{
-    pack::{BUILT_IN, PackRef},
-    v1,
-};
+use floor_proto::{pack::BUILT_IN, v1};
 
+use crate::ByPlace;
 #[cfg(feature = "authored")]
 use crate::authored::read as read_authored;
-
-#[cfg(not(feature = "authored"))]
-type ReadFloors = BTreeMap<(u32, Option<u64>), (FloorSpec, v1::Floor)>;
 
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
 #[allow(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-const fn read_authored(_: &Files) -> Result<ReadFloors, Vec<PackError>> {
+const fn read_authored(_: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     Ok(BTreeMap::new())
 }
 
@@ -37,13 +32,10 @@ pub struct LoadedPack {
     read: Option<Pack>,
     /// `spec.pack` of its floors.
     reference: String,
-    /// By number, and by tower; without a tower, for every tower.
-    authored: AuthoredFloors,
+    authored: ByPlace<Authored>,
 }
 
-/// Authored floors by number, and by tower.
-type AuthoredFloors = BTreeMap<(u32, Option<u64>), Authored>;
-
+/// An authored floor. Of its spec only the sides and the kind count.
 #[derive(Debug)]
 struct Authored {
     spec: FloorSpec,
@@ -55,7 +47,11 @@ impl LoadedPack {
     #[must_use]
     pub fn built_in() -> &'static Arc<Self> {
         static LOADED: OnceLock<Arc<LoadedPack>> = OnceLock::new();
-        LOADED.get_or_init(|| Arc::new(Self { read: None, reference: String::new(), authored: BTreeMap::new() }))
+        LOADED.get_or_init(|| Arc::new(Self::tower()))
+    }
+
+    const fn tower() -> Self {
+        Self { read: None, reference: String::new(), authored: BTreeMap::new() }
     }
 
     /// Reads a pack and checks its authored floors.
@@ -88,15 +84,15 @@ impl LoadedPack {
         };
         let hash = pack.hash();
         if hash == PackHash::BUILT_IN {
-            return Ok(Self { read: None, reference: String::new(), authored: BTreeMap::new() });
+            return Ok(Self::tower());
         }
-        let reference = PackRef { name: pack.name(), hash: Some(hash.0) }.to_string();
+        let reference = crate::reference(&pack);
         let authored = authored.into_iter().map(|(place, (spec, message))| {
             let theme = match message.theme.as_str() {
                 "" => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
                 theme => theme.to_owned(),
             };
-            (place, Authored { spec: of_pack(&spec, hash), message: v1::Floor { theme, pack_hash: hash.0, ..message } })
+            (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..message } })
         });
         Ok(Self { authored: authored.collect(), read: Some(pack), reference })
     }
@@ -207,11 +203,6 @@ impl LoadedPack {
 
 fn same_shape(one: &FloorSpec, other: &FloorSpec) -> bool {
     (one.width(), one.height(), one.kind()) == (other.width(), other.height(), other.kind())
-}
-
-fn of_pack(spec: &FloorSpec, pack: PackHash) -> FloorSpec {
-    let (width, height) = (spec.width().into(), spec.height().into());
-    FloorSpec::of_pack(pack, spec.seed(), spec.number(), width, height, spec.kind()).expect("the spec is in range")
 }
 
 #[cfg(test)]

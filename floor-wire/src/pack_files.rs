@@ -2,9 +2,11 @@
 //! a wrong directory costs no memory.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File, Metadata},
     io::{self, Read},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use floor_gen::pack::{FileError, Files};
@@ -97,6 +99,43 @@ pub fn walk(
         }
     }
     Ok(())
+}
+
+/// What shows whether files have changed, without reading them: the length, the time and the number of each. What cannot be
+/// looked at counts as no file: reading it says why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fingerprint(BTreeMap<PathBuf, (u64, Option<SystemTime>, u64)>);
+
+impl Fingerprint {
+    /// Looks at a file or at a folder itself.
+    pub fn add(&mut self, path: &Path) {
+        if let Ok(metadata) = fs::metadata(path) {
+            self.insert(path, &metadata);
+        }
+    }
+
+    /// Looks at the files of the pack in `folder`.
+    pub fn add_folder(&mut self, folder: &Path) {
+        let _ = walk(folder, &mut |path, _, metadata| {
+            self.insert(path, metadata);
+            Ok(())
+        });
+    }
+
+    fn insert(&mut self, path: &Path, metadata: &Metadata) {
+        self.0.insert(path.to_owned(), (metadata.len(), metadata.modified().ok(), inode(metadata)));
+    }
+}
+
+/// Differs for a link that leads to another file than before.
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+const fn inode(_: &Metadata) -> u64 {
+    0
 }
 
 fn is_inside(root: &Path, link: &Path) -> io::Result<bool> {

@@ -58,6 +58,18 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// The result of `attempt` as soon as it has one, up to [`TIMEOUT`]. For code that runs in tokio.
+pub async fn wait_for<T>(what: &str, mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        if let Some(result) = attempt().await {
+            return result;
+        }
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// A connection from `source`, another loopback address. Not for code that runs in tokio.
 #[cfg(target_os = "linux")]
 pub fn connect_from(source: &str, address: &str) -> TcpStream {

@@ -2,18 +2,15 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
-    fs::{self, Metadata},
-    io,
+    fmt, fs, io,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use floor_gen::pack::{PackError, PackErrors};
 use floor_proto::pack::PackRef;
 use floor_wire::{
     LoadedPack,
-    pack_files::{self, EXTENSION},
+    pack_files::{self, EXTENSION, Fingerprint},
 };
 
 /// The most versions of packs that a server holds besides the built-in pack.
@@ -93,13 +90,8 @@ pub(super) fn read(directory: &Path) -> Result<Directory, PackLoadError> {
 /// An error with the path of its file.
 fn place(pack: &Found, error: &PackError) -> String {
     let path = pack.path.display();
-    if error.file.is_empty() {
-        format!("{path}: {error}")
-    } else if pack.is_folder {
-        format!("{path}/{error}")
-    } else {
-        format!("{path}: {error}")
-    }
+    let separator = if pack.is_folder && !error.file.is_empty() { "/" } else { ": " };
+    format!("{path}{separator}{error}")
 }
 
 /// The packs of a directory, by name; current ones first.
@@ -164,43 +156,17 @@ fn load(pack: &Found) -> Result<LoadedPack, PackErrors> {
     }
 }
 
-/// What shows whether files of a directory have changed, without reading them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Fingerprint(BTreeMap<PathBuf, (u64, Option<SystemTime>, u64)>);
-
 /// Looks at the files of a directory of packs.
 pub(super) fn fingerprint(directory: &Path) -> Fingerprint {
-    let mut files = BTreeMap::new();
-    let mut note = |path: &Path, metadata: &Metadata| {
-        let _ = files.insert(path.to_owned(), (metadata.len(), metadata.modified().ok(), inode(metadata)));
-    };
+    let mut fingerprint = Fingerprint::default();
     for pack in list(directory).unwrap_or_default() {
         if pack.is_folder {
-            // What is wrong is found when it is read.
-            let _ = pack_files::walk(&pack.path, &mut |path, _, metadata| {
-                note(path, metadata);
-                Ok(())
-            });
+            fingerprint.add_folder(&pack.path);
         }
-        if let Ok(metadata) = fs::metadata(&pack.path) {
-            note(&pack.path, &metadata);
-        }
+        fingerprint.add(&pack.path);
     }
-    if let Ok(metadata) = fs::metadata(directory) {
-        note(directory, &metadata);
-    }
-    Fingerprint(files)
-}
-
-/// Differs for a link that leads to another file than before.
-#[cfg(unix)]
-fn inode(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Metadata) -> u64 {
-    0
+    fingerprint.add(directory);
+    fingerprint
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use std::{
 };
 
 use bevy::prelude::Resource;
-use floor_gen::{FloorSpec, Kind, PackHash, SpecError};
+use floor_gen::PackHash;
 use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, pack_files::Fingerprint};
 use prometheus::{IntCounterVec, Opts, Registry};
 
 use super::{
     access::{Access, TenantPacks, View},
-    folder::{self, Directory, Fingerprint, MAX_VERSIONS, PackLoadError},
+    folder::{self, Directory, MAX_VERSIONS, PackLoadError},
 };
 use crate::{
     follow::Follower,
@@ -96,26 +96,6 @@ pub(crate) enum UnknownPack {
     Invalid(InvalidPackRef),
     /// The server does not have it, but those.
     Unknown { known: Vec<String> },
-}
-
-impl FoundPack {
-    /// [`LoadedPack::resolve`].
-    ///
-    /// # Errors
-    /// The first argument that is out of range.
-    pub fn resolve(
-        &self,
-        seed: u64,
-        number: u32,
-        width: u32,
-        height: u32,
-        kind: Option<Kind>,
-    ) -> Result<FloorSpec, SpecError> {
-        match self {
-            Self::BuiltIn => FloorSpec::resolve(seed, number, width, height, kind),
-            Self::Read(pack) => pack.resolve(seed, number, width, height, kind),
-        }
-    }
 }
 
 impl Deref for FoundPack {

@@ -110,10 +110,16 @@ impl Files {
         self.by_path.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
     }
 
+    /// The bytes of the canonical form.
+    #[must_use]
+    pub const fn encoded_len(&self) -> usize {
+        MAGIC.len() + self.bytes
+    }
+
     /// The canonical form: the bytes of a `.floorpack` file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(MAGIC.len() + self.bytes);
+        let mut bytes = Vec::with_capacity(self.encoded_len());
         bytes.extend_from_slice(MAGIC.as_bytes());
         for (path, content) in self.iter() {
             bytes.extend_from_slice(entry_line(path, content.len()).as_bytes());

@@ -1,10 +1,9 @@
 //! `GetServerInfo`: versions, limits and the report of the tiers.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use floor_cache::{TierKind, TierReport};
 use floor_gen::{GENERATOR_VERSION, Kind};
 use floor_proto::{
-    FRAME_PREFIX_BYTES,
     limits::{MAX_BATCH, MAX_STREAM},
     v1,
 };
@@ -12,10 +11,7 @@ use http::Response;
 use prost::Message;
 use tonic::Status;
 
-use super::{
-    Call, FloorBody, ServiceState,
-    response::{add_trace, head, put_prefix},
-};
+use super::{Call, FloorBody, ServiceState, response::respond_message};
 use crate::grpc::status::malformed;
 
 pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
@@ -36,12 +32,7 @@ pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result
             .map(|tier| tier_info(tier, call.tenant.is_some()))
             .collect(),
     };
-    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + info.encoded_len());
-    put_prefix(&mut message, info.encoded_len());
-    info.encode(&mut message).expect("a BytesMut grows");
-    let mut response = head(call.framing, FloorBody::unary(message.freeze()));
-    add_trace(&call, &[], response.headers_mut());
-    Ok(response)
+    Ok(respond_message(&call, &info))
 }
 
 /// A tier as its caller may see it. Redis counts what others have too, of which a tenant is not told.

@@ -1,17 +1,13 @@
 //! `ListPacks` and `GetPack`: what packs the caller may use, and the files of one.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use floor_gen::GENERATOR_VERSION;
-use floor_proto::{FRAME_PREFIX_BYTES, v1};
+use floor_proto::v1;
 use http::Response;
 use prost::Message;
 use tonic::Status;
 
-use super::{
-    Call, FloorBody, ServiceState,
-    request::find_pack,
-    response::{add_trace, head, put_prefix},
-};
+use super::{Call, FloorBody, ServiceState, request::find_pack, response::respond_message};
 use crate::{
     clients::Client,
     grpc::status::{invalid, malformed},
@@ -28,7 +24,7 @@ pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<R
         floors_authored: u32::try_from(pack.authored_count()).unwrap_or(u32::MAX),
     };
     let packs = state.deps.packs.for_caller(call.tenant).held().into_iter().map(info).collect();
-    Ok(respond(&call, &v1::ListPacksResponse { packs }))
+    Ok(respond_message(&call, &v1::ListPacksResponse { packs }))
 }
 
 /// The files of the pack. A copy of them is made, which the client pays for before.
@@ -42,23 +38,13 @@ pub(super) fn get(
     let packs = state.deps.packs.for_caller(call.tenant);
     let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.status(invalid))?;
     let files = pack.pack().files();
-    let bytes: usize = files.iter().map(|(path, content)| path.len() + content.len()).sum();
     // The files are copied, then the message, then the frame.
-    let _copies = state.reserve_unsent(client, 3 * bytes)?;
+    let _copies = state.reserve_unsent(client, 3 * files.encoded_len())?;
     let answer = v1::Pack {
         name: pack.pack().name().to_owned(),
         hash: pack.pack().hash().0,
         generator_version: GENERATOR_VERSION,
         file: files.to_bytes(),
     };
-    Ok(respond(&call, &answer))
-}
-
-fn respond(call: &Call, answer: &impl Message) -> Response<FloorBody> {
-    let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + answer.encoded_len());
-    put_prefix(&mut message, answer.encoded_len());
-    answer.encode(&mut message).expect("a BytesMut grows");
-    let mut response = head(call.framing, FloorBody::unary(message.freeze()));
-    add_trace(call, &[], response.headers_mut());
-    response
+    Ok(respond_message(&call, &answer))
 }

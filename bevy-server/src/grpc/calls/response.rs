@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use bytes::{BufMut, BytesMut};
 use floor_cache::{Served, Step};
+use floor_proto::FRAME_PREFIX_BYTES;
 use http::{HeaderMap, HeaderValue, Response, header};
+use prost::Message;
 use tonic::Status;
 
 use super::{body::FloorBody, request::Call};
@@ -17,6 +19,17 @@ use crate::{
 pub(super) fn respond(framing: Framing, body: FloorBody, served_by: HeaderValue) -> Response<FloorBody> {
     let mut response = head(framing, body);
     response.headers_mut().insert(&FLOOR_SERVED_BY, served_by);
+    response
+}
+
+/// A unary response with `message`, which no tier served.
+pub(super) fn respond_message(call: &Call, message: &impl Message) -> Response<FloorBody> {
+    let length = message.encoded_len();
+    let mut bytes = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length);
+    put_prefix(&mut bytes, length);
+    message.encode(&mut bytes).expect("a BytesMut grows");
+    let mut response = head(call.framing, FloorBody::unary(bytes.freeze()));
+    add_trace(call, &[], response.headers_mut());
     response
 }
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
@@ -25,7 +25,7 @@ use axum::{
 use bytes::Bytes;
 use clap::Args;
 use floor_gen::Kind;
-use floor_wire::{LoadedPack, pack_files};
+use floor_wire::{LoadedPack, pack_files::Fingerprint};
 use futures_util::{Stream, stream};
 use http::{HeaderValue, StatusCode, header};
 use hyper_util::{
@@ -133,16 +133,16 @@ impl Watch {
 
 /// Reads the pack again when a file has changed.
 async fn follow(dir: PathBuf, sender: watch::Sender<Arc<Saved>>) -> anyhow::Result<()> {
-    let mut seen = Times::of(&dir);
+    let mut seen = look(&dir);
     let mut version = 1;
     loop {
         tokio::time::sleep(POLL).await;
         let dir = dir.clone();
         let before = seen.clone();
         let changed = task::spawn_blocking(move || {
-            let now = Times::of(&dir);
+            let now = look(&dir);
             (now != before).then(|| {
-                let now = now.settled(&dir);
+                let now = settled(&dir, now);
                 (now, read(&dir, version + 1))
             })
         });
@@ -168,32 +168,23 @@ fn report(saved: &Saved) -> io::Result<()> {
     }
 }
 
-/// The size and the time of each file. What cannot be read counts as no file: reading the pack says why.
-#[derive(Clone, PartialEq, Eq)]
-struct Times(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
+fn look(dir: &Path) -> Fingerprint {
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.add_folder(dir);
+    fingerprint
+}
 
-impl Times {
-    /// The times when no file changes any more: an editor that saves empties a file first.
-    fn settled(mut self, dir: &Path) -> Self {
-        for _ in 0..MAX_SETTLING {
-            thread::sleep(SETTLING);
-            let now = Self::of(dir);
-            if now == self {
-                break;
-            }
-            self = now;
+/// The files when none changes any more after `seen`: an editor that saves empties a file first.
+fn settled(dir: &Path, mut seen: Fingerprint) -> Fingerprint {
+    for _ in 0..MAX_SETTLING {
+        thread::sleep(SETTLING);
+        let now = look(dir);
+        if now == seen {
+            break;
         }
-        self
+        seen = now;
     }
-
-    fn of(dir: &Path) -> Self {
-        let mut times = BTreeMap::new();
-        let _ = pack_files::walk(dir, &mut |path, _, metadata| {
-            times.insert(path.to_owned(), (metadata.len(), metadata.modified().ok()));
-            Ok(())
-        });
-        Self(times)
-    }
+    seen
 }
 
 /// Serves connections, as many at once as the limit allows. Others wait.
