@@ -234,7 +234,7 @@ impl Packs {
     fn read_again(&self) {
         let in_use = self.table();
         let table = read_table(&self.0.settings, &in_use);
-        self.record(table.is_ok());
+        let succeeded = table.is_ok();
         let mut problem = self.0.problem.lock().unwrap_or_else(PoisonError::into_inner);
         match table {
             Ok(table) => {
@@ -257,6 +257,9 @@ impl Packs {
                 *problem = Some(error);
             }
         }
+        drop(problem);
+        // Last: who sees the metric also finds the log's line and the packs in use.
+        self.record(succeeded);
     }
 
     fn record(&self, succeeded: bool) {
