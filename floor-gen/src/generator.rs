@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::rng::Streams;
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{gates, lakes, loot, monsters, roles, scenery, side_vaults, survey, traps};
+use crate::stages::{gates, lakes, loot, monsters, roles, scenery, side_vaults, stairs, survey, traps};
 
 /// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
 /// room fits about every second time, and another try costs a few microseconds.
@@ -96,7 +96,7 @@ impl Generator {
         streams.note("rooms", self.arena.rooms.len());
         streams.note("ways", self.arena.connections.len());
         streams.note("locks", self.arena.locks.len());
-        populate(&mut self.arena, plan, streams);
+        populate(&mut self.arena, plan, streams)?;
         streams.begin("survey");
         survey::measure(&mut self.arena)
     }
@@ -105,8 +105,9 @@ impl Generator {
     fn generate_fallback<'p>(&mut self, plan: &Plan<'p>, streams: &Streams<'_>) -> Floor<'p> {
         self.arena.reset(plan);
         let (_, rules) = kinds::of(plan.spec.kind());
-        kinds::lay_out_fallback(&mut self.arena, &rules, streams).expect("all rooms of the fallback lie on one path");
-        populate(&mut self.arena, plan, streams);
+        kinds::lay_out_fallback(&mut self.arena, plan, &rules, streams)
+            .expect("the fallback has rooms for both stairs");
+        populate(&mut self.arena, plan, streams).expect("the stairs lie in those rooms");
         survey::measure(&mut self.arena)
             .expect("the fallback's key lies before its only lock, and scenery blocks no path");
         self.finish(plan)
@@ -160,9 +161,9 @@ pub fn generate(spec: &FloorSpec) -> Floor<'static> {
 }
 
 /// Fills the rooms of a layout.
-fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
+fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let (_, rules) = &kinds::of(plan.spec.kind());
-    gates::place_stairs(arena, &mut streams.open("stairs"));
+    stairs::build(arena, plan)?;
     gates::place_keys(arena, plan, rules, &mut streams.open("keys"));
     if !rules.fixed_roles {
         roles::assign(arena, &mut streams.open("roles"));
@@ -173,6 +174,7 @@ fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
     loot::place_loot(arena, plan, &mut streams.open("loot"));
     monsters::place_monsters(arena, plan, &mut streams.open("monsters"));
     traps::place_traps(arena, plan, &mut streams.open("traps"));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ pub mod floor;
 mod form;
 mod generator;
 mod graph;
+mod joint;
 mod kinds;
 mod mask;
 mod observer;
@@ -59,4 +60,4 @@ pub use spec::{FloorSpec, Kind, PackHash, SpecError};
 
 /// Part of every storage key. It rises by one with every release that changes a byte of any floor; docs/generator.md
 /// lists the versions.
-pub const GENERATOR_VERSION: u32 = 3;
+pub const GENERATOR_VERSION: u32 = 4;

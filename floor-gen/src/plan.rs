@@ -1,5 +1,6 @@
 //! What a floor is made from: its spec and its pack.
 
+use crate::floor::Point;
 use crate::pack::content::{Choice, Content, NameId, Theme};
 use crate::pack::params::Params;
 use crate::rng::Rng;
@@ -12,11 +13,16 @@ pub(crate) struct Plan<'p> {
     pub(crate) content: &'p Content,
     /// The index of its theme.
     pub(crate) theme: usize,
+    /// The cell of the stairs up.
+    pub(crate) arrival: Point,
+    /// The cell of the stairs down.
+    pub(crate) departure: Point,
 }
 
 impl<'p> Plan<'p> {
     pub(crate) fn new(content: &'p Content, spec: &FloorSpec) -> Self {
-        Self { spec: *spec, content, theme: content.theme_of(spec.number()) }
+        let (arrival, departure) = (spec.arrival(), spec.departure());
+        Self { spec: *spec, content, theme: content.theme_of(spec.number()), arrival, departure }
     }
 
     pub(crate) fn params(&self) -> &'p Params {

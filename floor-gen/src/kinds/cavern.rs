@@ -28,7 +28,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     cave.carve_largest(size, terrain, claimed);
     assign_cells(arena);
     let chambers = arena.rooms.len();
-    niches::dig(arena, chambers, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
+    niches::dig(arena, plan, chambers, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
     Ok(())
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
         return Err(LayoutRejected("a cycle is not closed"));
     }
     let rooms = arena.rooms.len();
-    niches::dig(arena, rooms, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
+    niches::dig(arena, plan, rooms, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
     hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
     Ok(())
 }

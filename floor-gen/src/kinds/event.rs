@@ -13,6 +13,7 @@ use crate::stages::kind_rules::KindRules;
 use crate::stages::loops;
 use crate::stages::loops::LoopGoal;
 use crate::stages::set_pieces::{self, Orientation};
+use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 use crate::vault::Vault;
 
@@ -52,8 +53,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 
     // The entry and the exit lie outside the vault and the court.
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
-    let ends =
-        gates::choose_ends_where(arena, rng, plain).ok_or(LayoutRejected("fewer than two rooms outside the vault"))?;
+    let ends = stairs::own(arena, plan, &mut streams.open("stairs"), plain)?;
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     set_pieces::close_rooms(arena, 0);
     let event = arena.params.event;

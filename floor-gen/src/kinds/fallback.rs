@@ -1,8 +1,9 @@
-//! The fallback for rejected layouts, which fits every spec: rooms in rows and columns, joined along one winding path.
+//! The fallback for rejected layouts, which fits every spec: rooms in rows and columns.
 
-use crate::arena::{Arena, Side};
-use crate::floor::{RoomRole, Terrain};
-use crate::rng::Streams;
+use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, Side};
+use crate::floor::{Point, RoomRole, Terrain};
+use crate::plan::Plan;
+use crate::rng::{Rng, Streams};
 use crate::shape::{Form, Shape};
 use crate::stages::accrete::{join, place};
 use crate::stages::gates;
@@ -14,9 +15,16 @@ const PITCH: usize = 16;
 /// The most rooms along a side: 144 in all, each within the size limit of a shape.
 const MAX_ALONG: usize = 12;
 
-pub(crate) fn lay_out(arena: &mut Arena, rules: &KindRules, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let columns = (arena.width / PITCH).clamp(2, MAX_ALONG);
-    let rows = (arena.height / PITCH).clamp(2, MAX_ALONG);
+/// How often, in 1,000, two rooms of one zone get a door besides those of the tree.
+const LOOP_CHANCE: u32 = 400;
+
+pub(crate) fn lay_out(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    rules: &KindRules,
+    streams: &Streams<'_>,
+) -> Result<(), LayoutRejected> {
+    let tiles @ (columns, rows) = (rooms_along(arena.width), rooms_along(arena.height));
     // Stages keep their names: they seed the streams.
     let rng = &mut streams.open("refuge");
     for row in 0..rows {
@@ -24,40 +32,78 @@ pub(crate) fn lay_out(arena: &mut Arena, rules: &KindRules, streams: &Streams<'_
         for column in 0..columns {
             let (left, right) = span(arena.width, column, columns);
             let (width, height) = ((right - left + 1) as i32, (bottom - top + 1) as i32);
-            place(arena, &Shape::draw(Form::Hall, width, height, rng), left, top);
+            let _ = place(arena, &Shape::draw(Form::Hall, width, height, rng), left, top);
         }
     }
-    // East along the first row, west along the next, and so on.
-    let at = |step: usize| {
-        let (row, along) = (step / columns, step % columns);
-        row * columns + if row.is_multiple_of(2) { along } else { columns - 1 - along }
-    };
-    let last = rows * columns - 1;
-    for step in 0..last {
-        join_neighbours(arena, at(step), at(step + 1));
-    }
-    let (entry, exit) = (at(0), at(last));
+    let room_of = |cell: Point| arena.room_at(arena.at(cell.x.into(), cell.y.into()));
+    let ends = (room_of(plan.arrival), room_of(plan.departure));
+    let (Some(entry), Some(exit)) = ends else { return Err(LayoutRejected("stairs in a wall")) };
+    join_all(arena, tiles, entry, exit);
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     gates::trace_path(arena, entry, exit)?;
-    // Locks the last door but one: all rooms but two lie before it, and on a boss floor the boss room is the first
-    // behind it.
-    gates::lock(arena, last - 2);
+    // Locks the last door but one, so that a boss has a room behind it and before the exit.
+    let gate = usize::from(arena.path[arena.path.len() - 2]);
+    gates::lock(arena, gate);
     arena.required_locks = 1;
     if rules.fallback_boss {
-        arena.rooms[at(last - 1)].role = RoomRole::Boss;
+        let boss = usize::from(arena.connections[gate].to);
+        arena.rooms[boss].role = RoomRole::Boss;
     }
     gates::assign_zones(arena, entry);
-    // Joins the rows' far ends too, where no lock lies between them.
-    for row in 1..rows {
-        let far = at(row * columns) - row * columns;
-        let far = columns - 1 - far;
-        let (north, south) = ((row - 1) * columns + far, row * columns + far);
-        if arena.rooms[north].zone == arena.rooms[south].zone {
-            join_neighbours(arena, north, south);
+    add_doors(arena, tiles, rng);
+    Ok(())
+}
+
+/// Rooms along a side.
+fn rooms_along(side: usize) -> usize {
+    (side / PITCH).clamp(2, MAX_ALONG)
+}
+
+/// The room along a side that a cell belongs to; none for a wall between two.
+pub(crate) fn room_of(side: u16, at: u16) -> Option<usize> {
+    let (side, at) = (usize::from(side), usize::from(at));
+    let count = rooms_along(side);
+    (0..count).find(|&index| {
+        let (first, last) = span(side, index, count);
+        (first..=last).contains(&at)
+    })
+}
+
+/// Joins all rooms by a tree of shortest walks from the entry. The exit is never the next room, so that at least one
+/// lies between.
+fn join_all(arena: &mut Arena, tiles: (usize, usize), entry: usize, exit: usize) {
+    let mut seen = [false; MAX_ROOMS];
+    seen[entry] = true;
+    arena.room_list.clear();
+    arena.room_list.push(entry as u8);
+    let mut next = 0;
+    while let Some(&room) = arena.room_list.get(next) {
+        let room = usize::from(room);
+        next += 1;
+        for there in Side::ALL.into_iter().filter_map(|side| side.neighbour(room, tiles)) {
+            if !seen[there] && (room, there) != (entry, exit) {
+                seen[there] = true;
+                arena.room_list.push(there as u8);
+                join_neighbours(arena, room, there);
+            }
         }
     }
-    Ok(())
+}
+
+/// Adds doors between neighbours that no lock parts.
+fn add_doors(arena: &mut Arena, tiles: (usize, usize), rng: &mut Rng) {
+    for room in 0..arena.rooms.len() {
+        for there in [Side::East, Side::South].into_iter().filter_map(|side| side.neighbour(room, tiles)) {
+            let joined = |draft: &ConnectionDraft| draft.touches(room as u8) && draft.touches(there as u8);
+            if arena.rooms[room].zone == arena.rooms[there].zone
+                && !arena.connections.iter().any(joined)
+                && rng.chance(LOOP_CHANCE)
+            {
+                join_neighbours(arena, room, there);
+            }
+        }
+    }
 }
 
 /// First and last cell of a room's part of a side, with a wall between neighbours and at both ends.

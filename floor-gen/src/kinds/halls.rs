@@ -13,6 +13,7 @@ use crate::stages::accrete::{RoomParams, place};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
+use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 
 /// The most halls.
@@ -35,7 +36,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     if arena.rooms.len() < 2 || components.count > 1 {
         return Err(LayoutRejected("a hall without a corridor"));
     }
-    let ends = gates::choose_ends(arena, &mut streams.open("ends"));
+    let ends = stairs::own(arena, plan, &mut streams.open("stairs"), |_| true)?;
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     let loops = close_loops(arena, &mut streams.open("loops"));
     streams.note("loops", loops);

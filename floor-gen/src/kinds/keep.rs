@@ -10,6 +10,7 @@ use crate::stages::accrete::{doorway_on, join, place};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::cast_ray;
+use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 
 /// The most halls.
@@ -28,7 +29,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     if arena.rooms.len() < 2 || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
         return Err(LayoutRejected("a hall without a door"));
     }
-    let ends = gates::choose_ends(arena, &mut streams.open("ends"));
+    let ends = stairs::own(arena, plan, &mut streams.open("stairs"), |_| true)?;
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     // Some walls between halls of one zone get a door too.
     let mut left = arena.rooms.len() / arena.params.keep.halls_per_door as usize;

@@ -9,7 +9,7 @@ use crate::stages::accrete::place;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{niches, spots, territory};
+use crate::stages::{niches, stairs, territory};
 
 /// The most rooms.
 const MAX_ROOMS_OF_MAZE: usize = 120;
@@ -45,7 +45,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     streams.note("dead ends", arena.dead_ends.len());
     let rng = &mut streams.open("doors");
     let wanted = LockCounts::for_cells(arena, plan);
-    let (entry, exit) = farthest_apart(arena);
+    let (entry, exit) = stairs::own(arena, plan, rng, |_| true)?;
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     choose_closed_rooms(arena, (entry, exit), wanted, rng);
@@ -175,13 +175,6 @@ fn braid(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
             _ => arena.dead_ends.push(at as u32),
         }
     }
-}
-
-/// The two rooms whose centers are farthest apart in a straight line.
-fn farthest_apart(arena: &Arena) -> (usize, usize) {
-    let apart = |a: usize, b: usize| spots::distance(arena, arena.rooms[a].center, arena.rooms[b].center);
-    let pairs = (0..arena.rooms.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
-    pairs.max_by_key(|&(a, b)| apart(a, b)).unwrap_or((0, 1))
 }
 
 /// Chooses the rooms that get only one door: the exit if it is locked, and the rooms that are to be closed.

@@ -37,4 +37,4 @@ pub(crate) const fn of(kind: Kind) -> (LayOut, KindRules) {
     }
 }
 
-pub(crate) use fallback::lay_out as lay_out_fallback;
+pub(crate) use fallback::{lay_out as lay_out_fallback, room_of as fallback_room_of};

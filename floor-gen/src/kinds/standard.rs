@@ -7,18 +7,18 @@ use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{accrete, gates, loops};
+use crate::stages::{accrete, gates, loops, stairs};
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let params = accrete::RoomParams::of(arena);
-    accrete::seed(arena, &params, &mut streams.open("first room"));
+    let params = accrete::RoomParams::draw(arena, &mut streams.open("size"));
+    stairs::seed(arena, plan, &params, &mut streams.open("first room"));
     accrete::grow_from(arena, &params, 0, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
         return Err(LayoutRejected("fewer than two rooms"));
     }
-    let ends = gates::choose_ends(arena, &mut streams.open("ends"));
+    let ends = stairs::own(arena, plan, &mut streams.open("stairs"), |_| true)?;
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     let standard = arena.params.standard;
     let wanted = LoopGoal {

@@ -82,6 +82,7 @@ params! {
     }
     rooms Rooms forms {
         cells: "cells" 100, 20_000, "Cells of floor and rock for each room.";
+        spread: "per cent" 0, 80, "How much the cells for each room vary from floor to floor.";
         least: "rooms" 2, 50, "Rooms of the smallest floor.";
         width_least: "per cent" 10, 200, "Least width of a room, of the distance from one room to the next.";
         width_most: "per cent" 10, 200, "Greatest width.";

@@ -3,6 +3,7 @@
 
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
+use crate::pack::params::Rooms;
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SHAPE, Shape};
 
@@ -28,14 +29,28 @@ pub(crate) struct RoomParams {
 
 /// Leaves room ids for vaults and other late additions.
 const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
+/// The side from which rooms have their full size, in cells.
+const PLAIN_SIDE: usize = 100;
 
 impl RoomParams {
-    /// Settings for the arena's size.
+    /// Settings for the arena's size, with the mean number of rooms.
     pub(crate) fn of(arena: &Arena) -> Self {
+        Self::with_cells(arena, arena.params.rooms.cells)
+    }
+
+    /// The same with a number of rooms that differs from floor to floor.
+    pub(crate) fn draw(arena: &Arena, rng: &mut Rng) -> Self {
+        let Rooms { cells, spread, .. } = arena.params.rooms;
+        Self::with_cells(arena, cells * rng.range(100 - spread as i32, 100 + spread as i32) as u32 / 100)
+    }
+
+    fn with_cells(arena: &Arena, cells_of_a_room: u32) -> Self {
         let numbers = arena.params.rooms;
         let share = |pitch: i32, percent: u32| pitch * percent as i32 / 100;
         let cells = arena.width * arena.height;
-        let rooms = (cells / numbers.cells as usize).clamp(numbers.least as usize, MAX_GROWN_ROOMS);
+        // Rooms of small floors are smaller, or such a floor would have two or three.
+        let cells_of_a_room = cells_of_a_room as usize * cells.isqrt().min(PLAIN_SIDE) / PLAIN_SIDE;
+        let rooms = (cells / cells_of_a_room).clamp(numbers.least as usize, MAX_GROWN_ROOMS);
         let pitch = (cells / rooms).isqrt() as i32;
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
         let side = |(least, most): (u32, u32), limit: i32| {
@@ -59,15 +74,6 @@ pub(crate) fn draw_room(arena: &Arena, params: &RoomParams, rng: &mut Rng) -> Sh
     let width = rng.range(params.width.0, params.width.1);
     let height = rng.range(params.height.0, params.height.1);
     Shape::draw(form, width, height, rng)
-}
-
-/// Places the first room, near the middle.
-pub(crate) fn seed(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
-    let shape = draw_room(arena, params, rng);
-    let (free_x, free_y) = (arena.width as i32 - 2 - shape.width, arena.height as i32 - 2 - shape.height);
-    let x = 1 + rng.range(free_x / 3, free_x - free_x / 3);
-    let y = 1 + rng.range(free_y / 3, free_y - free_y / 3);
-    place(arena, &shape, x as usize, y as usize);
 }
 
 /// The smallest room.

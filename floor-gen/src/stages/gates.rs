@@ -1,7 +1,7 @@
 //! Entry and exit, locks, secret doors and keys. Runs while the rooms still form a tree, so that a locked connection
 //! cannot be bypassed; loops that are added later stay in one zone.
 
-use crate::arena::{Arena, RoomDraft, SEALED};
+use crate::arena::{Arena, SEALED};
 use crate::floor::{Item, Lock, RoomRole, Terrain};
 use crate::graph::UNREACHED;
 use crate::plan::Plan;
@@ -51,28 +51,6 @@ impl LockCounts {
     pub(crate) const fn beside_exit(&self) -> usize {
         self.locks.saturating_sub(1) + self.vaults + self.secrets
     }
-}
-
-/// Chooses the two rooms farthest apart as entry and exit, in random order.
-pub(crate) fn choose_ends(arena: &mut Arena, rng: &mut Rng) -> (usize, usize) {
-    choose_ends_where(arena, rng, |_| true).unwrap_or((0, 0))
-}
-
-/// The same among the rooms that are `fit`; `None` if there are fewer than two.
-pub(crate) fn choose_ends_where(
-    arena: &mut Arena,
-    rng: &mut Rng,
-    fit: impl Fn(&RoomDraft) -> bool,
-) -> Option<(usize, usize)> {
-    let Arena { graph, rooms, connections, .. } = arena;
-    graph.rebuild(rooms.len(), connections);
-    let first = rooms.iter().position(&fit)?;
-    graph.measure_distances(first, rooms, connections, |_| true);
-    let one = graph.farthest(|room| fit(&rooms[room]));
-    graph.measure_distances(one, rooms, connections, |_| true);
-    let other = graph.farthest(|room| fit(&rooms[room]));
-    let ends = if rng.chance(500) { (one, other) } else { (other, one) };
-    (one != other).then_some(ends)
 }
 
 /// Locks and hides connections on the path and beside it, and assigns zones: zone 0 is reached without a key, zone `n`
@@ -208,18 +186,6 @@ pub(crate) fn assign_zones(arena: &mut Arena, entry: usize) {
             room_list.push(edge.room);
         }
     }
-}
-
-/// Places both stairs by a wall, far from the doors of their rooms.
-pub(crate) fn place_stairs(arena: &mut Arena, rng: &mut Rng) {
-    let of = |role| arena.rooms.iter().position(|room| room.role == role).unwrap_or(0);
-    let (entry, exit) = (of(RoomRole::Entry), of(RoomRole::Exit));
-    arena.entry = spots::secluded(arena, entry, rng);
-    arena.terrain[arena.entry] = Terrain::StairsUp;
-    arena.reserve(arena.entry);
-    arena.exit = spots::secluded(arena, exit, rng);
-    arena.terrain[arena.exit] = Terrain::StairsDown;
-    arena.reserve(arena.exit);
 }
 
 /// Places the key of each lock in a room that is reached without it. The key of a lock on the path lies in the zone

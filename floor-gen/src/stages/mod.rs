@@ -15,6 +15,7 @@ pub(crate) mod scenery;
 pub(crate) mod set_pieces;
 pub(crate) mod side_vaults;
 pub(crate) mod spots;
+pub(crate) mod stairs;
 pub(crate) mod survey;
 pub(crate) mod territory;
 pub(crate) mod tiles;

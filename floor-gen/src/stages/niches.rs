@@ -3,35 +3,30 @@
 
 use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::RoomRole;
+use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::shape::Shape;
 use crate::stages::accrete::{RoomParams, attach};
 use crate::stages::gates::{self, LockCounts};
+use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 
 /// Least side of a niche, in cells.
 const MIN_NICHE: i32 = 3;
 
-/// Digs the niches off the first `hosts` rooms, and chooses an entry and an exit far apart.
-pub(crate) fn dig(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) -> Result<(), LayoutRejected> {
-    if hosts == 0 {
-        return Err(LayoutRejected("no room to dig from"));
-    }
-    let Arena { graph, rooms, connections, .. } = arena;
-    graph.rebuild(hosts, connections);
-    graph.measure_distances(rng.index(hosts), rooms, connections, |_| true);
-    let entry = graph.farthest(|_| true);
-    graph.measure_distances(entry, rooms, connections, |_| true);
-    let far = graph.farthest(|_| true);
-
-    // The exit is a niche off the room farthest from the entry, or that room if no niche fits.
-    let exit = dig_one(arena, Some(far), hosts, rng).unwrap_or(far);
-    if exit == entry {
-        return Err(LayoutRejected("entry and exit in one room"));
-    }
+/// Digs the niches off the first `hosts` rooms, for a floor whose exit lies where the tower says. Only an exit in a room
+/// of its own can be locked.
+pub(crate) fn dig(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    hosts: usize,
+    wanted: LockCounts,
+    rng: &mut Rng,
+) -> Result<(), LayoutRejected> {
+    let (entry, exit) = stairs::own(arena, plan, rng, |_| true)?;
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
-    let wanted = LockCounts { locks: if exit == far { 0 } else { wanted.locks }, ..wanted };
+    let wanted = LockCounts { locks: if exit < hosts { 0 } else { wanted.locks }, ..wanted };
     dig_closed(arena, hosts, wanted, rng);
     seal(arena, exit, wanted);
     gates::trace_path(arena, entry, exit)
@@ -48,7 +43,7 @@ pub(crate) fn dig_beside(arena: &mut Arena, hosts: usize, wanted: LockCounts, rn
 fn dig_closed(arena: &mut Arena, hosts: usize, wanted: LockCounts, rng: &mut Rng) {
     arena.room_list.clear();
     for _ in 0..wanted.beside_exit() {
-        if let Some(niche) = dig_one(arena, None, hosts, rng) {
+        if let Some(niche) = dig_one(arena, hosts, rng) {
             arena.room_list.push(niche as u8);
         }
     }
@@ -89,8 +84,8 @@ fn close(arena: &mut Arena, room: usize) {
     }
 }
 
-/// Digs a niche off room `host`, or off a random one of the hosts.
-fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) -> Option<usize> {
+/// Digs a niche off a random one of the hosts.
+fn dig_one(arena: &mut Arena, hosts: usize, rng: &mut Rng) -> Option<usize> {
     let numbers = arena.params.niches;
     let (corridor_chance, corridor) = (numbers.corridor_chance, numbers.corridor as i32);
     let params = RoomParams { corridor_chance, corridor, door_chance: 1_000, ..RoomParams::of(arena) };
@@ -102,7 +97,7 @@ fn dig_one(arena: &mut Arena, host: Option<usize>, hosts: usize, rng: &mut Rng) 
         let height = rng.range(MIN_NICHE, MIN_NICHE + (numbers.height as i32 - MIN_NICHE) * slack / tries);
         let form = arena.params.niches.forms.draw(rng);
         let shape = Shape::draw(form, width, height, rng);
-        let parent = host.unwrap_or_else(|| rng.index(hosts));
+        let parent = rng.index(hosts);
         let side = rng.pick(&Side::ALL);
         attach(arena, &params, parent, side, &shape, rng)
     })

@@ -32,25 +32,6 @@ pub(crate) fn open_where(arena: &Arena, room: usize, rng: &mut Rng, fit: impl Fn
     (0..RANDOM_TRIES).find_map(|_| Some(random_cell(arena, room, rng)?).filter(|&at| is_open(arena, at) && fit(at)))
 }
 
-/// A cell by a wall and far from the room's doors, for stairs. Leaves the center free for a key.
-pub(crate) fn secluded(arena: &Arena, room: usize, rng: &mut Rng) -> usize {
-    let center = arena.rooms[room].center;
-    let mut best = (0, center);
-    for _ in 0..2 * RANDOM_TRIES {
-        let Some(at) = random_cell(arena, room, rng) else { continue };
-        if !is_open(arena, at) || at == center {
-            continue;
-        }
-        let walls = arena.neighbours(at).into_iter().filter(|&there| arena.terrain[there] == Terrain::Wall).count();
-        let worth =
-            gates_of(arena, room).map(|gate| distance(arena, gate, at)).min().unwrap_or(0) + u32::from(walls > 0) * 4;
-        if worth > best.0 {
-            best = (worth, at);
-        }
-    }
-    best.1
-}
-
 /// A random cell of the room; `None` if a cell of its box was drawn that is not its own.
 fn random_cell(arena: &Arena, room: usize, rng: &mut Rng) -> Option<usize> {
     let draft = &arena.rooms[room];
@@ -66,15 +47,6 @@ fn cells(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
     (draft.min.y..=draft.max.y)
         .flat_map(move |y| (draft.min.x..=draft.max.x).map(move |x| arena.at(x.into(), y.into())))
         .filter(move |&at| arena.room_at(at) == Some(room))
-}
-
-fn gates_of(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
-    let here = room as u8;
-    arena
-        .connections
-        .iter()
-        .filter(move |connection| connection.touches(here))
-        .filter_map(|connection| Some(connection.gate? as usize))
 }
 
 /// Steps without obstacles.

@@ -1,0 +1,180 @@
+//! The rooms that both stairs lie in. The tower decides the cells of the stairs, so a layout that did not build around
+//! them opens them.
+
+use crate::arena::{Arena, RoomDraft, Side};
+use crate::floor::{Point, RoomRole, Terrain};
+use crate::plan::Plan;
+use crate::rng::Rng;
+use crate::shape::{Form, Shape};
+use crate::stages::accrete::{self, RoomParams, doorway_on, fits, is_flanked, join, place};
+use crate::stages::loops::cast_ray;
+use crate::stages::survey::LayoutRejected;
+
+/// Shapes tried for a room around a cell.
+const TRIES: i32 = 12;
+/// The longest corridor to such a room, in cells.
+const CORRIDOR: usize = 8;
+/// The longest alcove, in cells.
+const ALCOVE: usize = 10;
+
+/// Places the first room, so that it holds the stairs up.
+pub(crate) fn seed(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, rng: &mut Rng) {
+    for tried in 0..TRIES {
+        let shape = if tried < TRIES - 1 { accrete::draw_room(arena, params, rng) } else { accrete::draw_closet(rng) };
+        if let Some((x, y)) = place_around(arena, &shape, plan.arrival, rng) {
+            let _ = place(arena, &shape, x as usize, y as usize);
+            return;
+        }
+    }
+}
+
+/// The rooms of the stairs up and down, which are two of those that are `fit`. A cell in the rock gets a room of its
+/// own, or an alcove of the nearest room.
+pub(crate) fn own(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    rng: &mut Rng,
+    fit: impl Fn(&RoomDraft) -> bool,
+) -> Result<(usize, usize), LayoutRejected> {
+    let (arrival, departure) = (index(arena, plan.arrival), index(arena, plan.departure));
+    let entry = own_cell(arena, arrival, rng, &fit).ok_or(LayoutRejected("no room for the stairs up"))?;
+    let exit = own_cell(arena, departure, rng, &fit).ok_or(LayoutRejected("no room for the stairs down"))?;
+    if entry == exit { Err(LayoutRejected("both stairs in one room")) } else { Ok((entry, exit)) }
+}
+
+/// Places both stairs on their cells, in the rooms for them.
+pub(crate) fn build(arena: &mut Arena, plan: &Plan<'_>) -> Result<(), LayoutRejected> {
+    let ends =
+        [(RoomRole::Entry, plan.arrival, Terrain::StairsUp), (RoomRole::Exit, plan.departure, Terrain::StairsDown)];
+    for (role, cell, stairs) in ends {
+        let at = index(arena, cell);
+        if arena.room_at(at).is_none_or(|room| arena.rooms[room].role != role) {
+            return Err(LayoutRejected("the stairs lie in no room of theirs"));
+        }
+        arena.terrain[at] = stairs;
+        arena.reserve(at);
+    }
+    (arena.entry, arena.exit) = (index(arena, plan.arrival), index(arena, plan.departure));
+    Ok(())
+}
+
+fn index(arena: &Arena, cell: Point) -> usize {
+    arena.at(cell.x.into(), cell.y.into())
+}
+
+/// Where a shape can be placed so that it holds the cell.
+pub(crate) fn place_around(arena: &Arena, shape: &Shape, cell: Point, rng: &mut Rng) -> Option<(i32, i32)> {
+    let (dx, dy) = (rng.range(0, shape.width - 1), rng.range(0, shape.height - 1));
+    let (x, y) = (i32::from(cell.x) - dx, i32::from(cell.y) - dy);
+    (shape.rows()[dy as usize] >> dx & 1 == 1 && fits(arena, shape, x, y)).then_some((x, y))
+}
+
+fn own_cell(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
+    if let Some(room) = arena.room_at(at) {
+        return (arena.terrain[at] == Terrain::Floor && fit(&arena.rooms[room])).then_some(room);
+    }
+    if arena.terrain[at] != Terrain::Wall {
+        return None;
+    }
+    build_room(arena, at, rng, &fit).or_else(|| dig_alcove(arena, at, fit))
+}
+
+/// Builds a small room around a cell, with a door or a corridor to another.
+fn build_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
+    let (cell, first) = (arena.point(at), rng.index(4));
+    for i in 0..TRIES {
+        let side = Side::ALL[(first + i as usize) % 4];
+        let most = 3 + (TRIES - i) / 3;
+        let shape = Shape::draw(Form::Hall, rng.range(3, most), rng.range(3, most), rng);
+        let Some((x, y)) = place_around(arena, &shape, cell, rng) else { continue };
+        // The cells from the shape to the room beyond it, in line with the cell of the stairs.
+        let inside = match side {
+            Side::North => i32::from(cell.y) - y,
+            Side::South => y + shape.height - 1 - i32::from(cell.y),
+            Side::West => i32::from(cell.x) - x,
+            Side::East => x + shape.width - 1 - i32::from(cell.x),
+        };
+        let gate = at.wrapping_add_signed(arena.step(side) * (inside as isize + 1));
+        let Some(hit) = cast_ray(arena, usize::MAX, gate, side, CORRIDOR) else { continue };
+        if !fit(&arena.rooms[hit.room]) || arena.terrain[gate] != Terrain::Wall || !is_flanked(arena, gate, side) {
+            continue;
+        }
+        let room = place(arena, &shape, x as usize, y as usize);
+        let line = if side.is_level() { cell.y } else { cell.x };
+        debug_assert_eq!(doorway_on(arena, room, side, line.into()), Some(gate));
+        join(arena, (room, hit.room), gate, side, hit.corridor, Terrain::Door);
+        return Some(room);
+    }
+    None
+}
+
+/// Digs from a cell to the nearest room, whose cells the alcove's become.
+fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
+    let Arena { cell_list, marks, terrain, .. } = arena;
+    cell_list.clear();
+    cell_list.push(start as u32);
+    // The side from which a cell was reached + 1.
+    marks.clear();
+    marks.resize(terrain.len(), 0);
+    marks[start] = u8::MAX;
+    let mut next = 0;
+    while next < arena.cell_list.len() && next < 4 * ALCOVE * ALCOVE {
+        let at = arena.cell_list[next] as usize;
+        next += 1;
+        match neighbour_of(arena, at) {
+            Neighbour::Room(room) if fit(&arena.rooms[room]) => {
+                open_alcove(arena, at, room);
+                return Some(room);
+            }
+            Neighbour::None => {}
+            _ => continue,
+        }
+        for (side, there) in Side::ALL.into_iter().zip(arena.neighbours(at)) {
+            let (x, y) = (arena.column(there), arena.row(there));
+            let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
+            if inside && arena.marks[there] == 0 {
+                arena.marks[there] = side as u8 + 1;
+                arena.cell_list.push(there as u32);
+            }
+        }
+    }
+    None
+}
+
+/// What lies beside a cell of rock.
+enum Neighbour {
+    None,
+    Room(usize),
+    /// Two rooms, or a door or corridor.
+    Others,
+}
+
+fn neighbour_of(arena: &Arena, at: usize) -> Neighbour {
+    let mut found = Neighbour::None;
+    for there in arena.neighbours(at) {
+        found = match (arena.room_at(there), found) {
+            (None, found) if arena.terrain[there] == Terrain::Wall => found,
+            (Some(room), Neighbour::None) if arena.terrain[there] == Terrain::Floor => Neighbour::Room(room),
+            (Some(room), Neighbour::Room(same)) if room == same => Neighbour::Room(room),
+            _ => return Neighbour::Others,
+        };
+    }
+    found
+}
+
+/// Opens the cells from `at` back to the start of the search.
+fn open_alcove(arena: &mut Arena, mut at: usize, room: usize) {
+    loop {
+        arena.open_cell(at, Terrain::Floor);
+        arena.region[at] = room as u8 + 1;
+        let Point { x, y } = arena.point(at);
+        let draft = &mut arena.rooms[room];
+        draft.min = Point { x: draft.min.x.min(x), y: draft.min.y.min(y) };
+        draft.max = Point { x: draft.max.x.max(x), y: draft.max.y.max(y) };
+        draft.area += 1;
+        match arena.marks[at] {
+            u8::MAX => return,
+            from => at = at.wrapping_add_signed(-arena.step(Side::ALL[usize::from(from) - 1])),
+        }
+    }
+}
