@@ -186,12 +186,10 @@ fn normalized(grid: &Occupancy) -> Occupancy {
 
 fn correlation(one: &Occupancy, other: &Occupancy, symmetry: usize) -> f64 {
     let last = GRID - 1;
-    let mut sum = 0.0;
-    for y in 0..GRID {
-        for x in 0..GRID {
-            let (x2, y2) = (if symmetry & 1 == 0 { x } else { last - x }, if symmetry & 2 == 0 { y } else { last - y });
-            sum += one[y][x] * if symmetry & 4 == 0 { other[y2][x2] } else { other[x2][y2] };
-        }
-    }
-    sum
+    let turned = |x: usize, y: usize| {
+        let (x, y) = (if symmetry & 1 == 0 { x } else { last - x }, if symmetry & 2 == 0 { y } else { last - y });
+        if symmetry & 4 == 0 { other[y][x] } else { other[x][y] }
+    };
+    let cells = one.iter().enumerate().flat_map(|(y, row)| row.iter().enumerate().map(move |(x, value)| (x, y, value)));
+    cells.map(|(x, y, value)| value * turned(x, y)).sum()
 }
