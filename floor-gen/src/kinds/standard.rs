@@ -13,8 +13,8 @@ pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let params = accrete::RoomParams::draw(arena, &mut streams.open("size"));
-    stairs::seed(arena, plan, &params, &mut streams.open("first room"));
-    accrete::grow_from(arena, &params, 0, &mut streams.open("rooms"));
+    let first = stairs::seed(arena, plan, &params, &mut streams.open("first room"))?;
+    accrete::grow_from(arena, &params, first, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
         return Err(LayoutRejected("fewer than two rooms"));
     }

@@ -18,14 +18,18 @@ const CORRIDOR: usize = 8;
 const ALCOVE: usize = 10;
 
 /// Places the first room, so that it holds the stairs up.
-pub(crate) fn seed(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, rng: &mut Rng) {
-    for tried in 0..TRIES {
+pub(crate) fn seed(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    params: &RoomParams,
+    rng: &mut Rng,
+) -> Result<usize, LayoutRejected> {
+    let placed = (0..TRIES).find_map(|tried| {
         let shape = if tried < TRIES - 1 { accrete::draw_room(arena, params, rng) } else { accrete::draw_closet(rng) };
-        if let Some((x, y)) = place_around(arena, &shape, plan.arrival, rng) {
-            let _ = place(arena, &shape, x as usize, y as usize);
-            return;
-        }
-    }
+        let (x, y) = place_around(arena, &shape, plan.arrival, rng)?;
+        Some(place(arena, &shape, x as usize, y as usize))
+    });
+    placed.ok_or(LayoutRejected("no room for the stairs up"))
 }
 
 /// The rooms of the stairs up and down, which are two of those that are `fit`. A cell in the rock gets a room of its
@@ -64,9 +68,13 @@ fn index(arena: &Arena, cell: Point) -> usize {
 
 /// Where a shape can be placed so that it holds the cell.
 pub(crate) fn place_around(arena: &Arena, shape: &Shape, cell: Point, rng: &mut Rng) -> Option<(i32, i32)> {
-    let (dx, dy) = (rng.range(0, shape.width - 1), rng.range(0, shape.height - 1));
-    let (x, y) = (i32::from(cell.x) - dx, i32::from(cell.y) - dy);
-    (shape.rows()[dy as usize] >> dx & 1 == 1 && fits(arena, shape, x, y)).then_some((x, y))
+    let along = |cell: u16, taken: i32, side: usize, rng: &mut Rng| {
+        let (least, most) = ((i32::from(cell) - taken + 1).max(1), i32::from(cell).min(side as i32 - 1 - taken));
+        (least <= most).then(|| rng.range(least, most))
+    };
+    let (x, y) = (along(cell.x, shape.width, arena.width, rng)?, along(cell.y, shape.height, arena.height, rng)?);
+    let holds = shape.rows()[(i32::from(cell.y) - y) as usize] >> (i32::from(cell.x) - x) & 1 == 1;
+    (holds && fits(arena, shape, x, y)).then_some((x, y))
 }
 
 fn own_cell(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
