@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use floor_gen::explain::Report;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
 /// Measures how much floors of one kind differ.
@@ -18,6 +19,9 @@ struct Options {
     /// Sizes, as WIDTHxHEIGHT.
     #[arg(long, value_parser = size, default_values = ["100x100", "60x60", "40x32"])]
     size: Vec<(u32, u32)>,
+    /// Lists why layouts were rejected, and how often.
+    #[arg(long)]
+    rejected: bool,
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -53,16 +57,28 @@ fn main() {
     for &(width, height) in &options.size {
         for kind in Kind::ALL.into_iter().filter(|&kind| options.kind.is_none_or(|only| only == kind)) {
             let mut generator = Generator::new();
-            let samples: Vec<Sample> = (0..options.floors)
-                .map(|seed| {
-                    let spec = FloorSpec::resolve(seed, 3 + (seed * 7 % 90) as u32, width, height, Some(kind));
-                    let spec = spec.expect("the size is in range");
+            let specs = (0..options.floors).map(|seed| {
+                let spec = FloorSpec::resolve(seed, 3 + (seed * 7 % 90) as u32, width, height, Some(kind));
+                spec.expect("the size is in range")
+            });
+            let samples: Vec<Sample> = specs
+                .clone()
+                .map(|spec| {
                     let started = Instant::now();
                     let floor = generator.generate(&spec);
                     measure(&floor, started.elapsed())
                 })
                 .collect();
             print(kind, (width, height), &samples, generator.fallbacks());
+            if options.rejected {
+                let report = Report::default();
+                for spec in specs {
+                    let _ = generator.generate_observed(&spec, &report);
+                }
+                for (why, count) in report.rejected() {
+                    println!("          {count:6} layouts rejected: {why}");
+                }
+            }
         }
     }
     println!(
