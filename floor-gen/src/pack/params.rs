@@ -202,6 +202,17 @@ params! {
         treasure: "thousandths" 0, 5_000, "Strength of a room of role treasure.";
         passage: "thousandths" 0, 5_000, "Strength of a room of role passage.";
         exit: "thousandths" 0, 5_000, "Strength of the exit room.";
+        sleeps: "weight" 0, 1_000, "Weight of packs that sleep, among those that guard nothing.";
+        wanders: "weight" 0, 1_000, "Weight of packs that wander.";
+        patrol_chance: "thousandths" 0, 1_000, "How often a corridor has a patrol.";
+        in_a_patrol: "monsters" 1, 6, "The most monsters of a patrol.";
+    }
+    windows Windows {
+        chance: "thousandths" 0, 1_000, "How often a floor has a window that shows a reward.";
+        thickest: "cells" 1, 8, "The thickest wall that a window is cut through.";
+        detour: "doors" 2, 12, "Doors on the walk to the reward, at the least.";
+        depth: "cells" 1, 8, "How far from the window the reward lies, at the most.";
+        worth: "tenths" 0, 1_000, "Worth of the reward, in tenths of ordinary loot.";
     }
     traps Traps {
         rooms: "rooms" 1, 1_000, "Rooms for each trap.";
