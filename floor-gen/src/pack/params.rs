@@ -277,11 +277,16 @@ params! {
     maze Maze {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
         spots: "spots" 1, 60, "Spots tried for each room.";
-        across: "cells" 3, 12, "Cells from one passage to the next, from west to east.";
-        narrow_across: "cells" 3, 4, "The same on floors that are narrower than 40.";
-        down: "cells" 3, 4, "The same from north to south.";
+        spread: "per cent" 0, 80, "How much the cells for each room vary from floor to floor.";
+        pitch_least: "cells" 3, 5, "Cells from one passage to the next, at the least ...";
+        pitch_most: "cells" 3, 5, "... and at the most.";
+        winding: "weight" 0, 1_000, "Weight of floors with long, winding passages ...";
+        bushy: "weight" 0, 1_000, "... of those with many short branches ...";
+        rings: "weight" 0, 1_000, "... of those with passages around the middle ...";
+        chambers: "weight" 0, 1_000, "... and of those with many rooms.";
+        jumps: "thousandths" 0, 1_000, "How often a bushy maze goes on from another crossing.";
+        tangential: "thousandths" 0, 1_000, "How often a passage of a maze of rings leads around the middle.";
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
-        level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
     }
     boss Boss forms {
         arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";
