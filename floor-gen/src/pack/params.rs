@@ -247,6 +247,11 @@ params! {
     halls Halls forms {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
         spots: "spots" 1, 60, "Spots tried for each hall.";
+        spread: "per cent" 0, 80, "How much the cells for each hall vary from floor to floor.";
+        scattered: "weight" 0, 1_000, "Weight of floors with halls at random ...";
+        great_hall: "weight" 0, 1_000, "... of those around a great hall ...";
+        gallery: "weight" 0, 1_000, "... of those along a gallery ...";
+        ring: "weight" 0, 1_000, "... and of those around a middle of rock.";
         gap: "cells" 3, 6, "The least rock between two halls.";
         least: "per cent" 10, 200, "Least side of a hall, of the largest room's.";
         most: "per cent" 10, 200, "Greatest side.";
