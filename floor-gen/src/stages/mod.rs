@@ -10,6 +10,7 @@ pub(crate) mod loops;
 pub(crate) mod loot;
 pub(crate) mod monsters;
 pub(crate) mod niches;
+pub(crate) mod plots;
 pub(crate) mod roles;
 pub(crate) mod scenery;
 pub(crate) mod set_pieces;
