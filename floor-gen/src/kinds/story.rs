@@ -5,6 +5,8 @@
 //! The split into a mission, which is a sequence, and the space that it is mapped to is Joris Dormans's ("Adventures in
 //! level design", 2010).
 
+use core::iter::once;
+
 use crate::arena::{Arena, Scene};
 use crate::floor::{Point, RoomRole};
 use crate::pack::content::{Beat, StoryPart};
@@ -18,6 +20,8 @@ use crate::stages::niches;
 use crate::stages::plots::{self, FREE, TAKEN};
 use crate::stages::survey::LayoutRejected;
 
+/// Scenes of a walk that does not lead by a hub, if it can be lengthened: one of each part.
+const LEAST_SCENES: usize = 6;
 /// The most acts that lead from a hub to dead ends.
 const SPOKES: i32 = 4;
 /// Rooms that a side scene is tried to be joined to.
@@ -96,13 +100,12 @@ fn lay_walk(arena: &mut Arena, plan: &Plan<'_>, family: &Family, rng: &mut Rng) 
     if !walk_by(arena, ends, family.by, rng) && !walk_by(arena, ends, Way::Direct, rng) {
         return Err(LayoutRejected("no walk from the arrival to the departure"));
     }
-    if family.by == Way::Hub {
-        return Ok(());
-    }
-    let share = rng.range(family.walk.0, family.walk.1) as usize;
-    lengthen(arena, arena.plots.len() * share / 100, rng);
-    for (scene, after) in arena.scenes.iter_mut().skip(1).zip(0..) {
-        scene.after = after;
+    if !has_spokes(arena) {
+        let share = rng.range(family.walk.0, family.walk.1) as usize;
+        lengthen(arena, (arena.plots.len() * share / 100).max(LEAST_SCENES), rng);
+        for (scene, after) in arena.scenes.iter_mut().skip(1).zip(0..) {
+            scene.after = after;
+        }
     }
     Ok(())
 }
@@ -146,6 +149,11 @@ fn walk_on(arena: &mut Arena, to: usize, rng: &mut Rng) -> bool {
     reached
 }
 
+/// The free plots beside a plot.
+fn free_beside(arena: &Arena, plot: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+    plots::neighbours(arena, plot, gap(arena)).filter(|&there| arena.marks[there] == FREE)
+}
+
 /// A free plot that the walk passes.
 fn choose_waypoint(arena: &Arena, by: Way, ends: (usize, usize), rng: &mut Rng) -> Option<usize> {
     let free = (0..arena.plots.len()).filter(|&plot| arena.marks[plot] == FREE);
@@ -157,10 +165,7 @@ fn choose_waypoint(arena: &Arena, by: Way, ends: (usize, usize), rng: &mut Rng) 
         Way::Direct => None,
         Way::Somewhere => rng.choose(free, |_| 1),
         Way::FarPlot => free.max_by_key(|&plot| apart(plot, ends.0).min(apart(plot, ends.1))),
-        Way::Hub => {
-            let ways = |plot: usize| plots::neighbours(arena, plot, gap(arena)).filter(|&to| arena.marks[to] == FREE);
-            free.max_by_key(|&plot| (ways(plot).count(), rng.next()))
-        }
+        Way::Hub => free.max_by_key(|&plot| (free_beside(arena, plot).count(), rng.next())),
     }
 }
 
@@ -170,8 +175,7 @@ fn add_spokes(arena: &mut Arena, hub: usize, rng: &mut Rng) {
     for _ in 0..rng.range(1, SPOKES) {
         let mut plot = usize::from(arena.scenes[hub].plot);
         for place in 0..act_length(arena, rng) {
-            let free = plots::neighbours(arena, plot, gap(arena)).filter(|&to| arena.marks[to] == FREE);
-            let Some(to) = rng.choose(free, |_| 1) else { break };
+            let Some(to) = rng.choose(free_beside(arena, plot), |_| 1) else { break };
             plot = to;
             add_scene(arena, plot);
             if let Some(scene) = arena.scenes.last_mut() {
@@ -189,6 +193,11 @@ fn add_spokes(arena: &mut Arena, hub: usize, rng: &mut Rng) {
     }
 }
 
+/// Whether acts begin at a hub.
+fn has_spokes(arena: &Arena) -> bool {
+    arena.scenes.iter().any(|scene| scene.begins_act)
+}
+
 /// How many scenes an act has.
 fn act_length(arena: &Arena, rng: &mut Rng) -> usize {
     rng.range(arena.params.story.act_least as i32, arena.params.story.act_most as i32) as usize
@@ -202,12 +211,13 @@ fn lengthen(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
         }
         let before = rng.index((arena.scenes.len() - 2).max(1));
         let (from, to) = (arena.scenes[before].plot.into(), arena.scenes[before + 1].plot.into());
-        let free = |plot| plots::neighbours(arena, plot, gap(arena)).filter(|&there| arena.marks[there] == FREE);
-        let pairs = free(from).flat_map(|first| free(to).map(move |second| (first, second)));
-        let joined = |(first, second): &(usize, usize)| {
-            first == second || arena.plots[*first].faces(&arena.plots[*second], gap(arena))
+        let faces = |plot: usize, other: usize| arena.plots[plot].faces(&arena.plots[other], gap(arena));
+        let Some(first) = rng.choose(free_beside(arena, from), |_| 1) else { continue };
+        let second = match faces(first, to) {
+            true => Some(first),
+            false => rng.choose(free_beside(arena, first).filter(|&second| faces(second, to)), |_| 1),
         };
-        let Some((first, second)) = rng.choose(pairs.filter(joined), |_| 1) else { continue };
+        let Some(second) = second else { continue };
         let (added, count) = ([first, second], 1 + usize::from(first != second));
         for &plot in added[..count].iter().rev() {
             add_scene(arena, plot);
@@ -221,7 +231,7 @@ fn lengthen(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
 fn begin_acts(arena: &mut Arena, rng: &mut Rng) {
     let story = arena.params.story;
     let departure = arena.scenes.len() - 1;
-    if !arena.scenes.iter().any(|scene| scene.begins_act) {
+    if !has_spokes(arena) {
         let mut at = 1 + act_length(arena, rng);
         while at + (story.act_least as usize) < departure {
             arena.scenes[at].begins_act = true;
@@ -273,12 +283,14 @@ fn build_walk(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> Result<(), L
     Ok(())
 }
 
-/// Joins each scene to the one that it is entered from, by a gate if it begins an act.
+/// Joins each scene to the one that it is entered from, or else to another one of its act. A gate leads to an act from
+/// the act before.
 fn join_walk(arena: &mut Arena, rng: &mut Rng) -> Result<(), LayoutRejected> {
     let mut act = 0;
     for i in 1..arena.scenes.len() {
         let Scene { after, begins_act, .. } = arena.scenes[i];
-        if !connect(arena, after.into(), i, arena.params.story.door_chance, rng) {
+        let door_chance = arena.params.story.door_chance;
+        if !once(after.into()).chain((act..i).rev()).any(|host| connect(arena, host, i, door_chance, rng)) {
             return Err(LayoutRejected("no corridor between two scenes"));
         }
         if begins_act {
@@ -308,27 +320,39 @@ fn build(arena: &mut Arena, plot: usize, beat: &Beat, around: Option<Point>, rng
     Some(room)
 }
 
-/// Builds scenes beside the walk on the plots that it left free. Some follow another side scene.
+/// Builds scenes beside the walk on the plots that it left free, so often as `chance` says, then until the floor is full
+/// enough. Some follow another side scene.
 fn build_sides(arena: &mut Arena, plan: &Plan<'_>, chance: u32, rng: &mut Rng) -> Result<(), LayoutRejected> {
     let Arena { room_list, marks, .. } = arena;
     room_list.clear();
     room_list.extend((0..marks.len()).filter(|&plot| marks[plot] == FREE).map(|plot| plot as u8));
     rng.shuffle(room_list);
-    for i in 0..arena.room_list.len() {
-        let plot = usize::from(arena.room_list[i]);
-        if host_of(arena, plot, rng).is_none() || !rng.chance(chance) {
-            continue;
+    let full = arena.plots.len() * arena.params.story.full as usize / 1_000;
+    for (chance, wanted) in [(chance, usize::MAX), (1_000, full)] {
+        for i in 0..arena.room_list.len() {
+            let plot = usize::from(arena.room_list[i]);
+            if arena.rooms.len() < wanted && arena.marks[plot] == FREE && rng.chance(chance) {
+                build_side(arena, plan, plot, rng)?;
+            }
         }
-        let beat = draw_beat(&plan.content.beats, StoryPart::Side, None, rng);
-        let Some(room) = build(arena, plot, beat, None, rng) else { continue };
-        let door_chance = arena.params.story.door_chance;
-        let joined = (0..HOSTS).find_map(|_| {
-            let host = host_of(arena, plot, rng)?;
-            connect(arena, host, room, door_chance, rng).then_some(host)
-        });
-        let host = joined.ok_or(LayoutRejected("no corridor to a side scene"))?;
-        arena.rooms[room].zone = arena.rooms[host].zone;
     }
+    Ok(())
+}
+
+/// Builds a side scene on a plot, if there is space for it and a room beside it.
+fn build_side(arena: &mut Arena, plan: &Plan<'_>, plot: usize, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    if host_of(arena, plot, rng).is_none() {
+        return Ok(());
+    }
+    let beat = draw_beat(&plan.content.beats, StoryPart::Side, None, rng);
+    let Some(room) = build(arena, plot, beat, None, rng) else { return Ok(()) };
+    let door_chance = arena.params.story.door_chance;
+    let joined = (0..HOSTS).find_map(|_| {
+        let host = host_of(arena, plot, rng)?;
+        connect(arena, host, room, door_chance, rng).then_some(host)
+    });
+    let host = joined.ok_or(LayoutRejected("no corridor to a side scene"))?;
+    arena.rooms[room].zone = arena.rooms[host].zone;
     Ok(())
 }
 
@@ -351,20 +375,24 @@ fn add_shortcuts(arena: &mut Arena, chance: u32, rng: &mut Rng) {
 fn join_neighbours(arena: &mut Arena, doors: u32, most: usize, chance: u32, rng: &mut Rng) {
     let (count, mut made) = (arena.plots.len(), 0);
     let first = rng.index(count);
-    for i in 0..count * count {
-        let (one, other) = ((first + i / count) % count, i % count);
-        if made == most || one >= other || !arena.plots[one].faces(&arena.plots[other], gap(arena)) {
-            continue;
-        }
-        let rooms = (plots::room_on(arena, one), plots::room_on(arena, other));
-        let (Some(a), Some(b)) = rooms else { continue };
-        if arena.rooms[a].zone != arena.rooms[b].zone || !rng.chance(chance) {
-            continue;
-        }
-        let Arena { graph, rooms, connections, .. } = arena;
-        graph.rebuild(rooms.len(), connections);
-        if !graph.within_doors(a, b, doors, connections) {
-            made += usize::from(connect(arena, a, b, arena.params.story.door_chance, rng));
+    arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+    for one in (first..count).chain(0..first) {
+        for other in 0..one {
+            let is_wanted = made < most && arena.plots[one].faces(&arena.plots[other], gap(arena));
+            if is_wanted && rng.chance(chance) && add_shortcut(arena, (one, other), doors, rng) {
+                made += 1;
+                arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+            }
         }
     }
+}
+
+/// Joins the rooms on two plots, if they are of one act and more than so many doors apart.
+fn add_shortcut(arena: &mut Arena, (one, other): (usize, usize), doors: u32, rng: &mut Rng) -> bool {
+    let rooms = (plots::room_on(arena, one), plots::room_on(arena, other));
+    let (Some(a), Some(b)) = rooms else { return false };
+    let Arena { graph, rooms, connections, .. } = arena;
+    rooms[a].zone == rooms[b].zone
+        && !graph.within_doors(a, b, doors, connections)
+        && connect(arena, a, b, arena.params.story.door_chance, rng)
 }

@@ -312,6 +312,7 @@ params! {
         scenes_per_gate: "scenes" 1, 60, "Scenes of the walk for each gate.";
         most_gates: "gates" 0, 10, "The most gates.";
         side_chance: "thousandths" 0, 1_000, "How often a plot beside the walk holds a side scene.";
+        full: "thousandths" 0, 1_000, "Share of the plots that hold a scene at the least, if there is space.";
         shortcut_chance: "thousandths" 0, 1_000, "How often two scenes of an act that lie beside each other are joined ...";
         detour: "doors" 2, 12, "... if the walk between them has so many doors at the least.";
     }
