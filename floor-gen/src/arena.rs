@@ -53,7 +53,7 @@ pub(crate) struct Arena {
     pub(crate) cell_list: Vec<u32>,
     /// Pairs of rooms that may be joined, each with its cost.
     pub(crate) candidates: Vec<(u32, u8, u8)>,
-    /// Tiles of the cycle or ear that is laid.
+    /// Tiles of the cycle or ear that is laid, or plots of a walk.
     pub(crate) tile_path: Vec<u32>,
     /// Cells of a vault's doors and doorways, each with its character of the vault file.
     pub(crate) vault_doors: Vec<(u32, u8)>,

@@ -210,20 +210,25 @@ fn lengthen(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
             return;
         }
         let before = rng.index((arena.scenes.len() - 2).max(1));
-        let (from, to) = (arena.scenes[before].plot.into(), arena.scenes[before + 1].plot.into());
-        let faces = |plot: usize, other: usize| arena.plots[plot].faces(&arena.plots[other], gap(arena));
-        let Some(first) = rng.choose(free_beside(arena, from), |_| 1) else { continue };
-        let second = match faces(first, to) {
-            true => Some(first),
-            false => rng.choose(free_beside(arena, first).filter(|&second| faces(second, to)), |_| 1),
-        };
-        let Some(second) = second else { continue };
+        let between = (arena.scenes[before].plot.into(), arena.scenes[before + 1].plot.into());
+        let Some((first, second)) = detour(arena, between, rng) else { continue };
         let (added, count) = ([first, second], 1 + usize::from(first != second));
         for &plot in added[..count].iter().rev() {
             add_scene(arena, plot);
             arena.scenes[before + 1..].rotate_right(1);
         }
     }
+}
+
+/// Two free plots, or twice the same, that lead from one plot to its neighbour.
+fn detour(arena: &Arena, (from, to): (usize, usize), rng: &mut Rng) -> Option<(usize, usize)> {
+    let faces_end = |plot: usize| arena.plots[plot].faces(&arena.plots[to], gap(arena));
+    let first = rng.choose(free_beside(arena, from), |_| 1)?;
+    if faces_end(first) {
+        return Some((first, first));
+    }
+    let second = rng.choose(free_beside(arena, first).filter(|&plot| faces_end(plot)), |_| 1)?;
+    Some((first, second))
 }
 
 /// Says which scenes begin an act: each spoke or else one in a few scenes, the climax and the departure. If there are

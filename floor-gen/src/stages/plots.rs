@@ -43,17 +43,22 @@ impl Plot {
     }
 }
 
-/// Cuts the floor into up to `count` plots. Every one of `cells` lies in a plot.
+/// Cuts the floor into up to `count` plots. Every one of `cells` lies in a plot. `least` is a plot's least side; small
+/// floors have smaller plots.
 pub(crate) fn cut(arena: &mut Arena, count: usize, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng) {
     let Arena { plots, width, height, .. } = arena;
+    let whole = Plot { x: 1, y: 1, width: *width as i32 - 2, height: *height as i32 - 2 };
+    let least = least.min((whole.width.max(whole.height) - gap) / 3);
     plots.clear();
-    plots.push(Plot { x: 1, y: 1, width: *width as i32 - 2, height: *height as i32 - 2 });
+    plots.push(whole);
     for _ in 0..8 * count {
         if plots.len() >= count {
             return;
         }
         let shared = plots.iter().position(|plot| cells.iter().all(|&cell| plot.holds(cell)));
-        let index = shared.or_else(|| rng.choose(0..plots.len(), |&index| plots[index].area()));
+        // Squares, so that no plot stays much larger than the others.
+        let weight = |&index: &usize| (plots[index].area() / 64).pow(2).max(1);
+        let index = shared.or_else(|| rng.choose(0..plots.len(), weight));
         let index = index.unwrap_or_default();
         if let Some((one, other)) = halves(plots[index], (gap, least), cells, rng) {
             plots[index] = one;
@@ -62,10 +67,10 @@ pub(crate) fn cut(arena: &mut Arena, count: usize, (gap, least): (i32, i32), cel
     }
 }
 
-/// Cuts a plot in two across a random side, mostly the longer one.
+/// Cuts a plot in two across its longer side, or across either if they differ little.
 fn halves(plot: Plot, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng) -> Option<(Plot, Plot)> {
     let Plot { x, y, width, height } = plot;
-    let is_level = (rng.below((width * width + height * height) as u32) as i32) < width * width;
+    let is_level = if width.max(height) > width.min(height) * 4 / 3 { width > height } else { rng.chance(500) };
     let side = if is_level { width } else { height };
     let first = least.max(side * LEAST_SHARE / 100);
     if side < 2 * first + gap {
@@ -141,10 +146,7 @@ pub(crate) fn build(
         let mut along = |start: i32, side: i32, taken: i32, cell: Option<u16>| {
             let (least, most) = (start, start + side - taken);
             let cell = cell.map(i32::from);
-            rng.range(
-                cell.map_or(least, |cell| least.max(cell - taken + 1)),
-                cell.map_or(most, |cell| most.min(cell)),
-            )
+            rng.range(cell.map_or(least, |cell| least.max(cell - taken + 1)), cell.map_or(most, |cell| most.min(cell)))
         };
         let left = along(x, width, shape.width, around.map(|cell| cell.x));
         let top = along(y, height, shape.height, around.map(|cell| cell.y));
