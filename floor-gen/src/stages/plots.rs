@@ -34,6 +34,22 @@ impl Plot {
         (2 * self.x + self.width, 2 * self.y + self.height)
     }
 
+    /// A random north-west corner for a shape, whose box then holds the cell.
+    fn corner_for(&self, shape: &Shape, around: Option<Point>, rng: &mut Rng) -> (i32, i32) {
+        let mut along = |start: i32, free: i32, taken: i32, cell: Option<u16>| {
+            let (least, most) = cell.map_or((start, start + free), |cell| {
+                let cell = i32::from(cell);
+                (start.max(cell - taken + 1), cell.min(start + free))
+            });
+            rng.range(least, most)
+        };
+        let (x, y) = (around.map(|cell| cell.x), around.map(|cell| cell.y));
+        (
+            along(self.x, self.width - shape.width, shape.width, x),
+            along(self.y, self.height - shape.height, shape.height, y),
+        )
+    }
+
     /// Whether two plots face each other across rock of that width.
     pub(crate) fn faces(&self, other: &Self, gap: i32) -> bool {
         let apart = |a: i32, long: i32, b: i32, other: i32| (a - b - other).max(b - a - long);
@@ -48,7 +64,7 @@ impl Plot {
 pub(crate) fn cut(arena: &mut Arena, count: usize, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng) {
     let Arena { plots, width, height, .. } = arena;
     let whole = Plot { x: 1, y: 1, width: *width as i32 - 2, height: *height as i32 - 2 };
-    let least = least.min((whole.width.max(whole.height) - gap) / 3);
+    let least = least.min((whole.width.max(whole.height) - gap) / 3).max(3);
     plots.clear();
     plots.push(whole);
     for _ in 0..8 * count {
@@ -137,26 +153,20 @@ pub(crate) fn build(
     around: Option<Point>,
     rng: &mut Rng,
 ) -> Option<usize> {
-    let Plot { x, y, width, height } = arena.plots[plot];
+    let ground = arena.plots[plot];
     let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SHAPE));
-    let (across, down) = (side(width, rng), side(height, rng));
-    for tried in 0..=TRIES {
+    let (width, height) = (side(ground.width, rng), side(ground.height, rng));
+    (0..=TRIES).find_map(|tried| {
+        // A hall holds every cell of its box.
         let form = if tried < TRIES { form } else { Form::Hall };
-        let shape = Shape::draw(form, across, down, rng);
-        let mut along = |start: i32, side: i32, taken: i32, cell: Option<u16>| {
-            let (least, most) = (start, start + side - taken);
-            let cell = cell.map(i32::from);
-            rng.range(cell.map_or(least, |cell| least.max(cell - taken + 1)), cell.map_or(most, |cell| most.min(cell)))
-        };
-        let left = along(x, width, shape.width, around.map(|cell| cell.x));
-        let top = along(y, height, shape.height, around.map(|cell| cell.y));
-        let row = |cell: Point| shape.rows()[(i32::from(cell.y) - top) as usize];
-        let holds = around.is_none_or(|cell| row(cell) >> (i32::from(cell.x) - left) & 1 == 1);
-        if holds && fits(arena, &shape, left, top) {
-            let room = place(arena, &shape, left as usize, top as usize);
-            arena.marks[plot] = room as u8 + 1;
-            return Some(room);
+        let shape = Shape::draw(form, width, height, rng);
+        let (x, y) = ground.corner_for(&shape, around, rng);
+        let holds = |cell: Point| shape.rows()[(i32::from(cell.y) - y) as usize] >> (i32::from(cell.x) - x) & 1 == 1;
+        if !around.is_none_or(holds) || !fits(arena, &shape, x, y) {
+            return None;
         }
-    }
-    None
+        let room = place(arena, &shape, x as usize, y as usize);
+        arena.marks[plot] = room as u8 + 1;
+        Some(room)
+    })
 }
