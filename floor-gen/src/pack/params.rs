@@ -319,10 +319,22 @@ params! {
         detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
     }
     story Story {
-        tile_width: "cells" 12, 60, "Width of the tile that holds a room of the story.";
-        tile_height: "cells" 12, 60, "Height of it.";
+        winding: "weight" 0, 1_000, "Weight of a walk that winds over most of the floor ...";
+        road: "weight" 0, 1_000, "... of a short one with many side scenes ...";
+        round: "weight" 0, 1_000, "... of one that leads round by the farthest place ...";
+        braid: "weight" 0, 1_000, "... of one with a second way beside it ...";
+        hub: "weight" 0, 1_000, "... and of one whose acts begin at a hub.";
+        gap: "cells" 3, 8, "Rock between two plots, which hold a scene each.";
+        plot_least: "cells" 5, 30, "Least side of a plot.";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
+        act_least: "scenes" 1, 20, "Scenes of an act at the least ...";
+        act_most: "scenes" 1, 20, "... and at the most.";
+        rest_chance: "thousandths" 0, 1_000, "How often an act of three scenes or more ends with a rest.";
+        scenes_per_gate: "scenes" 1, 60, "Scenes of the walk for each gate.";
         most_gates: "gates" 0, 10, "The most gates.";
-        most_beats: "rooms" 4, 60, "The most rooms of the story.";
+        side_chance: "thousandths" 0, 1_000, "How often a plot beside the walk holds a side scene.";
+        full: "thousandths" 0, 1_000, "Share of the plots that hold a scene at the least, if there is space.";
+        shortcut_chance: "thousandths" 0, 1_000, "How often two scenes of an act that lie beside each other are joined ...";
+        detour: "doors" 2, 12, "... if the walk between them has so many doors at the least.";
     }
 }
