@@ -1,149 +1,264 @@
-//! CYCLIC: a graph of cycles, whose rooms have at least two connections each. Vaults and secret rooms lie off the
-//! cycles, and some cycles have a secret chord.
+//! CYCLIC: a graph of cycles, whose rooms have at least two connections each. The exit, vaults and secret rooms lie off
+//! the cycles, and some cycles have a secret chord.
 //!
-//! The layout is an ear decomposition (Whitney, 1932): a ring first, then paths between two rooms that exist. The idea
-//! of levels made of cycles is Joris Dormans's, from the game Unexplored.
+//! The layout is an ear decomposition (Whitney, 1932) over plots: first one or two cycles through the way from the
+//! stairs up to those down, then paths between two rooms that exist. The idea of levels made of cycles, each of which
+//! offers two ways, is Joris Dormans's, from the game Unexplored.
 
-use crate::arena::{Arena, SEALED, Side};
+use crate::arena::{Arena, SEALED};
 use crate::graph::Components;
+use crate::pack::params::Cyclic;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::niches;
+use crate::stages::plots::{self, FREE, TAKEN};
 use crate::stages::survey::LayoutRejected;
-use crate::stages::tiles::Tiles;
 
-/// The tile has no room.
-const FREE: u8 = 0;
-/// The tile is on the current ear.
-const ON_EAR: u8 = u8::MAX;
+/// The side from which plots have their full size, and from which rock between them is wide, in cells.
+const PLAIN_SIDE: usize = 100;
+const WIDE_FROM: usize = 64;
+/// The most plots, which leaves room ids for niches.
+const MAX_PLOTS: usize = 200;
 
 pub(crate) const RULES: KindRules = KindRules { ..KindRules::BUILT };
 
+/// The first cycles of a floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Two ways to the exit: a short one and another.
+    TwoWays,
+    /// A wide ring past a place far from both stairs.
+    Ring,
+    /// Two cycles that meet in one room half way.
+    Eight,
+}
+
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let cyclic = arena.params.cyclic;
-    let tiles = Tiles::over(arena, (cyclic.tile_width as usize, cyclic.tile_height as usize));
-    arena.marks.clear();
-    arena.marks.resize(tiles.count(), FREE);
+    let rng = &mut streams.open("plots");
+    let families = [Family::TwoWays, Family::Ring, Family::Eight];
+    let family = families[rng.weighted(&[cyclic.two_ways, cyclic.ring, cyclic.eight])];
+    streams.note("family", family as usize);
+    cut(arena, plan, rng);
+    let plot_of = |arena: &Arena, cell| arena.plots.iter().position(|plot| plot.holds(cell));
+    let ends = (plot_of(arena, plan.arrival), plot_of(arena, plan.departure));
+    let (Some(first), Some(last)) = ends else { return Err(LayoutRejected("stairs between two plots")) };
+    // The exit hangs on a plot beside it, so that one door closes it.
+    arena.marks[last] = TAKEN;
+    let Some(before_exit) = choose_before(arena, (first, last), rng) else {
+        return Err(LayoutRejected("no way to the exit"));
+    };
+
     let rng = &mut streams.open("cycles");
-    lay_ring(arena, &tiles, rng);
-    let wanted = tiles.count() * cyclic.full as usize / 1_000;
+    build(arena, first, plan, rng)?;
+    lay_cycles(arena, plan, family, (first, before_exit), rng)?;
+    let wanted = (arena.plots.len() * cyclic.full as usize / 1_000).min(MAX_PLOTS);
     let mut ears = 0;
-    for _ in 0..tiles.count() {
+    for _ in 0..arena.plots.len() {
         if arena.rooms.len() >= wanted {
             break;
         }
-        ears += usize::from(lay_ear(arena, &tiles, rng));
+        ears += usize::from(lay_ear(arena, plan, rng));
     }
     streams.note("ears", ears);
-    let is_tree = arena.connections.len() < arena.rooms.len();
-    if is_tree || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1 {
+    if arena.connections.len() < arena.rooms.len() {
         return Err(LayoutRejected("a cycle is not closed"));
     }
-    let rooms = arena.rooms.len();
-    niches::dig(arena, plan, rooms, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
-    hide_chord(arena, &tiles, rooms, &mut streams.open("chord"));
+    let open = arena.rooms.len();
+    let exit = build(arena, last, plan, rng)?;
+    if !connect_exit(arena, exit, last, rng)
+        || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1
+    {
+        return Err(LayoutRejected("a room without a corridor"));
+    }
+    niches::dig(arena, plan, open, LockCounts::for_cells(arena, plan), &mut streams.open("niches"))?;
+    hide_chord(arena, open, &mut streams.open("chord"));
     Ok(())
 }
 
-/// Builds the first cycle, around a block of tiles.
-fn lay_ring(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) {
-    let side = |count: usize, rng: &mut Rng| (count * 3 / 5).max(2) + rng.index(count - (count * 3 / 5).max(2) + 1);
-    let (across, down) = (side(tiles.columns, rng), side(tiles.rows, rng));
-    let (left, top) = (rng.index(tiles.columns - across + 1), rng.index(tiles.rows - down + 1));
-    let tile = |x: usize, y: usize| (top + y) * tiles.columns + left + x;
-    let north = (0..across).map(|x| tile(x, 0));
-    let east = (1..down).map(|y| tile(across - 1, y));
-    let south = (0..across - 1).rev().map(|x| tile(x, down - 1));
-    let west = (1..down - 1).rev().map(|y| tile(0, y));
-    arena.tile_path.clear();
-    arena.tile_path.extend(north.chain(east).chain(south).chain(west).map(|tile| tile as u32));
-    let count = arena.tile_path.len();
-    for i in 0..count {
-        let tile = arena.tile_path[i] as usize;
-        build(arena, tiles, tile, rng);
+/// Cells of rock between plots, and the reach of a plot's neighbours.
+fn gap(arena: &Arena) -> i32 {
+    let Cyclic { gap, .. } = arena.params.cyclic;
+    (if arena.width.min(arena.height) < WIDE_FROM { 3 } else { gap }) as i32
+}
+
+/// Cuts the floor into plots, smaller ones on small floors.
+fn cut(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
+    let cyclic = arena.params.cyclic;
+    let cells = arena.width * arena.height;
+    let spread = rng.range(100 - cyclic.spread as i32, 100 + cyclic.spread as i32) as usize;
+    let cells_of_a_plot = cyclic.cells as usize * cells.isqrt().min(PLAIN_SIDE) * spread / (PLAIN_SIDE * 100);
+    let count = (cells / cells_of_a_plot.max(1)).clamp(6, MAX_PLOTS);
+    plots::cut(arena, count, (gap(arena), cyclic.plot_least as i32), [plan.arrival, plan.departure], rng);
+    let Arena { marks, plots, .. } = arena;
+    marks.clear();
+    marks.resize(plots.len(), FREE);
+}
+
+/// Joins the exit's room with one of those beside it.
+fn connect_exit(arena: &mut Arena, exit: usize, last: usize, rng: &mut Rng) -> bool {
+    (0..arena.plots.len()).any(|plot| {
+        let beside = plot != last && arena.plots[plot].faces(&arena.plots[last], gap(arena));
+        beside && plots::room_on(arena, plot).is_some_and(|room| connect(arena, exit, room, 1_000, rng))
+    })
+}
+
+/// A plot beside the exit's to which a way leads from the first.
+fn choose_before(arena: &mut Arena, (first, last): (usize, usize), rng: &mut Rng) -> Option<usize> {
+    let (count, start) = (arena.plots.len(), rng.index(arena.plots.len()));
+    (0..count).map(|i| (start + i) % count).find(|&plot| {
+        let is_beside = plot != first && plot != last && arena.plots[plot].faces(&arena.plots[last], gap(arena));
+        is_beside && plots::route(arena, (first, plot), gap(arena), rng)
+    })
+}
+
+/// Lays the first cycles between the plot of the stairs up, which has its room, and the plot before the exit.
+fn lay_cycles(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    family: Family,
+    (first, last): (usize, usize),
+    rng: &mut Rng,
+) -> Result<(), LayoutRejected> {
+    // The free plot that is farthest from both, of a few.
+    let apart = |arena: &Arena, plot: usize| {
+        let middle = arena.plots[plot].middle();
+        let steps = |other: usize| {
+            let (x, y) = arena.plots[other].middle();
+            x.abs_diff(middle.0) + y.abs_diff(middle.1)
+        };
+        steps(first).min(steps(last))
+    };
+    let drawn = (0..arena.params.cyclic.compared).map(|_| rng.index(arena.plots.len()));
+    let free = drawn.filter(|&plot| arena.marks[plot] == FREE && plot != last);
+    let far = free.max_by_key(|&plot| apart(arena, plot)).unwrap_or(last);
+    let is_reached = far != last && plots::route(arena, (first, far), gap(arena), rng);
+    let stops: &[usize] = match family {
+        Family::Ring if is_reached => &[first, far, last, first],
+        Family::Eight if is_reached => &[first, far, first, far, last, far],
+        _ => &[first, last, first],
+    };
+    for pair in stops.windows(2) {
+        lay_way(arena, plan, (pair[0], pair[1]), rng)?;
     }
-    for room in 0..count {
-        connect(arena, room, (room + 1) % count, arena.params.cyclic.door_chance, rng);
+    Ok(())
+}
+
+/// Builds rooms along a shortest way over free plots, from one that has a room.
+fn lay_way(arena: &mut Arena, plan: &Plan<'_>, ends: (usize, usize), rng: &mut Rng) -> Result<(), LayoutRejected> {
+    // Two rooms of a cycle that lie side by side are joined by their door already.
+    let joined =
+        plots::room_on(arena, ends.0).zip(plots::room_on(arena, ends.1)).is_some_and(|(a, b)| are_joined(arena, a, b));
+    if joined {
+        return Ok(());
+    }
+    if !plots::route(arena, ends, gap(arena), rng) {
+        // The way back may be closed; ears make other cycles.
+        let is_built = plots::room_on(arena, ends.1).is_some();
+        return if is_built { Ok(()) } else { Err(LayoutRejected("no way between two plots")) };
+    }
+    let mut before = ends.0;
+    for i in 0..arena.tile_path.len() {
+        let here = arena.tile_path[i] as usize;
+        join(arena, plan, (before, here), rng)?;
+        before = here;
+    }
+    Ok(())
+}
+
+fn are_joined(arena: &Arena, a: usize, b: usize) -> bool {
+    arena.connections.iter().any(|draft| draft.touches(a as u8) && draft.touches(b as u8))
+}
+
+/// Joins the room of a plot with that of the next, which is built if it has none.
+fn join(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    (before, here): (usize, usize),
+    rng: &mut Rng,
+) -> Result<(), LayoutRejected> {
+    let to = match plots::room_on(arena, here) {
+        Some(room) => room,
+        None => build(arena, here, plan, rng)?,
+    };
+    let from = plots::room_on(arena, before).ok_or(LayoutRejected("a way from nowhere"))?;
+    if connect(arena, from, to, arena.params.cyclic.door_chance, rng) {
+        Ok(())
+    } else {
+        Err(LayoutRejected("no corridor along a cycle"))
     }
 }
 
-/// Builds a path of rooms over free tiles from one room to another.
-fn lay_ear(arena: &mut Arena, tiles: &Tiles, rng: &mut Rng) -> bool {
+/// Builds a path of rooms over free plots from one room to another.
+fn lay_ear(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> bool {
     for _ in 0..arena.params.cyclic.tries {
-        let start = rng.index(tiles.count());
-        if arena.marks[start] == FREE {
+        let start = rng.index(arena.plots.len());
+        if plots::room_on(arena, start).is_none() {
             continue;
         }
         arena.tile_path.clear();
-        let end = walk_free(arena, tiles, start, rng);
+        let end = walk_free(arena, start, rng);
         for i in 0..arena.tile_path.len() {
             arena.marks[arena.tile_path[i] as usize] = FREE;
         }
         let Some(end) = end else { continue };
-        let mut before = usize::from(arena.marks[start]) - 1;
+        arena.tile_path.push(end as u32);
+        let mut before = start;
         for i in 0..arena.tile_path.len() {
-            let tile = arena.tile_path[i] as usize;
-            let room = build(arena, tiles, tile, rng);
-            connect(arena, before, room, arena.params.cyclic.door_chance, rng);
-            before = room;
+            let here = arena.tile_path[i] as usize;
+            if join(arena, plan, (before, here), rng).is_err() {
+                return false;
+            }
+            before = here;
         }
-        connect(arena, before, usize::from(arena.marks[end]) - 1, arena.params.cyclic.door_chance, rng);
         return true;
     }
     false
 }
 
-/// Walks over free tiles at random, each at most once, until it is next to the tile of another room than the start's.
-/// Returns that tile; the walk is the arena's `tile_path`.
-fn walk_free(arena: &mut Arena, tiles: &Tiles, start: usize, rng: &mut Rng) -> Option<usize> {
+/// Walks over free plots at random, each at most once, until it is next to another room's than the start's. Returns that
+/// plot; the walk is the arena's `tile_path`.
+fn walk_free(arena: &mut Arena, start: usize, rng: &mut Rng) -> Option<usize> {
     let mut here = start;
     loop {
-        let first = rng.index(4);
-        let beside = (0..4).filter_map(|i| tiles.neighbour(here, Side::ALL[(first + i) % 4]));
-        let mut free = None;
-        for there in beside {
-            match arena.marks[there] {
-                FREE => free = free.or(Some(there)),
-                ON_EAR => {}
-                _ if there != start && here != start => return Some(there),
-                _ => {}
-            }
+        let beside = plots::neighbours(arena, here, gap(arena));
+        let is_end = |&there: &usize| here != start && there != start && plots::room_on(arena, there).is_some();
+        if let Some(end) = rng.choose(beside.clone().filter(is_end), |_| 1) {
+            return Some(end);
         }
-        here = free?;
-        arena.marks[here] = ON_EAR;
+        here = rng.choose(beside.filter(|&there| arena.marks[there] == FREE), |_| 1)?;
+        arena.marks[here] = TAKEN;
         arena.tile_path.push(here as u32);
     }
 }
 
-/// Builds a room on a tile.
-fn build(arena: &mut Arena, tiles: &Tiles, tile: usize, rng: &mut Rng) -> usize {
-    let form = arena.params.cyclic.forms.draw(rng);
+/// Builds a room on a plot, around the stairs if they lie on it.
+fn build(arena: &mut Arena, plot: usize, plan: &Plan<'_>, rng: &mut Rng) -> Result<usize, LayoutRejected> {
     let cyclic = arena.params.cyclic;
-    let room = tiles.build(arena, tile, form, (cyclic.fill_least as i32, cyclic.fill_most as i32), rng);
-    arena.marks[tile] = room as u8 + 1;
-    room
+    let form = cyclic.forms.draw(rng);
+    let around = [plan.arrival, plan.departure].into_iter().find(|&cell| arena.plots[plot].holds(cell));
+    let fill = (cyclic.fill_least as i32, cyclic.fill_most as i32);
+    plots::build(arena, plot, (form, fill), around, rng).ok_or(LayoutRejected("no room on a plot"))
 }
 
-/// Adds a secret connection between two neighbouring rooms that are far apart otherwise.
-fn hide_chord(arena: &mut Arena, tiles: &Tiles, rooms: usize, rng: &mut Rng) {
-    let start = rng.index(tiles.count());
-    for i in 0..tiles.count() {
-        let tile = (start + i) % tiles.count();
-        for side in [Side::East, Side::South] {
-            let Some(there) = tiles.neighbour(tile, side) else { continue };
-            let (Some(a), Some(b)) = (arena.marks[tile].checked_sub(1), arena.marks[there].checked_sub(1)) else {
-                continue;
-            };
-            let (a, b) = (usize::from(a), usize::from(b));
-            let open = arena.rooms[a].zone != SEALED && arena.rooms[b].zone != SEALED && a < rooms && b < rooms;
-            arena.graph.rebuild(arena.rooms.len(), &arena.connections);
-            if open && !arena.graph.within_doors(a, b, 2, &arena.connections) && connect(arena, a, b, 0, rng) {
-                gates::make_secret(arena, arena.connections.len() - 1);
-                return;
-            }
+/// Adds a secret connection between two neighbouring rooms of the first `rooms` that are far apart otherwise.
+fn hide_chord(arena: &mut Arena, rooms: usize, rng: &mut Rng) {
+    let (start, count) = (rng.index(arena.plots.len()), arena.plots.len());
+    for i in 0..count {
+        let plot = (start + i) % count;
+        let Some(here) = plots::room_on(arena, plot) else { continue };
+        let beside =
+            (0..count).filter(|&other| other > plot && arena.plots[plot].faces(&arena.plots[other], gap(arena)));
+        let Some(there) = rng.choose(beside, |_| 1).and_then(|other| plots::room_on(arena, other)) else { continue };
+        let open = arena.rooms[here].zone != SEALED && arena.rooms[there].zone != SEALED && here.max(there) < rooms;
+        arena.graph.rebuild(arena.rooms.len(), &arena.connections);
+        if open && !arena.graph.within_doors(here, there, 2, &arena.connections) && connect(arena, here, there, 0, rng)
+        {
+            gates::make_secret(arena, arena.connections.len() - 1);
+            return;
         }
     }
 }

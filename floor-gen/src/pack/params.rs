@@ -271,12 +271,18 @@ params! {
         least_rock: "cells" 0, 500, "Smaller rocks inside the cave are removed.";
     }
     cyclic Cyclic forms {
-        tile_width: "cells" 12, 60, "Width of a tile, which holds a room.";
-        tile_height: "cells" 12, 60, "Height of it.";
-        full: "thousandths" 200, 1_000, "Share of the tiles that hold a room.";
+        two_ways: "weight" 0, 1_000, "Weight of floors that begin with two ways to the exit ...";
+        ring: "weight" 0, 1_000, "... of those that begin with a wide ring ...";
+        eight: "weight" 0, 1_000, "... and of those that begin with two cycles that meet.";
+        cells: "cells" 100, 20_000, "Cells of floor and rock for each plot, which holds a room.";
+        spread: "per cent" 0, 80, "How much they vary from floor to floor.";
+        plot_least: "cells" 4, 30, "The least side of a plot.";
+        gap: "cells" 3, 8, "Rock between two plots; 3 on floors with a side under 64.";
+        compared: "plots" 1, 32, "Plots compared for the far side of the first cycles.";
+        full: "thousandths" 200, 1_000, "Share of the plots that hold a room.";
         tries: "tries" 1, 100, "Starts tried for each ear.";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
-        fill_least: "thousandths" 100, 1_000, "Least share of its tile's sides that a room fills.";
+        fill_least: "thousandths" 100, 1_000, "Least share of its plot's sides that a room fills.";
         fill_most: "thousandths" 100, 1_000, "Greatest share.";
     }
     maze Maze {

@@ -20,6 +20,5 @@ pub(crate) mod spots;
 pub(crate) mod stairs;
 pub(crate) mod survey;
 pub(crate) mod territory;
-pub(crate) mod tiles;
 pub(crate) mod traps;
 pub(crate) mod windows;

@@ -1,7 +1,7 @@
 //! Windows: where a thin wall parts two rooms whose walk is long, a cut that shows a reward and lets nobody through.
 
 use crate::arena::{Arena, SEALED, Side};
-use crate::floor::{Item, RoomRole, Terrain};
+use crate::floor::{Item, RoomRole};
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::stages::accrete::doorway;
