@@ -44,6 +44,18 @@ impl RoomDraft {
         Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
     }
 
+    /// A room to whose cells [`Self::add_cell`] adds.
+    pub(crate) const fn without_cells(role: RoomRole) -> Self {
+        let (none, first) = (Point { x: u16::MAX, y: u16::MAX }, Point { x: 0, y: 0 });
+        Self { role, ..Self::new(none, first, 0, 0) }
+    }
+
+    pub(crate) fn add_cell(&mut self, Point { x, y }: Point) {
+        self.min = Point { x: self.min.x.min(x), y: self.min.y.min(y) };
+        self.max = Point { x: self.max.x.max(x), y: self.max.y.max(y) };
+        self.area += 1;
+    }
+
     pub(crate) const fn width(&self) -> usize {
         (self.max.x - self.min.x + 1) as usize
     }
