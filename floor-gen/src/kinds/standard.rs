@@ -1,8 +1,11 @@
-//! STANDARD: rooms and corridors grown by accretion, with loops where the walk would be long.
+//! STANDARD: rooms and corridors grown by accretion, with loops where the walk would be long. Four
+//! families differ in how rooms lie beside each other.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, Side};
 use crate::plan::Plan;
-use crate::rng::Streams;
+use crate::rng::{Rng, Streams};
+use crate::shape::{MAX_SHAPE, Shape};
+use crate::stages::accrete::RoomParams;
 use crate::stages::gates::LockCounts;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::loops::LoopGoal;
@@ -11,10 +14,24 @@ use crate::stages::{accrete, gates, loops, stairs};
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
+/// Sizes tried for a great room.
+const GREAT_TRIES: i32 = 24;
+/// How often, in 1,000, a dense floor has a corridor, and one with winding branches.
+const DENSE_CORRIDORS: u32 = 80;
+const WINDING_CORRIDORS: u32 = 900;
+
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let params = accrete::RoomParams::draw(arena, &mut streams.open("size"));
+    let rng = &mut streams.open("family");
+    let mut params = RoomParams::draw(arena, rng);
+    let family = draw_family(arena, &mut params, rng);
+    streams.note("family", family as usize);
     let first = stairs::seed(arena, plan, &params, &mut streams.open("first room"))?;
-    accrete::grow_from(arena, &params, first, &mut streams.open("rooms"));
+    arena.room_list.clear();
+    arena.room_list.push(first as u8);
+    if family == Family::GreatRoom {
+        place_great_room(arena, &params, &mut streams.open("great room"));
+    }
+    accrete::grow(arena, &params, &mut streams.open("rooms"));
     if arena.rooms.len() < 2 {
         return Err(LayoutRejected("fewer than two rooms"));
     }
@@ -32,6 +49,51 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
         return Err(LayoutRejected("too few loops"));
     }
     Ok(())
+}
+
+/// How rooms lie beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Even,
+    Dense,
+    Winding,
+    GreatRoom,
+}
+
+/// Draws the family, and sets the numbers of rooms and corridors that make it.
+fn draw_family(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) -> Family {
+    let standard = arena.params.standard;
+    let weights = [standard.even, standard.dense, standard.winding, standard.great_room];
+    match rng.weighted(&weights) {
+        0 => Family::Even,
+        1 => {
+            params.corridor_chance = DENSE_CORRIDORS;
+            Family::Dense
+        }
+        2 => {
+            // Rooms attach to any side, not to the emptiest.
+            arena.params.rooms.compared = 1;
+            params.corridor_chance = WINDING_CORRIDORS;
+            params.corridor = (2 * params.corridor).min(arena.params.rooms.corridor_most as i32);
+            Family::Winding
+        }
+        _ => Family::GreatRoom,
+    }
+}
+
+/// Joins a great room to the first one, if the floor has space for it there.
+fn place_great_room(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
+    let most = arena.params.standard.great as i32;
+    for tried in 0..GREAT_TRIES {
+        let share = most - (most - 15) * tried / GREAT_TRIES;
+        let [width, height] = [arena.width, arena.height].map(|side| (side as i32 * share / 100).min(MAX_SHAPE));
+        let shape = Shape::draw(arena.params.rooms.forms.draw(rng), width, height, rng);
+        let first = usize::from(arena.room_list[0]);
+        if let Some(room) = accrete::attach(arena, params, first, rng.pick(&Side::ALL), &shape, rng) {
+            arena.room_list.push(room as u8);
+            return;
+        }
+    }
 }
 
 /// Small floors need none.

@@ -216,6 +216,11 @@ params! {
         blessing_worth: "tenths" 0, 1_000, "Worth of what lies on an altar `A`.";
     }
     standard Standard {
+        even: "weight" 0, 1_000, "Weight of floors whose rooms fill the floor evenly ...";
+        dense: "weight" 0, 1_000, "... of those with many rooms door to door ...";
+        winding: "weight" 0, 1_000, "... of those with long corridors and branches that wander ...";
+        great_room: "weight" 0, 1_000, "... and of those around one great room.";
+        great: "per cent" 20, 60, "Sides of the great room, of the floor's, at the most.";
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
         detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
         least_loops: "loops" 0, 4, "Loops of a floor of 100x100 and more, at the least.";

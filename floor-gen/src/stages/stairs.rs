@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::shape::{Form, Shape};
 use crate::stages::accrete::{self, RoomParams, doorway_on, fits, is_flanked, join, place};
+use crate::stages::corridors::connect;
 use crate::stages::loops::cast_ray;
 use crate::stages::survey::LayoutRejected;
 
@@ -14,6 +15,8 @@ use crate::stages::survey::LayoutRejected;
 const TRIES: i32 = 12;
 /// The longest corridor to such a room, in cells.
 const CORRIDOR: usize = 8;
+/// Rooms that a corridor to a far one is tried to.
+const NEAREST: usize = 4;
 /// The longest alcove, in cells.
 const ALCOVE: usize = 10;
 
@@ -41,8 +44,8 @@ pub(crate) fn own(
     fit: impl Fn(&RoomDraft) -> bool,
 ) -> Result<(usize, usize), LayoutRejected> {
     let (arrival, departure) = (index(arena, plan.arrival), index(arena, plan.departure));
-    let entry = own_cell(arena, arrival, rng, &fit).ok_or(LayoutRejected("no room for the stairs up"))?;
-    let exit = own_cell(arena, departure, rng, &fit).ok_or(LayoutRejected("no room for the stairs down"))?;
+    let entry = own_cell(arena, arrival, rng, &fit)?;
+    let exit = own_cell(arena, departure, rng, &fit)?;
     if entry == exit { Err(LayoutRejected("both stairs in one room")) } else { Ok((entry, exit)) }
 }
 
@@ -77,14 +80,22 @@ pub(crate) fn place_around(arena: &Arena, shape: &Shape, cell: Point, rng: &mut 
     (holds && fits(arena, shape, x, y)).then_some((x, y))
 }
 
-fn own_cell(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
+fn own_cell(
+    arena: &mut Arena,
+    at: usize,
+    rng: &mut Rng,
+    fit: impl Fn(&RoomDraft) -> bool,
+) -> Result<usize, LayoutRejected> {
     if let Some(room) = arena.room_at(at) {
-        return (arena.terrain[at] == Terrain::Floor && fit(&arena.rooms[room])).then_some(room);
+        let is_fit = arena.terrain[at] == Terrain::Floor && fit(&arena.rooms[room]);
+        return if is_fit { Ok(room) } else { Err(LayoutRejected("stairs in a room that is not for them")) };
     }
     if arena.terrain[at] != Terrain::Wall {
-        return None;
+        return Err(LayoutRejected("stairs in a passage"));
     }
-    build_room(arena, at, rng, &fit).or_else(|| dig_alcove(arena, at, fit))
+    let near = build_room(arena, at, rng, &fit).or_else(|| dig_alcove(arena, at, &fit));
+    let room = near.or_else(|| build_far_room(arena, at, rng, fit));
+    room.ok_or(LayoutRejected("no room near the stairs"))
 }
 
 /// Builds a small room around a cell, with a door or a corridor to another.
@@ -116,9 +127,27 @@ fn build_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDra
     None
 }
 
+/// Builds a small room around a cell far from all others, with a corridor to one of the nearest.
+fn build_far_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
+    let shape = Shape::draw(Form::Hall, rng.range(3, 6), rng.range(3, 6), rng);
+    let (x, y) = (0..TRIES).find_map(|_| place_around(arena, &shape, arena.point(at), rng))?;
+    let Arena { rooms, room_list, .. } = arena;
+    room_list.clear();
+    room_list.extend((0..rooms.len()).filter(|&room| fit(&rooms[room])).map(|room| room as u8));
+    let Arena { rooms, room_list, width, .. } = arena;
+    let distance = |room: &u8| {
+        let center = rooms[usize::from(*room)].center;
+        (center % *width).abs_diff(at % *width) + (center / *width).abs_diff(at / *width)
+    };
+    room_list.sort_by_key(distance);
+    let built = place(arena, &shape, x as usize, y as usize);
+    let near = arena.room_list.len().min(NEAREST);
+    (0..near).any(|i| connect(arena, built, arena.room_list[i].into(), 1_000, rng)).then_some(built)
+}
+
 /// Digs from a cell to the nearest room, whose cells the alcove's become.
 fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
-    let Arena { cell_list, marks, terrain, .. } = arena;
+    let Arena { cell_list, alcove: marks, terrain, .. } = arena;
     cell_list.clear();
     cell_list.push(start as u32);
     // The side from which a cell was reached + 1.
@@ -140,8 +169,8 @@ fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool)
         for (side, there) in Side::ALL.into_iter().zip(arena.neighbours(at)) {
             let (x, y) = (arena.column(there), arena.row(there));
             let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
-            if inside && arena.marks[there] == 0 {
-                arena.marks[there] = side as u8 + 1;
+            if inside && arena.alcove[there] == 0 {
+                arena.alcove[there] = side as u8 + 1;
                 arena.cell_list.push(there as u32);
             }
         }
@@ -180,7 +209,7 @@ fn open_alcove(arena: &mut Arena, mut at: usize, room: usize) {
         draft.min = Point { x: draft.min.x.min(x), y: draft.min.y.min(y) };
         draft.max = Point { x: draft.max.x.max(x), y: draft.max.y.max(y) };
         draft.area += 1;
-        match arena.marks[at] {
+        match arena.alcove[at] {
             u8::MAX => return,
             from => at = at.wrapping_add_signed(-arena.step(Side::ALL[usize::from(from) - 1])),
         }
