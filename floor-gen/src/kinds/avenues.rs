@@ -2,13 +2,14 @@
 
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
-use crate::kinds::court::{self, Court, Rect};
+use crate::kinds::court::{self, CLEARANCE, Court, Rect};
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::stages::accrete::{self, RoomParams, doorway, doorway_on, join};
 
-/// Tries for each avenue.
+/// Tries for each avenue, and for the hall at its end.
 const TRIES: usize = 6;
+const TRIES_OF_END: usize = 3;
 /// The most avenues.
 const MOST_AVENUES: usize = 8;
 /// The least length of an avenue, in steps.
@@ -139,7 +140,7 @@ fn list_steps(arena: &mut Arena, plan: &Plan<'_>, (start, side, width): (usize, 
         let goal = course.offset(t, length, aside);
         loop {
             let brush = brush(arena, at, side, width);
-            if arena.region[at] != 0 || !brush.is_free(arena) || brush.covers_stairs(plan) {
+            if arena.region[at] != 0 || !brush.is_free(arena) || brush.covers_stairs(plan, CLEARANCE) {
                 return;
             }
             arena.cell_list.push(at as u32);
@@ -192,7 +193,7 @@ fn carve(arena: &mut Arena, side: Side, width: i32) -> usize {
 fn build_square(arena: &mut Arena, plan: &Plan<'_>, court: &Court, avenue: Avenue, rng: &mut Rng) -> bool {
     let square = Court::square(arena, &plan.theme().ground, avenue.tip, avenue.heading, rng);
     let bounds = square.bounds;
-    let has_space = !bounds.touches(court.bounds) && !bounds.covers_stairs(plan) && bounds.is_free(arena);
+    let has_space = !bounds.touches(court.bounds) && !bounds.covers_stairs(plan, CLEARANCE) && bounds.is_free(arena);
     let is_built = has_space && rng.chance(arena.params.event.square_chance);
     if is_built {
         let room = square.carve(arena, RoomRole::Combat);
@@ -208,8 +209,9 @@ fn build_hall(arena: &mut Arena, params: &RoomParams, Avenue { room, end, headin
     let line = if heading.is_level() { arena.row(end) } else { arena.column(end) };
     let Some(gate) = doorway_on(arena, room, heading, line) else { return };
     let near = RoomParams { corridor_chance: 0, ..*params };
-    let shape = accrete::draw_room(arena, params, rng);
-    if let Some(hall) = accrete::attach_at(arena, &near, (room, gate), heading, &shape, rng) {
-        arena.room_list.push(hall as u8);
-    }
+    let hall = (0..TRIES_OF_END).find_map(|_| {
+        let shape = accrete::draw_room(arena, params, rng);
+        accrete::attach_at(arena, &near, (room, gate), heading, &shape, rng)
+    });
+    arena.room_list.extend(hall.map(|hall| hall as u8));
 }

@@ -12,8 +12,8 @@ use crate::shape::MAX_SHAPE;
 const MOST_OF_FLOOR: i32 = 64;
 /// The same along a processional way.
 const MOST_OF_LENGTH: i32 = 86;
-/// Cells around the stairs that stay free for their rooms.
-const CLEARANCE: i32 = 3;
+/// Cells from open ground to the stairs, so that the smallest room fits around them.
+pub(crate) const CLEARANCE: i32 = 3;
 /// Cells from one pillar of a colonnade to the next, and from one bed to the next.
 const SPACING: i32 = 3;
 const BED: i32 = 5;
@@ -52,11 +52,11 @@ impl Rect {
         across && self.y <= other.y + other.height && other.y <= self.y + self.height
     }
 
-    /// Whether it covers the stairs or the cells that their rooms need.
-    pub(crate) fn covers_stairs(self, plan: &Plan<'_>) -> bool {
+    /// Whether it covers stairs or comes nearer to them than that.
+    pub(crate) fn covers_stairs(self, plan: &Plan<'_>, clearance: i32) -> bool {
         [plan.arrival, plan.departure].into_iter().any(|cell| {
             let (dx, dy) = self.beyond(cell.x.into(), cell.y.into());
-            dx < CLEARANCE && dy < CLEARANCE
+            dx < clearance && dy < clearance
         })
     }
 
@@ -145,8 +145,8 @@ pub(crate) struct Court {
     pub(crate) bounds: Rect,
     outline: Outline,
     band: Band,
-    /// The ground of the core.
-    monument: Terrain,
+    /// The ground of the core; `None` where it holds the vault.
+    monument: Option<Terrain>,
     /// Cells from the core to the outline.
     reach: i32,
     /// Cells of open ground beside the core.
@@ -210,7 +210,7 @@ impl Court {
             _ => (rng.range(1, 1 + reach / 4), rng.range(2, 2 + reach / 4)),
         };
         let back = matches!(plot, Plot::Half).then(|| front.opposite());
-        Self { core: vault, bounds, outline, band, monument: Terrain::Floor, reach, plaza, walk, back }
+        Self { core: vault, bounds, outline, band, monument: None, reach, plaza, walk, back }
     }
 
     /// A processional way: a straight strip before a doorway.
@@ -233,7 +233,7 @@ impl Court {
             bounds: core.grown(sides),
             outline: Outline::Square,
             band: Band::draw(arena, ground, rng),
-            monument: Terrain::Floor,
+            monument: Some(Terrain::Floor),
             reach,
             plaza: reach / 4,
             walk: 1 + reach / 5,
@@ -253,7 +253,7 @@ impl Court {
             Side::East => (tip.x + tip.width + reach, y - height / 2),
         };
         let core = Rect { x, y, width, height };
-        let monument = rng.pick(&[ground.deep, Terrain::Pillar, ground.cover[0]]);
+        let monument = Some(rng.pick(&[ground.deep, Terrain::Pillar, ground.cover[0]]));
         let (outline, band) = (Outline::draw(arena, rng), Band::draw(arena, ground, rng));
         Self { core, bounds: core.grown([reach; 4]), outline, band, monument, reach, plaza: 1, walk: 2, back: None }
     }
@@ -283,7 +283,7 @@ impl Court {
         let in_band = out > self.plaza && inward >= self.walk;
         Some(match self.band {
             _ if inward < 0 => return None,
-            _ if out == 0 => self.monument,
+            _ if out == 0 => return self.monument,
             _ if !in_band => Terrain::Floor,
             Band::Moat(_) if self.is_on_axis(x, y) => Terrain::Bridge,
             Band::Moat(deep) => deep,
@@ -305,7 +305,7 @@ impl Court {
         (x - middle_x).abs() <= half || (y - middle_y).abs() <= half
     }
 
-    /// Carves it as the next room, and returns that. The cells of a vault stay.
+    /// Carves it as the next room, and returns that.
     pub(crate) fn carve(&self, arena: &mut Arena, role: RoomRole) -> usize {
         let Rect { x: left, y: top, width, height } = self.bounds;
         let room = arena.rooms.len();
@@ -313,9 +313,6 @@ impl Court {
         for y in top..top + height {
             for x in left..left + width {
                 let Some(ground) = self.ground(x, y) else { continue };
-                if arena.claimed.contains(x as usize, y as usize) {
-                    continue;
-                }
                 let at = arena.at(x as usize, y as usize);
                 (arena.terrain[at], arena.region[at]) = (ground, room as u8 + 1);
                 draft.add_cell(arena.point(at));

@@ -4,7 +4,7 @@
 use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::kinds::avenues;
-use crate::kinds::court::{Court, Rect};
+use crate::kinds::court::{CLEARANCE, Court, Rect};
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::spec::Kind;
@@ -20,6 +20,8 @@ use crate::vault::Vault;
 
 /// Tries to place the vault, and a room before each of its doorways.
 const TRIES: usize = 30;
+/// Cells before a doorway for the smallest room.
+const LEAST_BEFORE: i32 = 3;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
@@ -47,8 +49,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     accrete::grow(arena, &params, &mut streams.open("rooms"));
 
     // The entry and the exit lie outside the vault and the court.
-    let center = court.map(|_| arena.rooms[hub].center);
-    let plain = |room: &RoomDraft| !room.set_piece && Some(room.center) != center;
+    let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
     let ends = stairs::own(arena, plan, &mut streams.open("stairs"), plain)?;
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     set_pieces::close_rooms(arena, 0);
@@ -56,7 +57,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let wanted = LoopGoal {
         loops: arena.rooms.len() / event.rooms_per_loop as usize + 1,
         detour: event.detour,
-        tries: 4 * arena.rooms.len(),
+        tries: 3 * arena.rooms.len(),
     };
     loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     Ok(())
@@ -99,15 +100,16 @@ fn place_vault(
 ) -> Result<Option<Court>, LayoutRejected> {
     let (width, height) = orientation.size(vault);
     let taken = Rect { x: 0, y: 0, width: width as i32, height: height as i32 };
-    let court = has_court(arena).then(|| {
-        let doorway = orientation.draw_doorway(vault, rng);
-        Court::draw(arena, &plan.theme().ground, taken, doorway, rng)
-    });
-    let whole = court.map_or(taken, |court| court.bounds.with(taken));
+    let doorway = orientation.draw_doorway(vault, rng);
+    let court = has_court(arena).then(|| Court::draw(arena, &plan.theme().ground, taken, doorway, rng));
+    // Without a court, a room before the doorway needs space.
+    let before = Side::ALL.map(|side| if side == doorway.0 { LEAST_BEFORE } else { 0 });
+    let whole = court.map_or(taken.grown(before), |court| court.bounds.with(taken));
     let back = court.and_then(|court| court.back);
     let corner = (0..TRIES).map(|_| draw_corner(arena, whole, back, rng)).find(|&(x, y)| {
-        let placed = Rect { x, y, ..whole };
-        !placed.covers_stairs(plan)
+        // The outermost cells of a vault are wall.
+        let (built, clearance) = if court.is_some() { (whole, CLEARANCE) } else { (taken, CLEARANCE - 1) };
+        !built.shifted((x - whole.x, y - whole.y)).covers_stairs(plan, clearance)
     });
     let (x, y) = corner.ok_or(LayoutRejected("no place for the vault"))?;
     let by = (x - whole.x, y - whole.y);
