@@ -23,6 +23,8 @@ pub(crate) struct RoomDraft {
     pub(crate) failed_attachments: u8,
     /// Part of a vault: nothing is added to it, and no door is cut into its walls.
     pub(crate) set_piece: bool,
+    /// Its scenery is a part of the layout.
+    pub(crate) is_decorated: bool,
 }
 
 /// A connection under construction.
@@ -41,7 +43,8 @@ impl RoomDraft {
     /// A plain room.
     pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
         let role = RoomRole::Combat;
-        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
+        let (set_piece, is_decorated) = (false, false);
+        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece, is_decorated }
     }
 
     /// A room to whose cells [`Self::add_cell`] adds.

@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
-use crate::kinds::court::{self, CLEARANCE, Court, Rect};
+use crate::kinds::court::{self, CLEARANCE, Court, Rect, shorter_side};
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::stages::accrete::{self, RoomParams, doorway, doorway_on, join};
@@ -12,6 +12,9 @@ const TRIES: usize = 6;
 const TRIES_OF_END: usize = 3;
 /// The most avenues.
 const MOST_AVENUES: usize = 8;
+/// The width of the narrowest and of the widest avenue, in cells.
+const LEAST_WIDTH: i32 = 2;
+const MOST_WIDTH: i32 = 8;
 /// The least length of an avenue, in steps.
 const LEAST_LENGTH: usize = 5;
 
@@ -97,7 +100,8 @@ fn lay(arena: &mut Arena, plan: &Plan<'_>, court: &Court, (from, side): (usize, 
     if arena.claimed.contains(arena.column(gate), arena.row(gate)) {
         return None;
     }
-    let width = rng.range(event.avenue_least as i32, event.avenue_most as i32);
+    let share = rng.range(event.avenue_least as i32, event.avenue_most as i32);
+    let width = (shorter_side(arena) * share / 1_000).clamp(LEAST_WIDTH, MOST_WIDTH);
     // A gate needs a straight wall.
     let is_gated = court.is_square() && rng.chance(event.gate_chance);
     let start = if is_gated { gate.wrapping_add_signed(arena.step(side)) } else { gate };

@@ -309,7 +309,7 @@ impl Court {
     pub(crate) fn carve(&self, arena: &mut Arena, role: RoomRole) -> usize {
         let Rect { x: left, y: top, width, height } = self.bounds;
         let room = arena.rooms.len();
-        let mut draft = RoomDraft::without_cells(role);
+        let mut draft = RoomDraft { is_decorated: true, ..RoomDraft::without_cells(role) };
         for y in top..top + height {
             for x in left..left + width {
                 let Some(ground) = self.ground(x, y) else { continue };
@@ -326,7 +326,8 @@ impl Court {
     }
 }
 
-fn shorter_side(arena: &Arena) -> i32 {
+/// Cells along the floor's shorter side.
+pub(crate) fn shorter_side(arena: &Arena) -> i32 {
     arena.width.min(arena.height) as i32
 }
 

@@ -34,7 +34,6 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let court = place_vault(arena, plan, vault, orientation, rng)?;
 
     let params = RoomParams::draw(arena, &mut streams.open("size"));
-    let hub = arena.rooms.len();
     arena.room_list.clear();
     let rng = &mut streams.open("court");
     match court {

@@ -307,8 +307,8 @@ params! {
         beds: "weight" 0, 1_000, "Weight of beds with trees.";
         avenues_least: "avenues" 1, 8, "The fewest avenues.";
         avenues_most: "avenues" 1, 8, "The most avenues.";
-        avenue_least: "cells" 1, 8, "Least width of an avenue.";
-        avenue_most: "cells" 1, 8, "Greatest width.";
+        avenue_least: "thousandths" 1, 100, "Least width of an avenue, of the floor's shorter side.";
+        avenue_most: "thousandths" 1, 100, "Greatest width.";
         reach_least: "per cent" 10, 100, "Least length of an avenue, of the cells between the court and the border.";
         reach_most: "per cent" 10, 100, "Greatest length.";
         straight: "weight" 0, 1_000, "Weight of straight avenues.";
