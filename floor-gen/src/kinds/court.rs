@@ -38,6 +38,17 @@ impl Rect {
         Self { x: self.x + x, y: self.y + y, ..self }
     }
 
+    /// The rectangle of that breadth and length that begins beside it and has its middle on that column or row.
+    pub(crate) const fn beside(self, (side, line): (Side, i32), breadth: i32, length: i32) -> Self {
+        let first = line - (breadth - 1) / 2;
+        match side {
+            Side::North => Self { x: first, y: self.y - length, width: breadth, height: length },
+            Side::South => Self { x: first, y: self.y + self.height, width: breadth, height: length },
+            Side::West => Self { x: self.x - length, y: first, width: length, height: breadth },
+            Side::East => Self { x: self.x + self.width, y: first, width: length, height: breadth },
+        }
+    }
+
     /// The smallest rectangle that holds both.
     pub(crate) fn with(self, other: Self) -> Self {
         let (x, y) = (self.x.min(other.x), self.y.min(other.y));
@@ -172,90 +183,70 @@ enum Plot {
     Way,
 }
 
-impl Court {
-    /// A court for a vault. `front` is one of the vault's doorways: its side, and its column or row.
-    pub(crate) fn draw(
-        arena: &Arena,
-        ground: &Ground,
-        vault: Rect,
-        (front, line): (Side, i32),
-        rng: &mut Rng,
-    ) -> Self {
+impl Plot {
+    fn draw(arena: &Arena, rng: &mut Rng) -> Self {
         let event = arena.params.event;
         let weights = [event.closed, event.half, event.island, event.garden, event.way];
-        let plot = [Plot::Closed, Plot::Half, Plot::Island, Plot::Garden, Plot::Way][rng.weighted(&weights)];
+        [Self::Closed, Self::Half, Self::Island, Self::Garden, Self::Way][rng.weighted(&weights)]
+    }
+
+    /// The cells of the court on that side of the vault, of `most` and about `reach` on others.
+    fn margin(self, side: Side, front: Side, (reach, most): (i32, i32), rng: &mut Rng) -> i32 {
+        match self {
+            Self::Garden => rng.range(1, most.min(2 * reach)),
+            Self::Half if side == front.opposite() || side != front && rng.chance(500) => 0,
+            _ => reach,
+        }
+    }
+}
+
+impl Court {
+    /// A court for a vault. `front` is one of the vault's doorways: its side, and its column or row.
+    pub(crate) fn draw(arena: &Arena, ground: &Ground, vault: Rect, front: (Side, i32), rng: &mut Rng) -> Self {
+        let event = arena.params.event;
+        let plot = Plot::draw(arena, rng);
+        if matches!(plot, Plot::Way) {
+            return Self::way(arena, ground, vault, front, rng);
+        }
         let spare = |side: usize, taken: i32| ((side as i32 * MOST_OF_FLOOR / 100 - taken) / 2).max(2);
         let (across, down) = (spare(arena.width, vault.width), spare(arena.height, vault.height));
         let drawn = rng.range(event.court_least as i32, event.court_most as i32);
         let reach = (shorter_side(arena) * drawn / 1_000).clamp(2, across.min(down));
-        let bounds = match plot {
-            Plot::Closed | Plot::Island => vault.grown([reach; 4]),
-            Plot::Half => vault.grown(Side::ALL.map(|side| {
-                let is_open = side == front || side != front.opposite() && rng.chance(500);
-                if is_open { reach } else { 0 }
-            })),
-            Plot::Garden => {
-                let most = |side: Side| if side.is_level() { across } else { down };
-                vault.grown(Side::ALL.map(|side| rng.range(1, most(side).min(2 * reach + 1))))
-            }
-            Plot::Way => return Self::way(arena, ground, vault, (front, line), rng),
+        let most = |side: Side| if side.is_level() { across } else { down };
+        let bounds = vault.grown(Side::ALL.map(|side| plot.margin(side, front.0, (reach, most(side)), rng)));
+        let (plaza, walk) = (rng.range(1, 1 + reach / 4), rng.range(2, 2 + reach / 4));
+        let (outline, band, plaza, walk) = match plot {
+            Plot::Island => (Outline::Round, Band::Moat(ground.deep), 1, 2),
+            Plot::Garden => (Outline::Square, Band::Beds(ground.cover[rng.index(2)]), plaza, walk),
+            _ => (Outline::draw(arena, rng), Band::draw(arena, ground, rng), plaza, walk),
         };
-        let (outline, band) = match plot {
-            Plot::Island => (Outline::Round, Band::Moat(ground.deep)),
-            Plot::Garden => (Outline::Square, Band::Beds(ground.cover[rng.index(2)])),
-            _ => (Outline::draw(arena, rng), Band::draw(arena, ground, rng)),
-        };
-        let (plaza, walk) = match plot {
-            Plot::Island => (1, 2),
-            _ => (rng.range(1, 1 + reach / 4), rng.range(2, 2 + reach / 4)),
-        };
-        let back = matches!(plot, Plot::Half).then(|| front.opposite());
+        let back = matches!(plot, Plot::Half).then(|| front.0.opposite());
         Self { core: vault, bounds, outline, band, monument: None, reach, plaza, walk, back }
     }
 
     /// A processional way: a straight strip before a doorway.
-    fn way(arena: &Arena, ground: &Ground, vault: Rect, (front, line): (Side, i32), rng: &mut Rng) -> Self {
-        let event = arena.params.event;
-        let (side, taken) =
-            if front.is_level() { (arena.width, vault.width) } else { (arena.height, vault.height) };
+    fn way(arena: &Arena, ground: &Ground, vault: Rect, front: (Side, i32), rng: &mut Rng) -> Self {
+        let (event, is_level) = (arena.params.event, front.0.is_level());
+        let (side, taken) = if is_level { (arena.width, vault.width) } else { (arena.height, vault.height) };
         let drawn = side as i32 * rng.range(event.way_least as i32, event.way_most as i32) / 100;
         let length = drawn.min(side as i32 * MOST_OF_LENGTH / 100 - taken).max(3);
         let reach = Self::draw_reach(arena, rng);
-        let core = match front {
-            Side::North => Rect { x: line, y: vault.y - length, width: 1, height: length },
-            Side::South => Rect { x: line, y: vault.y + vault.height, width: 1, height: length },
-            Side::West => Rect { x: vault.x - length, y: line, width: length, height: 1 },
-            Side::East => Rect { x: vault.x + vault.width, y: line, width: length, height: 1 },
-        };
-        let sides = Side::ALL.map(|side| if side.is_level() == front.is_level() { 0 } else { reach });
-        Self {
-            core,
-            bounds: core.grown(sides),
-            outline: Outline::Square,
-            band: Band::draw(arena, ground, rng),
-            monument: Some(Terrain::Floor),
-            reach,
-            plaza: reach / 4,
-            walk: 1 + reach / 5,
-            back: Some(front.opposite()),
-        }
+        let core = vault.beside(front, 1, length);
+        let bounds = core.grown(Side::ALL.map(|side| if side.is_level() == is_level { 0 } else { reach }));
+        let (outline, band, monument) = (Outline::Square, Band::draw(arena, ground, rng), Some(Terrain::Floor));
+        let (plaza, walk, back) = (reach / 4, 1 + reach / 5, Some(front.0.opposite()));
+        Self { core, bounds, outline, band, monument, reach, plaza, walk, back }
     }
 
-    /// A square that begins beside `tip`, the end of an avenue, and lies on that side of it.
-    pub(crate) fn square(arena: &Arena, ground: &Ground, tip: Rect, heading: Side, rng: &mut Rng) -> Self {
+    /// A square that begins beside `tip`, the end of an avenue, and has its middle on that column or row.
+    pub(crate) fn square(arena: &Arena, ground: &Ground, tip: Rect, heading: (Side, i32), rng: &mut Rng) -> Self {
         let reach = Self::draw_reach(arena, rng);
-        let (width, height) = (rng.range(1, 1 + reach / 2), rng.range(1, 1 + reach / 2));
-        let (x, y) = tip.middle();
-        let (x, y) = match heading {
-            Side::North => (x - width / 2, tip.y - reach - height),
-            Side::South => (x - width / 2, tip.y + tip.height + reach),
-            Side::West => (tip.x - reach - width, y - height / 2),
-            Side::East => (tip.x + tip.width + reach, y - height / 2),
-        };
-        let core = Rect { x, y, width, height };
+        let (breadth, length) = (rng.range(1, 1 + reach / 2), rng.range(1, 1 + reach / 2));
+        let bounds = tip.beside(heading, breadth + 2 * reach, length + 2 * reach);
         let monument = Some(rng.pick(&[ground.deep, Terrain::Pillar, ground.cover[0]]));
         let (outline, band) = (Outline::draw(arena, rng), Band::draw(arena, ground, rng));
-        Self { core, bounds: core.grown([reach; 4]), outline, band, monument, reach, plaza: 1, walk: 2, back: None }
+        let (core, plaza, walk, back) = (bounds.grown([-reach; 4]), 1, 2, None);
+        Self { core, bounds, outline, band, monument, reach, plaza, walk, back }
     }
 
     /// Cells from the middle of a square or a processional way to its outline.
@@ -276,11 +267,11 @@ impl Court {
 
     /// The ground of a cell within its bounds; `None` outside the outline.
     fn ground(&self, x: i32, y: i32) -> Option<Terrain> {
-        let beyond = self.core.beyond(x, y);
-        let out = self.outline.distance(beyond);
+        let out = self.outline.distance(self.core.beyond(x, y));
         let depth = self.bounds.depth(x, y);
         let inward = if self.is_square() { depth } else { depth.min(self.reach - out) };
         let in_band = out > self.plaza && inward >= self.walk;
+        let from_corner = (x - self.bounds.x, y - self.bounds.y);
         Some(match self.band {
             _ if inward < 0 => return None,
             _ if out == 0 => return self.monument,
@@ -289,9 +280,9 @@ impl Court {
             Band::Moat(deep) => deep,
             _ if self.is_on_axis(x, y) => Terrain::Floor,
             Band::Hedge(cover) => cover,
-            Band::Colonnade if (x - self.bounds.x) % SPACING == 0 && (y - self.bounds.y) % SPACING == 0 => Terrain::Pillar,
+            Band::Colonnade if from_corner.0 % SPACING == 0 && from_corner.1 % SPACING == 0 => Terrain::Pillar,
             Band::Colonnade => Terrain::Floor,
-            Band::Beds(cover) => match ((x - self.bounds.x) % BED, (y - self.bounds.y) % BED) {
+            Band::Beds(cover) => match (from_corner.0 % BED, from_corner.1 % BED) {
                 (0, _) | (_, 0) => Terrain::Floor,
                 (2, 2) => Terrain::Pillar,
                 _ => cover,

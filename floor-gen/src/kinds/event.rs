@@ -11,8 +11,7 @@ use crate::spec::Kind;
 use crate::stages::accrete::{self, RoomParams, is_flanked};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
-use crate::stages::loops;
-use crate::stages::loops::LoopGoal;
+use crate::stages::loops::{self, LoopGoal};
 use crate::stages::set_pieces::{self, Orientation};
 use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
@@ -105,29 +104,28 @@ fn place_vault(
     let before = Side::ALL.map(|side| if side == doorway.0 { LEAST_BEFORE } else { 0 });
     let whole = court.map_or(taken.grown(before), |court| court.bounds.with(taken));
     let back = court.and_then(|court| court.back);
-    let corner = (0..TRIES).map(|_| draw_corner(arena, whole, back, rng)).find(|&(x, y)| {
-        // The outermost cells of a vault are wall.
-        let (built, clearance) = if court.is_some() { (whole, CLEARANCE) } else { (taken, CLEARANCE - 1) };
-        !built.shifted((x - whole.x, y - whole.y)).covers_stairs(plan, clearance)
-    });
-    let (x, y) = corner.ok_or(LayoutRejected("no place for the vault"))?;
-    let by = (x - whole.x, y - whole.y);
+    // The outermost cells of a vault are wall.
+    let (built, clearance) = if court.is_some() { (whole, CLEARANCE) } else { (taken, CLEARANCE - 1) };
+    let mut places = (0..TRIES).map(|_| draw_place(arena, whole, back, rng));
+    let by = places.find(|&by| !built.shifted(by).covers_stairs(plan, clearance));
+    let by = by.ok_or(LayoutRejected("no place for the vault"))?;
     arena.vault_doors.clear();
     set_pieces::carve(arena, plan, vault, orientation, (by.0 as usize, by.1 as usize), rng);
     Ok(court.map(|court| court.shifted(by)))
 }
 
-/// A random place on the floor; about every second time with its back to the border.
-fn draw_corner(arena: &Arena, whole: Rect, back: Option<Side>, rng: &mut Rng) -> (i32, i32) {
+/// Moves a rectangle to a random place on the floor; about every second time with its back to the border.
+fn draw_place(arena: &Arena, whole: Rect, back: Option<Side>, rng: &mut Rng) -> (i32, i32) {
     let most = (arena.width as i32 - 1 - whole.width, arena.height as i32 - 1 - whole.height);
     let (x, y) = (rng.range(1, most.0), rng.range(1, most.1));
-    match back.filter(|_| rng.chance(500)) {
+    let (x, y) = match back.filter(|_| rng.chance(500)) {
         Some(Side::North) => (x, 1),
         Some(Side::South) => (x, most.1),
         Some(Side::West) => (1, y),
         Some(Side::East) => (most.0, y),
         None => (x, y),
-    }
+    };
+    (x - whole.x, y - whole.y)
 }
 
 /// Builds the court with its avenues, and connects every doorway that opens on it. The others stay wall.
