@@ -53,7 +53,7 @@ impl RoomDraft {
         Self { role, ..Self::new(none, first, 0, 0) }
     }
 
-    pub(crate) fn add_cell(&mut self, Point { x, y }: Point) {
+    pub(crate) fn add_cell(&mut self, x: u16, y: u16) {
         self.min = Point { x: self.min.x.min(x), y: self.min.y.min(y) };
         self.max = Point { x: self.max.x.max(x), y: self.max.y.max(y) };
         self.area += 1;

@@ -51,7 +51,7 @@ impl Course {
             Side::West => (x, y, arena.height),
             Side::East => (arena.width - x, y, arena.height),
         };
-        let length = free as i32 * rng.range(event.reach_least as i32, event.reach_most as i32) / 100;
+        let length = free as i32 * rng.range(event.length_least as i32, event.length_most as i32) / 100;
         let weights = [event.straight, event.bent, event.offset, event.curved, event.winding];
         let turn = [Turn::Straight, Turn::Bent, Turn::Offset, Turn::Curved, Turn::Winding][rng.weighted(&weights)];
         let aside = rng.range(1, breadth as i32 - 2) - line as i32;
@@ -125,13 +125,11 @@ impl Brush {
         draft.center = arena.cell_list[arena.cell_list.len() / 2] as usize;
         for i in 0..arena.cell_list.len() {
             let Rect { x, y, .. } = self.cells(arena, arena.cell_list[i] as usize);
-            for row in y..y + self.width {
-                let first = arena.at(x as usize, row as usize);
-                for at in first..first + self.width as usize {
-                    if arena.region[at] == 0 {
-                        (arena.terrain[at], arena.region[at]) = (Terrain::Floor, room as u8 + 1);
-                        draft.add_cell(arena.point(at));
-                    }
+            for (x, y) in (y..y + self.width).flat_map(|y| (x..x + self.width).map(move |x| (x, y))) {
+                let at = arena.at(x as usize, y as usize);
+                if arena.region[at] == 0 {
+                    (arena.terrain[at], arena.region[at]) = (Terrain::Floor, room as u8 + 1);
+                    draft.add_cell(x as u16, y as u16);
                 }
             }
         }
@@ -193,7 +191,7 @@ fn lay(
         return None;
     }
     // A gate needs a straight wall.
-    let is_gated = court.is_square() && rng.chance(arena.params.event.gate_chance);
+    let is_gated = court.has_straight_sides() && rng.chance(arena.params.event.gate_chance);
     let start = if is_gated { gate.wrapping_add_signed(arena.step(side)) } else { gate };
     let brush = Brush::draw(arena, side, rng);
     brush.list_steps(arena, plan, start, rng);

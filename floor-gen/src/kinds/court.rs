@@ -99,7 +99,7 @@ impl Rect {
 /// The line that is everywhere as far from the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outline {
-    Square,
+    Rectangle,
     Octagon,
     Round,
     Diamond,
@@ -108,13 +108,13 @@ enum Outline {
 impl Outline {
     fn draw(arena: &Arena, rng: &mut Rng) -> Self {
         let event = arena.params.event;
-        let weights = [event.square, event.octagon, event.round, event.diamond];
-        [Self::Square, Self::Octagon, Self::Round, Self::Diamond][rng.weighted(&weights)]
+        let weights = [event.rectangle, event.octagon, event.round, event.diamond];
+        [Self::Rectangle, Self::Octagon, Self::Round, Self::Diamond][rng.weighted(&weights)]
     }
 
     fn distance(self, (dx, dy): (i32, i32)) -> i32 {
         match self {
-            Self::Square => dx.max(dy),
+            Self::Rectangle => dx.max(dy),
             Self::Octagon => dx.max(dy).max((dx + dy) * 2 / 3),
             Self::Round => (dx * dx + dy * dy).isqrt(),
             Self::Diamond => dx + dy,
@@ -217,7 +217,7 @@ impl Court {
         let (plaza, walk) = (rng.range(1, 1 + reach / 4), rng.range(2, 2 + reach / 4));
         let (outline, band, plaza, walk) = match plot {
             Plot::Island => (Outline::Round, Band::Moat(ground.deep), 1, 2),
-            Plot::Garden => (Outline::Square, Band::Beds(ground.cover[rng.index(2)]), plaza, walk),
+            Plot::Garden => (Outline::Rectangle, Band::Beds(ground.cover[rng.index(2)]), plaza, walk),
             _ => (Outline::draw(arena, rng), Band::draw(arena, ground, rng), plaza, walk),
         };
         let back = matches!(plot, Plot::Half).then(|| front.0.opposite());
@@ -233,7 +233,7 @@ impl Court {
         let reach = Self::draw_reach(arena, rng);
         let core = vault.beside(front, 1, length);
         let bounds = core.grown(Side::ALL.map(|side| if side.is_level() == is_level { 0 } else { reach }));
-        let (outline, band, monument) = (Outline::Square, Band::draw(arena, ground, rng), Some(Terrain::Floor));
+        let (outline, band, monument) = (Outline::Rectangle, Band::draw(arena, ground, rng), Some(Terrain::Floor));
         let (plaza, walk, back) = (reach / 4, 1 + reach / 5, Some(front.0.opposite()));
         Self { core, bounds, outline, band, monument, reach, plaza, walk, back }
     }
@@ -261,15 +261,15 @@ impl Court {
     }
 
     /// Whether its sides are straight up to the corners.
-    pub(crate) fn is_square(&self) -> bool {
-        self.outline == Outline::Square
+    pub(crate) fn has_straight_sides(&self) -> bool {
+        self.outline == Outline::Rectangle
     }
 
     /// The ground of a cell within its bounds; `None` outside the outline.
     fn ground(&self, x: i32, y: i32) -> Option<Terrain> {
         let out = self.outline.distance(self.core.beyond(x, y));
         let depth = self.bounds.depth(x, y);
-        let inward = if self.is_square() { depth } else { depth.min(self.reach - out) };
+        let inward = if self.has_straight_sides() { depth } else { depth.min(self.reach - out) };
         let in_band = out > self.plaza && inward >= self.walk;
         let from_corner = (x - self.bounds.x, y - self.bounds.y);
         Some(match self.band {
@@ -306,7 +306,7 @@ impl Court {
                 let Some(ground) = self.ground(x, y) else { continue };
                 let at = arena.at(x as usize, y as usize);
                 (arena.terrain[at], arena.region[at]) = (ground, room as u8 + 1);
-                draft.add_cell(arena.point(at));
+                draft.add_cell(x as u16, y as u16);
                 if ground.passable() && self.is_on_axis(x, y) {
                     draft.center = at;
                 }
@@ -332,6 +332,44 @@ pub(crate) fn claim(arena: &mut Arena, room: usize) {
         let last = columns.clone().rfind(is_inside).unwrap_or(first);
         for around in y - 1..=y + 1 {
             arena.claimed.insert_run(around, first - 1, last + 2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::Pack;
+    use crate::spec::{FloorSpec, Kind};
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn the_ground_of_a_court_is_in_one_piece() {
+        let mut arena = Arena::default();
+        for seed in 0..2_000 {
+            let side = 28 + seed as u32 % 150;
+            let spec = FloorSpec::resolve(seed, 1 + seed as u32 % 70, side, side, Some(Kind::Event)).unwrap();
+            let plan = Plan::new(&Pack::tower().content, &spec);
+            arena.reset(&plan);
+            let rng = &mut Rng::from_seed(seed);
+            let vault = Rect { x: 0, y: 0, width: rng.range(3, 11), height: rng.range(3, 11) };
+            let front = (rng.pick(&Side::ALL), 1);
+            let ground = plan.theme().ground;
+            let court = Court::draw(&arena, &ground, vault, front, rng);
+            let square = Court::square(&arena, &ground, vault, front, rng);
+            for court in [court, square] {
+                let Rect { x, y, width, height } = court.bounds;
+                let cells = (y..y + height).flat_map(|y| (x..x + width).map(move |x| (x, y)));
+                let is_open = |&(x, y): &(i32, i32)| court.ground(x, y).is_some_and(Terrain::passable);
+                let mut left: BTreeSet<(i32, i32)> = cells.filter(is_open).collect();
+                let mut reached = Vec::from_iter(left.pop_first());
+                while let Some((x, y)) = reached.pop() {
+                    let around = [(x, y - 1), (x + 1, y), (x, y + 1), (x - 1, y)];
+                    reached.extend(around.into_iter().filter(|cell| left.remove(cell)));
+                }
+                assert!(left.is_empty(), "{spec:?}: {court:?}");
+            }
         }
     }
 }

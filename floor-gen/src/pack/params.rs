@@ -297,7 +297,7 @@ params! {
         court_most: "thousandths" 10, 300, "Greatest width.";
         way_least: "per cent" 5, 80, "Least length of a processional way, of the floor's side.";
         way_most: "per cent" 5, 80, "Greatest length.";
-        square: "weight" 0, 1_000, "Weight of courts with corners.";
+        rectangle: "weight" 0, 1_000, "Weight of rectangular courts.";
         octagon: "weight" 0, 1_000, "Weight of octagons.";
         round: "weight" 0, 1_000, "Weight of round courts.";
         diamond: "weight" 0, 1_000, "Weight of diamonds.";
@@ -309,8 +309,8 @@ params! {
         avenues_most: "avenues" 1, 8, "The most avenues.";
         avenue_least: "thousandths" 1, 100, "Least width of an avenue, of the floor's shorter side.";
         avenue_most: "thousandths" 1, 100, "Greatest width.";
-        reach_least: "per cent" 10, 100, "Least length of an avenue, of the cells between the court and the border.";
-        reach_most: "per cent" 10, 100, "Greatest length.";
+        length_least: "per cent" 10, 100, "Least length of an avenue, of the cells between the court and the border.";
+        length_most: "per cent" 10, 100, "Greatest length.";
         straight: "weight" 0, 1_000, "Weight of straight avenues.";
         bent: "weight" 0, 1_000, "Weight of avenues that turn at their end.";
         offset: "weight" 0, 1_000, "Weight of avenues that turn half way, and back.";
