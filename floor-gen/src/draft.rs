@@ -23,6 +23,8 @@ pub(crate) struct RoomDraft {
     pub(crate) failed_attachments: u8,
     /// Part of a vault: nothing is added to it, and no door is cut into its walls.
     pub(crate) set_piece: bool,
+    /// Its scenery is a part of the layout.
+    pub(crate) is_decorated: bool,
 }
 
 /// A connection under construction.
@@ -41,7 +43,20 @@ impl RoomDraft {
     /// A plain room.
     pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
         let role = RoomRole::Combat;
-        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece: false }
+        let (set_piece, is_decorated) = (false, false);
+        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece, is_decorated }
+    }
+
+    /// A room to whose cells [`Self::add_cell`] adds.
+    pub(crate) const fn without_cells(role: RoomRole) -> Self {
+        let (none, first) = (Point { x: u16::MAX, y: u16::MAX }, Point { x: 0, y: 0 });
+        Self { role, ..Self::new(none, first, 0, 0) }
+    }
+
+    pub(crate) fn add_cell(&mut self, x: u16, y: u16) {
+        self.min = Point { x: self.min.x.min(x), y: self.min.y.min(y) };
+        self.max = Point { x: self.max.x.max(x), y: self.max.y.max(y) };
+        self.area += 1;
     }
 
     pub(crate) const fn width(&self) -> usize {

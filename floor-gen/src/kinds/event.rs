@@ -1,24 +1,26 @@
-//! EVENT: a hand-made vault in a court in the middle of the floor, with rooms grown along its avenues. On the smallest
-//! floors there is no court, and rooms grow from the doorways of the vault.
+//! EVENT: a hand-made vault in a court anywhere on the floor, with rooms grown along its avenues. On the smallest floors
+//! there is no court, and rooms grow from the doorways of the vault.
 
-use crate::arena::{Arena, RoomDraft};
+use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
-use crate::kinds::court::{self, Rect, Rings};
+use crate::kinds::avenues;
+use crate::kinds::court::{CLEARANCE, Court, Rect};
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::spec::Kind;
 use crate::stages::accrete::{self, RoomParams, is_flanked};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
-use crate::stages::loops;
-use crate::stages::loops::LoopGoal;
+use crate::stages::loops::{self, LoopGoal};
 use crate::stages::set_pieces::{self, Orientation};
 use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 use crate::vault::Vault;
 
-/// Tries to place a room before each of the vault's doorways.
+/// Tries to place the vault, and a room before each of its doorways.
 const TRIES: usize = 30;
+/// Cells before a doorway for the smallest room.
+const LEAST_BEFORE: i32 = 3;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
@@ -28,28 +30,21 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let vault = &plan.content.vaults[index];
     streams.note("vault", index);
     streams.vault(index, Ok(()));
-    let rings = Rings::around(arena, orientation.size(vault)).filter(|_| has_court(arena));
-    let rect = carve_vault(arena, plan, vault, orientation, rings.is_some(), rng);
-    let areas = arena.rooms.len();
+    let court = place_vault(arena, plan, vault, orientation, rng)?;
 
-    let mut params = RoomParams::of(arena);
-    let around = (params.rooms * arena.params.event.rooms_around as usize / 100).max(2);
+    let params = RoomParams::draw(arena, &mut streams.open("size"));
     arena.room_list.clear();
-    if let Some(rings) = rings {
-        let ground = plan.theme().ground;
-        court::build(arena, rect, rings, &ground, &mut streams.open("court"));
-        open_on_court(arena, areas);
-        arena.room_list.extend((areas..arena.rooms.len()).map(|room| room as u8));
-    }
-    params.rooms = arena.rooms.len() + around;
-    let rng = &mut streams.open("rooms");
-    if rings.is_none() {
-        open_doorways(arena, &params, rng);
+    let rng = &mut streams.open("court");
+    match court {
+        Some(court) => build_court(arena, plan, &params, &court, rng),
+        None => open_doorways(arena, &params, rng),
     }
     if arena.room_list.is_empty() {
         return Err(LayoutRejected("no room before the vault"));
     }
-    accrete::grow(arena, &params, rng);
+    let around = (params.rooms * arena.params.event.rooms_around as usize / 100).max(2);
+    let params = RoomParams { rooms: arena.rooms.len() + around, ..params };
+    accrete::grow(arena, &params, &mut streams.open("rooms"));
 
     // The entry and the exit lie outside the vault and the court.
     let plain = |room: &RoomDraft| room.role == RoomRole::Combat;
@@ -58,9 +53,9 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     set_pieces::close_rooms(arena, 0);
     let event = arena.params.event;
     let wanted = LoopGoal {
-        loops: arena.rooms.len() / event.rooms_per_loop as usize,
+        loops: arena.rooms.len() / event.rooms_per_loop as usize + 1,
         detour: event.detour,
-        tries: 4 * arena.rooms.len(),
+        tries: 3 * arena.rooms.len(),
     };
     loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
     Ok(())
@@ -92,34 +87,59 @@ fn choose_vault(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Option<(usize,
     largest.map(|(index, orientation, _)| (index, orientation))
 }
 
-/// Carves the vault in the middle of the floor, or anywhere on a floor without a court. Lists its doors and doorways.
-fn carve_vault(
+/// Carves the vault and lists its doors and doorways. Returns the court that is to lie around it, if it has one. Both lie
+/// anywhere, but not where the stairs are.
+fn place_vault(
     arena: &mut Arena,
     plan: &Plan<'_>,
     vault: &Vault,
     orientation: Orientation,
-    centred: bool,
     rng: &mut Rng,
-) -> Rect {
+) -> Result<Option<Court>, LayoutRejected> {
     let (width, height) = orientation.size(vault);
-    let place = |side: usize, taken: usize, rng: &mut Rng| {
-        let free = side - 2 - taken;
-        1 + if centred { free / 2 } else { rng.index(free + 1) }
-    };
-    let (left, top) = (place(arena.width, width, rng), place(arena.height, height, rng));
+    let taken = Rect { x: 0, y: 0, width: width as i32, height: height as i32 };
+    let doorway = orientation.draw_doorway(vault, rng);
+    let court = has_court(arena).then(|| Court::draw(arena, &plan.theme().ground, taken, doorway, rng));
+    // Without a court, a room before the doorway needs space.
+    let before = Side::ALL.map(|side| if side == doorway.0 { LEAST_BEFORE } else { 0 });
+    let whole = court.map_or(taken.grown(before), |court| court.bounds.with(taken));
+    let back = court.and_then(|court| court.back);
+    // The outermost cells of a vault are wall.
+    let (built, clearance) = if court.is_some() { (whole, CLEARANCE) } else { (taken, CLEARANCE - 1) };
+    let mut places = (0..TRIES).map(|_| draw_place(arena, whole, back, rng));
+    let by = places.find(|&by| !built.shifted(by).covers_stairs(plan, clearance));
+    let by = by.ok_or(LayoutRejected("no place for the vault"))?;
     arena.vault_doors.clear();
-    set_pieces::carve(arena, plan, vault, orientation, (left, top), rng);
-    Rect { left, top, width, height }
+    set_pieces::carve(arena, plan, vault, orientation, (by.0 as usize, by.1 as usize), rng);
+    Ok(court.map(|court| court.shifted(by)))
 }
 
-/// Connects every doorway to the court.
-fn open_on_court(arena: &mut Arena, court: usize) {
+/// Moves a rectangle to a random place on the floor; about every second time with its back to the border.
+fn draw_place(arena: &Arena, whole: Rect, back: Option<Side>, rng: &mut Rng) -> (i32, i32) {
+    let most = (arena.width as i32 - 1 - whole.width, arena.height as i32 - 1 - whole.height);
+    let (x, y) = (rng.range(1, most.0), rng.range(1, most.1));
+    let (x, y) = match back.filter(|_| rng.chance(500)) {
+        Some(Side::North) => (x, 1),
+        Some(Side::South) => (x, most.1),
+        Some(Side::West) => (1, y),
+        Some(Side::East) => (most.0, y),
+        None => (x, y),
+    };
+    (x - whole.x, y - whole.y)
+}
+
+/// Builds the court with its avenues, and connects every doorway that opens on it. The others stay wall.
+fn build_court(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, court: &Court, rng: &mut Rng) {
+    let room = court.carve(arena, RoomRole::Passage);
     for i in 0..arena.vault_doors.len() {
-        let Some((gate, room, side)) = set_pieces::doorway(arena, i, |room| room != court) else { continue };
-        if is_flanked(arena, gate, side) {
-            accrete::join(arena, (room, court), gate, side, 0, Terrain::Door);
+        let Some((gate, inside, side)) = set_pieces::doorway(arena, i, |inside| inside != room) else { continue };
+        let before = gate.wrapping_add_signed(arena.step(side));
+        if arena.room_at(before) == Some(room) && is_flanked(arena, gate, side) {
+            accrete::join(arena, (inside, room), gate, side, 0, Terrain::Door);
         }
     }
+    avenues::lay_out(arena, plan, params, (room, court), rng);
+    arena.room_list.push(room as u8);
 }
 
 /// Builds a room before each doorway that has space for one; the others stay wall.

@@ -7,6 +7,7 @@ use crate::spec::Kind;
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
 
+mod avenues;
 mod boss;
 mod cavern;
 mod court;

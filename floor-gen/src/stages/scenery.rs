@@ -25,7 +25,7 @@ pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rn
     let ground = plan.theme().ground;
     for room in 0..arena.rooms.len() {
         let draft = arena.rooms[room];
-        if draft.set_piece {
+        if draft.set_piece || draft.is_decorated {
             continue;
         }
         // Room centers stay passable.

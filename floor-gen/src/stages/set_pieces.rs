@@ -6,7 +6,7 @@ use crate::pack::content::Part;
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::stages::{gates, spots, territory};
-use crate::vault::Vault;
+use crate::vault::{DOORWAY, Vault};
 
 /// How a vault is placed: transposed or not, then mirrored across and down.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,19 @@ impl Orientation {
     /// Columns and rows of the placed map.
     pub(crate) fn size(self, vault: &Vault) -> (usize, usize) {
         if self.transposed { (vault.height, vault.width) } else { (vault.width, vault.height) }
+    }
+
+    /// A doorway of the placed map: the side that it lies on, and its column or row.
+    pub(crate) fn draw_doorway(self, vault: &Vault, rng: &mut Rng) -> (Side, i32) {
+        let doorways = || (0..vault.map.len()).filter(|&i| vault.map[i] == DOORWAY);
+        let (width, _) = self.size(vault);
+        let drawn = doorways().nth(rng.index(doorways().count())).unwrap_or(0);
+        match self.apply(vault, drawn % vault.width, drawn / vault.width) {
+            (0, y) => (Side::West, y as i32),
+            (x, 0) => (Side::North, x as i32),
+            (x, y) if x == width - 1 => (Side::East, y as i32),
+            (x, _) => (Side::South, x as i32),
+        }
     }
 
     /// The place of a cell of the map.
