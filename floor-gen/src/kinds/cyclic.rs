@@ -20,6 +20,8 @@ use crate::stages::survey::LayoutRejected;
 /// The side from which plots have their full size, and from which rock between them is wide, in cells.
 const PLAIN_SIDE: usize = 100;
 const WIDE_FROM: usize = 64;
+/// Narrower floors need no cycle.
+const NARROW: usize = 32;
 /// The most plots, which leaves room ids for niches.
 const MAX_PLOTS: usize = 200;
 
@@ -64,12 +66,12 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
         ears += usize::from(lay_ear(arena, plan, rng));
     }
     streams.note("ears", ears);
-    if arena.connections.len() < arena.rooms.len() {
+    if arena.connections.len() < arena.rooms.len() && arena.width.min(arena.height) >= NARROW {
         return Err(LayoutRejected("a cycle is not closed"));
     }
     let open = arena.rooms.len();
     let exit = build(arena, last, plan, rng)?;
-    if !connect_exit(arena, exit, last, rng)
+    if !connect_beside(arena, exit, last, 1_000, rng)
         || Components::of_connections(arena.rooms.len(), &arena.connections).count > 1
     {
         return Err(LayoutRejected("a room without a corridor"));
@@ -98,11 +100,11 @@ fn cut(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     marks.resize(plots.len(), FREE);
 }
 
-/// Joins the exit's room with one of those beside it.
-fn connect_exit(arena: &mut Arena, exit: usize, last: usize, rng: &mut Rng) -> bool {
-    (0..arena.plots.len()).any(|plot| {
-        let beside = plot != last && arena.plots[plot].faces(&arena.plots[last], gap(arena));
-        beside && plots::room_on(arena, plot).is_some_and(|room| connect(arena, exit, room, 1_000, rng))
+/// Joins a room with one on a plot beside its own.
+fn connect_beside(arena: &mut Arena, room: usize, plot: usize, doors: u32, rng: &mut Rng) -> bool {
+    (0..arena.plots.len()).any(|other| {
+        let beside = other != plot && arena.plots[other].faces(&arena.plots[plot], gap(arena));
+        beside && plots::room_on(arena, other).is_some_and(|there| connect(arena, room, there, doors, rng))
     })
 }
 
@@ -173,22 +175,26 @@ fn are_joined(arena: &Arena, a: usize, b: usize) -> bool {
     arena.connections.iter().any(|draft| draft.touches(a as u8) && draft.touches(b as u8))
 }
 
-/// Joins the room of a plot with that of the next, which is built if it has none.
+/// Joins the room of a plot with that of the next, which is built if it has none. Where rock is too narrow for the
+/// corridor, a new room is joined with another beside it.
 fn join(
     arena: &mut Arena,
     plan: &Plan<'_>,
     (before, here): (usize, usize),
     rng: &mut Rng,
 ) -> Result<(), LayoutRejected> {
-    let to = match plots::room_on(arena, here) {
-        Some(room) => room,
-        None => build(arena, here, plan, rng)?,
-    };
     let from = plots::room_on(arena, before).ok_or(LayoutRejected("a way from nowhere"))?;
-    if connect(arena, from, to, arena.params.cyclic.door_chance, rng) {
+    let doors = arena.params.cyclic.door_chance;
+    if let Some(to) = plots::room_on(arena, here) {
+        // A cycle that is not closed here is closed by an ear.
+        let _ = connect(arena, from, to, doors, rng);
+        return Ok(());
+    }
+    let to = build(arena, here, plan, rng)?;
+    if connect(arena, from, to, doors, rng) || connect_beside(arena, to, here, doors, rng) {
         Ok(())
     } else {
-        Err(LayoutRejected("no corridor along a cycle"))
+        Err(LayoutRejected("a room without a corridor"))
     }
 }
 
