@@ -1,7 +1,7 @@
 //! The inside of rooms: pillars, water, grass, rubble. Scenery never cuts a path: a cell becomes impassable only while
 //! its passable neighbours stay connected around it.
 
-use crate::arena::{Arena, RoomDraft};
+use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::pack::content::Ground;
 use crate::plan::Plan;
@@ -17,8 +17,14 @@ const MIN_SIDE_OF_POOLS: usize = 9;
 const MIN_SIDE_OF_MOAT: usize = 17;
 /// Cells from one pillar of a colonnade to the next.
 const SPACING: usize = 7;
-/// The moat's inner and outer edge, in hundredths of the distance from the middle to the wall.
+/// The moat's inner and outer edge, in hundredths of the distance from the middle to the wall; and the edges of a pit and
+/// of the middle island, and the least and greatest of the others.
 const MOAT: (i32, i32) = (48, 66);
+const PIT: i32 = 52;
+const ISLAND: i32 = 34;
+const ISLET: (i32, i32) = (14, 22);
+/// Rock and rooms so near leave the shore of an arena's lake dry, in cells.
+const SHORE: usize = 2;
 
 /// Decorates every room by its theme and role.
 pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rng: &mut Rng) {
@@ -40,7 +46,8 @@ pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rn
             _ => {}
         }
         if !was_reserved {
-            arena.release(draft.center);
+            // An arena with a pit has another one.
+            arena.release(arena.rooms[room].center);
         }
     }
 }
@@ -141,15 +148,29 @@ fn pillars(arena: &mut Arena, room: usize) {
     }
 }
 
-/// The arena's feature: pools, a moat, a colonnade or piers.
+/// The arena's feature.
 fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let least = draft.width().min(draft.height());
     let numbers = arena.params.scenery;
-    match rng.weighted(&[numbers.pools, numbers.moat, numbers.colonnade, numbers.piers]) {
+    let weights = [
+        numbers.pools,
+        numbers.moat,
+        numbers.colonnade,
+        numbers.chasm,
+        numbers.canals,
+        numbers.islands,
+        numbers.pit,
+        numbers.piers,
+    ];
+    match rng.weighted(&weights) {
         0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
         1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
         2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),
+        3 if least >= MIN_SIDE_OF_POOLS => chasm(arena, room, ground.deep, rng),
+        4 if least >= MIN_SIDE_OF_MOAT => canals(arena, room, ground.deep, rng),
+        5 if least >= MIN_SIDE_OF_MOAT => islands(arena, room, ground.deep, rng),
+        6 if least >= MIN_SIDE_OF_POOLS => pit(arena, room, ground.deep, rng),
         _ => piers(arena, room, (least / 9).clamp(1, 4)),
     }
 }
@@ -203,42 +224,154 @@ fn colonnade(arena: &mut Arena, room: usize) {
     }
 }
 
-/// A ring of impassable ground, with bridges from all four sides to its middle.
-fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
+/// What a cell of an arena is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Ground,
+    Deep,
+    Bridge,
+}
+
+impl Part {
+    /// Impassable ground, or the bridge over it.
+    const fn crossed(bridged: bool) -> Self {
+        if bridged { Self::Bridge } else { Self::Deep }
+    }
+}
+
+/// A cell of an arena, by twice its distances from the middle, so that they are whole numbers.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    dx: i32,
+    dy: i32,
+    width: i32,
+    height: i32,
+}
+
+impl Place {
+    /// Whether it lies in the ellipse around the middle whose axes are that part of the arena's sides, in hundredths.
+    const fn within(self, part: i32) -> bool {
+        self.within_around((0, 0), part)
+    }
+
+    /// The same around a cell at those hundredths of the sides from the middle.
+    const fn within_around(self, (x, y): (i32, i32), part: i32) -> bool {
+        let (a, b) = (self.width * part / 100, self.height * part / 100);
+        let (dx, dy) = (self.dx - self.width * x / 100, self.dy - self.height * y / 100);
+        (dx * b).pow(2) + (dy * a).pow(2) <= (a * b).pow(2)
+    }
+}
+
+/// Floods the cells that `part_of` calls deep, and bridges those that it calls bridges.
+fn flood(arena: &mut Arena, room: usize, deep: Terrain, part_of: impl Fn(&Arena, Place, usize) -> Part) {
     let draft = arena.rooms[room];
     let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
     let (width, height) = (draft.width() as i32, draft.height() as i32);
     let row = arena.width as i32;
-    // Twice the distances from the middle, so that they are whole numbers.
-    let from_middle =
-        |at: usize| (2 * (at as i32 % row - left) - (width - 1), 2 * (at as i32 / row - top) - (height - 1));
-    let within = |(dx, dy): (i32, i32), part: i32| {
-        let (a, b) = (width * part / 100, height * part / 100);
-        (dx * b).pow(2) + (dy * a).pow(2) <= (a * b).pow(2)
-    };
-    let in_ring = |at: usize| !within(from_middle(at), MOAT.0) && within(from_middle(at), MOAT.1);
-    let bridged = |at: usize| {
-        let (dx, dy) = from_middle(at);
-        dx.abs() <= 2 || dy.abs() <= 2
+    let part_at = |arena: &Arena, at: usize| {
+        if arena.room_at(at) != Some(room) {
+            return Part::Ground;
+        }
+        let (x, y) = (at as i32 % row - left, at as i32 / row - top);
+        part_of(arena, Place { dx: 2 * x - (width - 1), dy: 2 * y - (height - 1), width, height }, at)
     };
     let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
-    for at in cells.filter(|&at| in_ring(at)) {
-        if bridged(at) {
-            lay(arena, room, at, Terrain::Bridge);
-        } else if arena.terrain[at] != deep {
-            spread(arena, room, at, deep, |at| in_ring(at) && !bridged(at));
+    for at in cells {
+        match part_at(arena, at) {
+            Part::Bridge => lay(arena, room, at, Terrain::Bridge),
+            Part::Deep if arena.terrain[at] != deep => {
+                spread(arena, room, at, deep, |arena, at| part_at(arena, at) == Part::Deep);
+            }
+            _ => {}
         }
     }
 }
 
+/// A ring of impassable ground, with bridges from all four sides to its middle.
+fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
+    flood(arena, room, deep, |_, place, _| match () {
+        () if place.within(MOAT.0) || !place.within(MOAT.1) => Part::Ground,
+        () => Part::crossed(place.dx.abs() <= 2 || place.dy.abs() <= 2),
+    });
+}
+
+/// Impassable ground from wall to wall across the longer side, with one bridge or two. It leaves the middle dry.
+fn chasm(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let lies_broad = draft.width() >= draft.height();
+    let (long, short) = if lies_broad { (draft.width(), draft.height()) } else { (draft.height(), draft.width()) };
+    let (long, short) = (long as i32, short as i32);
+    let side = if rng.chance(500) { 1 } else { -1 };
+    let (line, breadth) = (long * rng.range(25, 40) / 100, (long / 6).max(3));
+    let slope = rng.range(-30, 30);
+    let bridges = if rng.chance(500) { [0, 0] } else { [short * 45 / 100, -(short * 45 / 100)] };
+    flood(arena, room, deep, |_, place, _| {
+        let (along, across) = if lies_broad { (place.dx, place.dy) } else { (place.dy, place.dx) };
+        match () {
+            () if (along * side - line + across * slope / 100).abs() > breadth => Part::Ground,
+            () => Part::crossed(bridges.into_iter().any(|bridge| (across - bridge).abs() <= 2)),
+        }
+    });
+}
+
+/// Two channels across each other around a dry middle. Each is bridged on both sides of the other.
+fn canals(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let (breadth, middle) = (rng.range(3, 5), rng.range(28, 36));
+    flood(arena, room, deep, |_, place, _| {
+        let Place { dx, dy, width, height } = place;
+        let bridged = |along: i32, side: i32| (along.abs() - side * 60 / 100).abs() <= 2;
+        match (dx.abs() <= breadth, dy.abs() <= breadth) {
+            _ if place.within(middle) => Part::Ground,
+            (false, false) => Part::Ground,
+            (true, _) => Part::crossed(bridged(dy, height)),
+            (_, true) => Part::crossed(bridged(dx, width)),
+        }
+    });
+}
+
+/// A lake with a dry shore and islands: one in the middle, and others at the bridges to it or in the corners.
+fn islands(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let islet = rng.range(ISLET.0, ISLET.1);
+    let others = if rng.chance(500) { [(58, 0), (-58, 0), (0, 58), (0, -58)] } else { [(50, 50), (-50, 50), (50, -50), (-50, -50)] };
+    let (level, upright) = rng.pick(&[(true, false), (false, true), (true, true)]);
+    flood(arena, room, deep, |arena, place, at| match () {
+        () if is_shore(arena, room, at) || place.within(ISLAND) => Part::Ground,
+        () if others.into_iter().any(|other| place.within_around(other, islet)) => Part::Ground,
+        () => Part::crossed(level && place.dy.abs() <= 2 || upright && place.dx.abs() <= 2),
+    });
+}
+
+/// A pit in the middle. The boss stands beside it.
+fn pit(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let side = rng.pick(&Side::ALL);
+    let length = if side.is_level() { draft.width() } else { draft.height() };
+    let middle = arena.at(usize::from(draft.min.x) + draft.width() / 2, usize::from(draft.min.y) + draft.height() / 2);
+    let beside = arena.beyond(middle, side, length * PIT as usize / 200 + 2).last();
+    let Some(beside) = beside.filter(|&at| arena.room_at(at) == Some(room)) else {
+        return piers(arena, room, 2);
+    };
+    arena.release(draft.center);
+    arena.rooms[room].center = beside;
+    arena.reserve(beside);
+    flood(arena, room, deep, |arena, place, at| {
+        if place.within(PIT) && !is_shore(arena, room, at) { Part::Deep } else { Part::Ground }
+    });
+}
+
+/// Whether a cell lies near the walls of its room.
+fn is_shore(arena: &Arena, room: usize, at: usize) -> bool {
+    Side::ALL.into_iter().any(|side| arena.beyond(at, side, SHORE).any(|near| arena.room_at(near) != Some(room)))
+}
+
 /// Floods the cells that are `inside` and connected to `start`, outwards from it. Growth from one cell leaves no ridge
 /// between two parts.
-fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
+fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(&Arena, usize) -> bool) {
     sink(arena, room, start, deep);
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
     grow_over(arena, |arena, there| {
-        let free = arena.terrain[there] != deep && inside(there);
+        let free = arena.terrain[there] != deep && inside(arena, there);
         if free {
             sink(arena, room, there, deep);
         }
