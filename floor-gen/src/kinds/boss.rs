@@ -17,9 +17,14 @@ const PLACES: i32 = 200;
 const COMPARED: usize = 12;
 /// Tries to place the vault.
 const TRIES: i32 = 40;
+/// Rounds in which the approach grows, and the rooms that it needs.
+const ROUNDS: usize = 3;
+const LEAST_APPROACH: usize = 6;
 /// Rays cast from the arena in search of a room before the gate, and the most of those that are compared.
 const RAYS: usize = 120;
 const GATES: usize = 8;
+/// Spots tried for a loop, at the least: small floors have few that fit.
+const LOOP_TRIES: usize = 150;
 /// How often, in 1,000, an approach of dense or of winding rooms has corridors.
 const DENSE_CORRIDORS: u32 = 80;
 const WINDING_CORRIDORS: u32 = 850;
@@ -46,7 +51,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     params.rooms = vault + 1 + (params.rooms * boss.approach as usize / 100).max(2);
     let approach = &mut streams.open("rooms");
     draw_approach(arena, &mut params, approach);
-    accrete::grow_from(arena, &params, ENTRY, approach);
+    grow_approach(arena, params, vault, approach)?;
     let gate = dig_gate(arena, vault, &mut streams.open("gate")).ok_or(LayoutRejected("no room before the gate"))?;
 
     gates::trace_path(arena, ENTRY, EXIT)?;
@@ -60,9 +65,10 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let wanted = LoopGoal {
         loops: arena.rooms.len() / boss.rooms_per_loop as usize,
         detour: boss.detour,
-        tries: 4 * arena.rooms.len(),
+        tries: (4 * arena.rooms.len()).max(LOOP_TRIES),
     };
-    loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
+    let long = RoomParams { corridor: 2 * params.corridor, ..params };
+    loops::add_loops(arena, &long, wanted, &mut streams.open("loops"));
     Ok(())
 }
 
@@ -135,6 +141,24 @@ fn draw_approach(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) {
             params.corridor_chance = WINDING_CORRIDORS;
         }
     }
+}
+
+/// Grows the approach from the entry. Where rooms no longer fit, smaller ones do.
+fn grow_approach(arena: &mut Arena, mut params: RoomParams, vault: usize, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    for _ in 0..ROUNDS {
+        arena.room_list.clear();
+        arena.room_list.push(ENTRY as u8);
+        arena.room_list.extend((vault + 1..arena.rooms.len()).map(|room| room as u8));
+        for draft in &mut arena.rooms {
+            draft.failed_attachments = 0;
+        }
+        accrete::grow(arena, &params, rng);
+        params.width.1 = params.width.0.max(params.width.1 * 2 / 3);
+        params.height.1 = params.height.0.max(params.height.1 * 2 / 3);
+    }
+    let wanted = params.rooms - vault - 1;
+    let grown = arena.rooms.len() - vault - 1;
+    if grown < (wanted / 2).min(LEAST_APPROACH) { Err(LayoutRejected("no space for the approach")) } else { Ok(()) }
 }
 
 /// Connects the arena and a room of the approach, of a few the farthest from the entry. Returns the connection.

@@ -81,14 +81,7 @@ pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
     Shape::draw(Form::Hall, 3, 3, rng)
 }
 
-/// Grows rooms from room `first` until there are enough or no room can take another.
-pub(crate) fn grow_from(arena: &mut Arena, params: &RoomParams, first: usize, rng: &mut Rng) {
-    arena.room_list.clear();
-    arena.room_list.push(first as u8);
-    grow(arena, params, rng);
-}
-
-/// The same from the rooms in `room_list`.
+/// Grows rooms from those in `room_list` until there are enough or no room can take another.
 pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
         let shape = draw_room(arena, params, rng);

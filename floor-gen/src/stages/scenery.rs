@@ -12,14 +12,35 @@ use crate::stages::kind_rules::KindRules;
 /// Rooms shorter than this hold no rift, in cells.
 const MIN_LENGTH_OF_RIFT: usize = 10;
 
-/// Arenas with a shorter side have no pools, in cells; and those for moats and colonnades.
+/// Arenas with a shorter side have no pools, in cells; and those for moats and colonnades,
+/// and for canals and islands.
 const MIN_SIDE_OF_POOLS: usize = 9;
-const MIN_SIDE_OF_MOAT: usize = 17;
+const MIN_SIDE_OF_MOAT: usize = 15;
+const MIN_SIDE_OF_CANALS: usize = 11;
+/// And those for a pier in each corner beside another feature; how often, in 1,000.
+const MIN_SIDE_OF_CORNERS: usize = 24;
+const CORNERS: u32 = 500;
+/// Twelve points of a circle, in hundredths of its radius.
+const AROUND: [(i32, i32); 12] = [
+    (100, 0),
+    (87, 50),
+    (50, 87),
+    (0, 100),
+    (-50, 87),
+    (-87, 50),
+    (-100, 0),
+    (-87, -50),
+    (-50, -87),
+    (0, -100),
+    (50, -87),
+    (87, -50),
+];
 /// Cells from one pillar of a colonnade to the next.
 const SPACING: usize = 7;
-/// The moat's inner and outer edge, in hundredths of the distance from the middle to the wall; and the edges of a pit and
-/// of the middle island, and the least and greatest of the others.
-const MOAT: (i32, i32) = (48, 66);
+/// The least and greatest inner edge of a moat and its breadth, in hundredths of the distance from the middle to the
+/// wall; and the edges of a pit and of the middle island, and the least and greatest of the others.
+const MOAT: (i32, i32) = (34, 54);
+const MOAT_BREADTH: (i32, i32) = (16, 26);
 const PIT: i32 = 52;
 const ISLAND: i32 = 34;
 const ISLET: (i32, i32) = (14, 22);
@@ -148,38 +169,46 @@ fn pillars(arena: &mut Arena, room: usize) {
     }
 }
 
-/// The arena's feature.
+/// The arena's feature: one of those that its size allows.
 fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let least = draft.width().min(draft.height());
     let numbers = arena.params.scenery;
+    let sized = |weight: u32, side: usize| if least >= side { weight } else { 0 };
     let weights = [
-        numbers.pools,
-        numbers.moat,
-        numbers.colonnade,
-        numbers.chasm,
-        numbers.canals,
-        numbers.islands,
-        numbers.pit,
-        numbers.piers,
+        sized(numbers.pools, MIN_SIDE_OF_POOLS),
+        sized(numbers.moat, MIN_SIDE_OF_MOAT),
+        sized(numbers.colonnade, MIN_SIDE_OF_MOAT),
+        sized(numbers.chasm, MIN_SIDE_OF_POOLS),
+        sized(numbers.canals, MIN_SIDE_OF_CANALS),
+        sized(numbers.islands, MIN_SIDE_OF_CANALS),
+        sized(numbers.pit, MIN_SIDE_OF_CANALS),
     ];
-    match rng.weighted(&weights) {
-        0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
-        1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
-        2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),
-        3 if least >= MIN_SIDE_OF_POOLS => chasm(arena, room, ground.deep, rng),
-        4 if least >= MIN_SIDE_OF_MOAT => canals(arena, room, ground.deep, rng),
-        5 if least >= MIN_SIDE_OF_MOAT => islands(arena, room, ground.deep, rng),
-        6 if least >= MIN_SIDE_OF_POOLS => pit(arena, room, ground.deep, rng),
-        _ => piers(arena, room, (least / 9).clamp(1, 4)),
+    let piers_only = weights.iter().all(|&weight| weight == 0);
+    let drawn = rng
+        .choose(weights.into_iter().chain([numbers.piers.max(piers_only.into())]).enumerate(), |&(_, weight)| weight);
+    match drawn.map(|(feature, _)| feature) {
+        Some(0) => pools(arena, room, ground.deep, rng),
+        Some(1) => moat(arena, room, ground.deep, rng),
+        Some(2) => colonnade(arena, room),
+        Some(3) => chasm(arena, room, ground.deep, rng),
+        Some(4) => canals(arena, room, ground.deep, rng),
+        Some(5) => islands(arena, room, ground.deep, rng),
+        Some(6) => pit(arena, room, ground.deep, rng),
+        _ => return piers(arena, room, (least / 9).clamp(1, 4)),
+    }
+    if least >= MIN_SIDE_OF_CORNERS && rng.chance(CORNERS) {
+        for at in quarters(&draft, 7) {
+            pier(arena, room, at, 2);
+        }
     }
 }
 
-/// The centers of the four quarters of a room.
-fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
+/// Four cells at that part of a room's sides from its corners; the fourth part is in the middle of its quarters.
+fn quarters(draft: &RoomDraft, part: usize) -> [(usize, usize); 4] {
     let (width, height) = (draft.width(), draft.height());
     let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
-    let (near, far) = ((width / 4, height / 4), (width - 1 - width / 4, height - 1 - height / 4));
+    let (near, far) = ((width / part, height / part), (width - 1 - width / part, height - 1 - height / part));
     [(near.0, near.1), (far.0, near.1), (near.0, far.1), (far.0, far.1)].map(|(x, y)| (left + x, top + y))
 }
 
@@ -187,18 +216,32 @@ fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
 fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let side = |side: usize| (side / 4).max(3) as i32;
-    for (x, y) in quarters(&draft) {
+    for (x, y) in quarters(&draft, 4) {
         let pool = Blob::around((x as i32, y as i32), side(draft.width()) | 1, side(draft.height()) | 1, rng);
         pool.each(arena, |arena, at| sink(arena, room, at, deep));
     }
 }
 
-/// Four square piers.
+/// Square piers: twelve around the middle, or four in a small room.
 fn piers(arena: &mut Arena, room: usize, side: usize) {
-    for (x, y) in quarters(&arena.rooms[room]) {
-        for i in 0..side * side {
-            place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
+    if width.min(height) < MIN_SIDE_OF_MOAT {
+        for at in quarters(&draft, 4) {
+            pier(arena, room, at, side);
         }
+        return;
+    }
+    for (x, y) in AROUND {
+        let part = |length: usize, part: i32| ((length as i32 - 1) * (100 + part * 2 / 3) / 200) as usize;
+        let at = (usize::from(draft.min.x) + part(width, x), usize::from(draft.min.y) + part(height, y));
+        pier(arena, room, at, side.min(2));
+    }
+}
+
+fn pier(arena: &mut Arena, room: usize, (x, y): (usize, usize), side: usize) {
+    for i in 0..side * side {
+        place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
     }
 }
 
@@ -226,13 +269,13 @@ fn colonnade(arena: &mut Arena, room: usize) {
 
 /// What a cell of an arena is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Surface {
     Ground,
     Deep,
     Bridge,
 }
 
-impl Part {
+impl Surface {
     /// Impassable ground, or the bridge over it.
     const fn crossed(bridged: bool) -> Self {
         if bridged { Self::Bridge } else { Self::Deep }
@@ -254,7 +297,12 @@ impl Place {
         self.within_around((0, 0), part)
     }
 
-    /// The same around a cell at those hundredths of the sides from the middle.
+    /// The same of a rectangle.
+    const fn within_box(self, part: i32) -> bool {
+        self.dx.abs() * 100 <= self.width * part && self.dy.abs() * 100 <= self.height * part
+    }
+
+    /// The same of an ellipse around a cell at those hundredths of the sides from the middle.
     const fn within_around(self, (x, y): (i32, i32), part: i32) -> bool {
         let (a, b) = (self.width * part / 100, self.height * part / 100);
         let (dx, dy) = (self.dx - self.width * x / 100, self.dy - self.height * y / 100);
@@ -262,36 +310,45 @@ impl Place {
     }
 }
 
-/// Floods the cells that `part_of` calls deep, and bridges those that it calls bridges.
-fn flood(arena: &mut Arena, room: usize, deep: Terrain, part_of: impl Fn(&Arena, Place, usize) -> Part) {
+/// Floods the cells that `surface_of` calls deep, and bridges those that it calls bridges.
+fn flood(arena: &mut Arena, room: usize, deep: Terrain, surface_of: impl Fn(&Arena, Place, usize) -> Surface) {
     let draft = arena.rooms[room];
     let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
     let (width, height) = (draft.width() as i32, draft.height() as i32);
     let row = arena.width as i32;
-    let part_at = |arena: &Arena, at: usize| {
+    let surface_at = |arena: &Arena, at: usize| {
         if arena.room_at(at) != Some(room) {
-            return Part::Ground;
+            return Surface::Ground;
         }
         let (x, y) = (at as i32 % row - left, at as i32 / row - top);
-        part_of(arena, Place { dx: 2 * x - (width - 1), dy: 2 * y - (height - 1), width, height }, at)
+        surface_of(arena, Place { dx: 2 * x - (width - 1), dy: 2 * y - (height - 1), width, height }, at)
     };
     let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
-    for at in cells {
-        match part_at(arena, at) {
-            Part::Bridge => lay(arena, room, at, Terrain::Bridge),
-            Part::Deep if arena.terrain[at] != deep => {
-                spread(arena, room, at, deep, |arena, at| part_at(arena, at) == Part::Deep);
+    for at in cells.clone() {
+        match surface_at(arena, at) {
+            Surface::Bridge => lay(arena, room, at, Terrain::Bridge),
+            Surface::Deep if arena.terrain[at] != deep => {
+                spread(arena, room, at, deep, |arena, at| surface_at(arena, at) == Surface::Deep);
             }
             _ => {}
         }
     }
+    // What paths need is bridged.
+    for at in cells {
+        if arena.terrain[at] == Terrain::Floor && surface_at(arena, at) == Surface::Deep {
+            lay(arena, room, at, Terrain::Bridge);
+        }
+    }
 }
 
-/// A ring of impassable ground, with bridges from all four sides to its middle.
-fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
+/// A round or square ring of impassable ground, with bridges from all four sides to its middle.
+fn moat(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let within = rng.pick(&[Place::within as fn(Place, i32) -> bool, Place::within_box]);
+    let inner = rng.range(MOAT.0, MOAT.1);
+    let outer = inner + rng.range(MOAT_BREADTH.0, MOAT_BREADTH.1);
     flood(arena, room, deep, |_, place, _| match () {
-        () if place.within(MOAT.0) || !place.within(MOAT.1) => Part::Ground,
-        () => Part::crossed(place.dx.abs() <= 2 || place.dy.abs() <= 2),
+        () if within(place, inner) || !within(place, outer) => Surface::Ground,
+        () => Surface::crossed(place.dx.abs() <= 2 || place.dy.abs() <= 2),
     });
 }
 
@@ -308,23 +365,25 @@ fn chasm(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     flood(arena, room, deep, |_, place, _| {
         let (along, across) = if lies_broad { (place.dx, place.dy) } else { (place.dy, place.dx) };
         match () {
-            () if (along * side - line + across * slope / 100).abs() > breadth => Part::Ground,
-            () => Part::crossed(bridges.into_iter().any(|bridge| (across - bridge).abs() <= 2)),
+            () if (along * side - line + across * slope / 100).abs() > breadth => Surface::Ground,
+            () => Surface::crossed(bridges.into_iter().any(|bridge| (across - bridge).abs() <= 2)),
         }
     });
 }
 
 /// Two channels across each other around a dry middle. Each is bridged on both sides of the other.
 fn canals(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
-    let (breadth, middle) = (rng.range(3, 5), rng.range(28, 36));
+    let draft = arena.rooms[room];
+    let breadth = (draft.width().min(draft.height()) / 6).clamp(1, 5) as i32;
+    let middle = rng.range(28, 36);
     flood(arena, room, deep, |_, place, _| {
         let Place { dx, dy, width, height } = place;
         let bridged = |along: i32, side: i32| (along.abs() - side * 60 / 100).abs() <= 2;
         match (dx.abs() <= breadth, dy.abs() <= breadth) {
-            _ if place.within(middle) => Part::Ground,
-            (false, false) => Part::Ground,
-            (true, _) => Part::crossed(bridged(dy, height)),
-            (_, true) => Part::crossed(bridged(dx, width)),
+            _ if place.within(middle) => Surface::Ground,
+            (false, false) => Surface::Ground,
+            (true, _) => Surface::crossed(bridged(dy, height)),
+            (_, true) => Surface::crossed(bridged(dx, width)),
         }
     });
 }
@@ -332,30 +391,34 @@ fn canals(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
 /// A lake with a dry shore and islands: one in the middle, and others at the bridges to it or in the corners.
 fn islands(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let islet = rng.range(ISLET.0, ISLET.1);
-    let others = if rng.chance(500) { [(58, 0), (-58, 0), (0, 58), (0, -58)] } else { [(50, 50), (-50, 50), (50, -50), (-50, -50)] };
+    let others = if rng.chance(500) {
+        [(58, 0), (-58, 0), (0, 58), (0, -58)]
+    } else {
+        [(50, 50), (-50, 50), (50, -50), (-50, -50)]
+    };
     let (level, upright) = rng.pick(&[(true, false), (false, true), (true, true)]);
     flood(arena, room, deep, |arena, place, at| match () {
-        () if is_shore(arena, room, at) || place.within(ISLAND) => Part::Ground,
-        () if others.into_iter().any(|other| place.within_around(other, islet)) => Part::Ground,
-        () => Part::crossed(level && place.dy.abs() <= 2 || upright && place.dx.abs() <= 2),
+        () if is_shore(arena, room, at) || place.within(ISLAND) => Surface::Ground,
+        () if others.into_iter().any(|other| place.within_around(other, islet)) => Surface::Ground,
+        () => Surface::crossed(level && place.dy.abs() <= 2 || upright && place.dx.abs() <= 2),
     });
 }
 
-/// A pit in the middle. The boss stands beside it.
+/// A round or square pit in the middle. The boss stands beside it.
 fn pit(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let side = rng.pick(&Side::ALL);
     let length = if side.is_level() { draft.width() } else { draft.height() };
     let middle = arena.at(usize::from(draft.min.x) + draft.width() / 2, usize::from(draft.min.y) + draft.height() / 2);
     let beside = arena.beyond(middle, side, length * PIT as usize / 200 + 2).last();
-    let Some(beside) = beside.filter(|&at| arena.room_at(at) == Some(room)) else {
-        return piers(arena, room, 2);
-    };
-    arena.release(draft.center);
-    arena.rooms[room].center = beside;
-    arena.reserve(beside);
+    if let Some(beside) = beside.filter(|&at| arena.room_at(at) == Some(room)) {
+        arena.release(draft.center);
+        arena.rooms[room].center = beside;
+        arena.reserve(beside);
+    }
+    let within = rng.pick(&[Place::within as fn(Place, i32) -> bool, Place::within_box]);
     flood(arena, room, deep, |arena, place, at| {
-        if place.within(PIT) && !is_shore(arena, room, at) { Part::Deep } else { Part::Ground }
+        if within(place, PIT) && !is_shore(arena, room, at) { Surface::Deep } else { Surface::Ground }
     });
 }
 
