@@ -14,17 +14,19 @@ use crate::stages::{gates, stairs};
 
 /// Places tried for the arena, and how many of them are compared.
 const PLACES: i32 = 200;
-const COMPARED: usize = 12;
+const COMPARED: usize = 6;
+/// Places tried for one shape.
+const PLACES_OF_A_SHAPE: i32 = 8;
 /// Tries to place the vault.
 const TRIES: i32 = 40;
 /// Rounds in which the approach grows, and the rooms that it needs.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 const LEAST_APPROACH: usize = 6;
 /// Rays cast from the arena in search of a room before the gate, and the most of those that are compared.
-const RAYS: usize = 120;
-const GATES: usize = 8;
+const RAYS: usize = 100;
+const GATES: usize = 5;
 /// Spots tried for a loop, at the least: small floors have few that fit.
-const LOOP_TRIES: usize = 150;
+const LOOP_TRIES: usize = 100;
 /// How often, in 1,000, an approach of dense or of winding rooms has corridors.
 const DENSE_CORRIDORS: u32 = 80;
 const WINDING_CORRIDORS: u32 = 850;
@@ -65,7 +67,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let wanted = LoopGoal {
         loops: arena.rooms.len() / boss.rooms_per_loop as usize,
         detour: boss.detour,
-        tries: (4 * arena.rooms.len()).max(LOOP_TRIES),
+        tries: (3 * arena.rooms.len()).max(LOOP_TRIES),
     };
     let long = RoomParams { corridor: 2 * params.corridor, ..params };
     loops::add_loops(arena, &long, wanted, &mut streams.open("loops"));
@@ -77,11 +79,14 @@ fn place_arena(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<
     let goal = draw_place(arena, rng);
     let near = RoomParams { corridor_chance: 300, door_chance: 1_000, ..*params };
     let compared = if goal.is_some() { COMPARED } else { 1 };
+    let mut shape = draw_arena(arena, 0, rng);
     let fitting = (0..PLACES).filter_map(|tried| {
-        let shape = draw_arena(arena, tried, rng);
+        if tried % PLACES_OF_A_SHAPE == PLACES_OF_A_SHAPE - 1 {
+            shape = draw_arena(arena, tried, rng);
+        }
         let side = rng.pick(&Side::ALL);
         let gate = accrete::doorway(arena, EXIT, side, rng)?;
-        Some((accrete::find_site(arena, &near, gate, side, &shape, rng)?, shape))
+        Some((accrete::find_site(arena, &near, gate, side, &shape, rng)?, shape.clone()))
     });
     let away = |(site, shape): &(Site, Shape)| {
         let (x, y) = goal.unwrap_or_default();

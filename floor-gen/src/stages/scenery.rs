@@ -310,32 +310,33 @@ impl Place {
     }
 }
 
-/// Floods the cells that `surface_of` calls deep, and bridges those that it calls bridges.
+/// Floods the cells that `surface_of` calls deep, and bridges those that it calls bridges and those that paths need.
 fn flood(arena: &mut Arena, room: usize, deep: Terrain, surface_of: impl Fn(&Arena, Place, usize) -> Surface) {
     let draft = arena.rooms[room];
-    let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
-    let (width, height) = (draft.width() as i32, draft.height() as i32);
-    let row = arena.width as i32;
-    let surface_at = |arena: &Arena, at: usize| {
+    let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
+    let (width, height, row) = (draft.width(), draft.height(), arena.width);
+    arena.marks.clear();
+    arena.marks.resize(arena.terrain.len(), 0);
+    let cells = (0..height).flat_map(|y| (0..width).map(move |x| (x, y, (top + y) * row + left + x)));
+    for (x, y, at) in cells.clone() {
         if arena.room_at(at) != Some(room) {
-            return Surface::Ground;
+            continue;
         }
-        let (x, y) = (at as i32 % row - left, at as i32 / row - top);
-        surface_of(arena, Place { dx: 2 * x - (width - 1), dy: 2 * y - (height - 1), width, height }, at)
-    };
-    let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
-    for at in cells.clone() {
-        match surface_at(arena, at) {
+        let (width, height) = (width as i32, height as i32);
+        let place = Place { dx: 2 * x as i32 - (width - 1), dy: 2 * y as i32 - (height - 1), width, height };
+        match surface_of(arena, place, at) {
+            Surface::Ground => {}
+            Surface::Deep => arena.marks[at] = 1,
             Surface::Bridge => lay(arena, room, at, Terrain::Bridge),
-            Surface::Deep if arena.terrain[at] != deep => {
-                spread(arena, room, at, deep, |arena, at| surface_at(arena, at) == Surface::Deep);
-            }
-            _ => {}
         }
     }
-    // What paths need is bridged.
-    for at in cells {
-        if arena.terrain[at] == Terrain::Floor && surface_at(arena, at) == Surface::Deep {
+    for (.., at) in cells.clone() {
+        if arena.marks[at] == 1 && arena.terrain[at] != deep {
+            spread(arena, room, at, deep);
+        }
+    }
+    for (.., at) in cells {
+        if arena.marks[at] == 1 && arena.terrain[at] == Terrain::Floor {
             lay(arena, room, at, Terrain::Bridge);
         }
     }
@@ -427,14 +428,14 @@ fn is_shore(arena: &Arena, room: usize, at: usize) -> bool {
     Side::ALL.into_iter().any(|side| arena.beyond(at, side, SHORE).any(|near| arena.room_at(near) != Some(room)))
 }
 
-/// Floods the cells that are `inside` and connected to `start`, outwards from it. Growth from one cell leaves no ridge
+/// Floods the marked cells that are connected to `start`, outwards from it. Growth from one cell leaves no ridge
 /// between two parts.
-fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(&Arena, usize) -> bool) {
+fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain) {
     sink(arena, room, start, deep);
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
     grow_over(arena, |arena, there| {
-        let free = arena.terrain[there] != deep && inside(arena, there);
+        let free = arena.terrain[there] != deep && arena.marks[there] == 1;
         if free {
             sink(arena, room, there, deep);
         }
