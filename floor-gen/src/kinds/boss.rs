@@ -24,7 +24,7 @@ const ROUNDS: usize = 2;
 const LEAST_APPROACH: usize = 6;
 /// Rays cast from the arena in search of a room before the gate, and the most of those that are compared.
 const RAYS: usize = 100;
-const GATES: usize = 5;
+const GATES: usize = 8;
 /// Spots tried for a loop, at the least: small floors have few that fit.
 const LOOP_TRIES: usize = 100;
 /// How often, in 1,000, an approach of dense or of winding rooms has corridors.
@@ -58,6 +58,10 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 
     gates::trace_path(arena, ENTRY, EXIT)?;
     gates::lock(arena, gate);
+    let before = usize::from(arena.connections[gate].to);
+    if before != ENTRY && streams.open("shrine").chance(boss.shrine) {
+        arena.rooms[before].role = RoomRole::Shrine;
+    }
     arena.required_locks = 1;
     // Secret rooms lie in dead ends of the approach, so that a player finds them before the fight.
     let approached = arena.rooms.len() - vault;
@@ -148,22 +152,23 @@ fn draw_approach(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) {
     }
 }
 
-/// Grows the approach from the entry. Where rooms no longer fit, smaller ones do.
+/// Grows the approach from the entry. If few rooms fit, smaller ones are tried once more.
 fn grow_approach(arena: &mut Arena, mut params: RoomParams, vault: usize, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    let wanted = params.rooms - vault - 1;
     for _ in 0..ROUNDS {
         arena.room_list.clear();
         arena.room_list.push(ENTRY as u8);
         arena.room_list.extend((vault + 1..arena.rooms.len()).map(|room| room as u8));
-        for draft in &mut arena.rooms {
-            draft.failed_attachments = 0;
-        }
         accrete::grow(arena, &params, rng);
-        params.width.1 = params.width.0.max(params.width.1 * 2 / 3);
-        params.height.1 = params.height.0.max(params.height.1 * 2 / 3);
+        if arena.rooms.len() - vault - 1 > wanted / 2 {
+            return Ok(());
+        }
+        arena.rooms.iter_mut().for_each(|draft| draft.failed_attachments = 0);
+        params.width.1 = params.width.0.max(params.width.1 / 2);
+        params.height.1 = params.height.0.max(params.height.1 / 2);
     }
-    let wanted = params.rooms - vault - 1;
-    let grown = arena.rooms.len() - vault - 1;
-    if grown < (wanted / 2).min(LEAST_APPROACH) { Err(LayoutRejected("no space for the approach")) } else { Ok(()) }
+    let is_short = arena.rooms.len() - vault - 1 < (wanted / 2).min(LEAST_APPROACH);
+    if is_short { Err(LayoutRejected("no space for the approach")) } else { Ok(()) }
 }
 
 /// Connects the arena and a room of the approach, of a few the farthest from the entry. Returns the connection.

@@ -287,6 +287,7 @@ params! {
         dense: "weight" 0, 1_000, "... of one whose rooms lie door to door ...";
         winding: "weight" 0, 1_000, "... and of one with long corridors and branches that wander.";
         approach: "per cent" 10, 100, "Rooms of the approach, of those of a floor without an arena.";
+        shrine: "thousandths" 0, 1_000, "How often the room before the gate is a shrine.";
         rooms_per_secret: "rooms" 1, 255, "Rooms of the approach for each secret room.";
         most_secrets: "rooms" 0, 8, "The most secret rooms.";
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
