@@ -23,10 +23,10 @@ const TRIES: i32 = 40;
 const ROUNDS: usize = 2;
 const LEAST_APPROACH: usize = 6;
 /// Rays cast from the arena in search of a room before the gate, and the most of those that are compared.
-const RAYS: usize = 100;
+const RAYS: usize = 80;
 const GATES: usize = 8;
 /// Spots tried for a loop, at the least: small floors have few that fit.
-const LOOP_TRIES: usize = 100;
+const LOOP_TRIES: usize = 80;
 /// How often, in 1,000, an approach of dense or of winding rooms has corridors.
 const DENSE_CORRIDORS: u32 = 80;
 const WINDING_CORRIDORS: u32 = 850;

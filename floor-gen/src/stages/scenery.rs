@@ -336,8 +336,13 @@ fn flood(arena: &mut Arena, room: usize, deep: Terrain, surface_of: impl Fn(&Are
         }
     }
     for (.., at) in cells {
-        if arena.marks[at] == 1 && arena.terrain[at] == Terrain::Floor {
-            lay(arena, room, at, Terrain::Bridge);
+        let is_deep = |near: usize| arena.terrain.get(near) == Some(&deep);
+        let over = Side::ALL.into_iter().any(|side| arena.beyond(at, side, 2).any(is_deep));
+        match arena.terrain[at] {
+            Terrain::Floor if over && arena.marks[at] == 1 => lay(arena, room, at, Terrain::Bridge),
+            // It leads over nothing.
+            Terrain::Bridge if !over && arena.room_at(at) == Some(room) => arena.terrain[at] = Terrain::Floor,
+            _ => {}
         }
     }
 }
