@@ -33,10 +33,11 @@ const WINDING_CORRIDORS: u32 = 850;
 
 pub(crate) const RULES: KindRules = KindRules { fallback_boss: true, ..KindRules::BUILT };
 
-/// The first rooms of the floor, in this order; those of the approach follow, and the vault is the last.
+/// The first rooms of the floor, in the order in which they are placed. Those of the approach follow.
 const ENTRY: usize = 0;
 const EXIT: usize = 1;
 const ARENA: usize = 2;
+const VAULT: usize = 3;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let boss = arena.params.boss;
@@ -45,16 +46,16 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     stairs::seed(arena, plan, &params, rng)?;
     stairs::place_room(arena, plan.departure, &params, rng).ok_or(LayoutRejected("no room for the stairs down"))?;
     place_arena(arena, &params, rng).ok_or(LayoutRejected("no place for the arena"))?;
-    let vault = place_vault(arena, &params, rng).ok_or(LayoutRejected("no place for the reward"))?;
+    place_vault(arena, &params, rng).ok_or(LayoutRejected("no place for the reward"))?;
     for (room, role) in [RoomRole::Entry, RoomRole::Exit, RoomRole::Boss, RoomRole::Vault].into_iter().enumerate() {
         arena.rooms[room].role = role;
     }
 
-    params.rooms = vault + 1 + (params.rooms * boss.approach as usize / 100).max(2);
+    params.rooms = VAULT + 1 + (params.rooms * boss.approach as usize / 100).max(2);
     let approach = &mut streams.open("rooms");
     draw_approach(arena, &mut params, approach);
-    grow_approach(arena, params, vault, approach)?;
-    let gate = dig_gate(arena, vault, &mut streams.open("gate")).ok_or(LayoutRejected("no room before the gate"))?;
+    grow_approach(arena, params, approach)?;
+    let gate = dig_gate(arena, &mut streams.open("gate")).ok_or(LayoutRejected("no room before the gate"))?;
 
     gates::trace_path(arena, ENTRY, EXIT)?;
     gates::lock(arena, gate);
@@ -64,7 +65,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     }
     arena.required_locks = 1;
     // Secret rooms lie in dead ends of the approach, so that a player finds them before the fight.
-    let approached = arena.rooms.len() - vault;
+    let approached = arena.rooms.len() - VAULT - 1;
     let secrets = (approached / boss.rooms_per_secret as usize).min(boss.most_secrets as usize);
     gates::seal_rooms(arena, RoomRole::Secret, secrets, &mut streams.open("secrets"));
     gates::assign_zones(arena, ENTRY);
@@ -153,30 +154,30 @@ fn draw_approach(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) {
 }
 
 /// Grows the approach from the entry. If few rooms fit, smaller ones are tried once more.
-fn grow_approach(arena: &mut Arena, mut params: RoomParams, vault: usize, rng: &mut Rng) -> Result<(), LayoutRejected> {
-    let wanted = params.rooms - vault - 1;
+fn grow_approach(arena: &mut Arena, mut params: RoomParams, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    let wanted = params.rooms - VAULT - 1;
     for _ in 0..ROUNDS {
         arena.room_list.clear();
         arena.room_list.push(ENTRY as u8);
-        arena.room_list.extend((vault + 1..arena.rooms.len()).map(|room| room as u8));
+        arena.room_list.extend((VAULT + 1..arena.rooms.len()).map(|room| room as u8));
         accrete::grow(arena, &params, rng);
-        if arena.rooms.len() - vault - 1 > wanted / 2 {
+        if arena.rooms.len() - VAULT - 1 > wanted / 2 {
             return Ok(());
         }
         arena.rooms.iter_mut().for_each(|draft| draft.failed_attachments = 0);
         params.width.1 = params.width.0.max(params.width.1 / 2);
         params.height.1 = params.height.0.max(params.height.1 / 2);
     }
-    let is_short = arena.rooms.len() - vault - 1 < (wanted / 2).min(LEAST_APPROACH);
+    let is_short = arena.rooms.len() - VAULT - 1 < (wanted / 2).min(LEAST_APPROACH);
     if is_short { Err(LayoutRejected("no space for the approach")) } else { Ok(()) }
 }
 
 /// Connects the arena and a room of the approach, of a few the farthest from the entry. Returns the connection.
-fn dig_gate(arena: &mut Arena, vault: usize, rng: &mut Rng) -> Option<usize> {
+fn dig_gate(arena: &mut Arena, rng: &mut Rng) -> Option<usize> {
     let Arena { graph, rooms, connections, .. } = arena;
     graph.rebuild(rooms.len(), connections);
     graph.measure_distances(ENTRY, rooms, connections, |_| true);
-    let is_before = |room: usize| room == ENTRY || room > vault;
+    let is_before = |room: usize| room == ENTRY || room > VAULT;
     let farthest = arena.params.rooms.corridor_most as usize;
     let hits = (0..RAYS).filter_map(|_| {
         let side = rng.pick(&Side::ALL);
@@ -191,6 +192,6 @@ fn dig_gate(arena: &mut Arena, vault: usize, rng: &mut Rng) -> Option<usize> {
         accrete::join(arena, (ARENA, room), at, side, corridor, Terrain::Door);
         return Some(gate);
     }
-    let before = (0..arena.rooms.len()).rev().filter(|&room| is_before(room));
-    before.into_iter().any(|room| connect(arena, ARENA, room, 1_000, rng)).then_some(gate)
+    let mut before = (0..arena.rooms.len()).rev().filter(|&room| is_before(room));
+    before.any(|room| connect(arena, ARENA, room, 1_000, rng)).then_some(gate)
 }
