@@ -123,13 +123,6 @@ impl Graph {
         }
     }
 
-    /// The first of the rooms farthest from the start of the last search, among those that are `fit`.
-    pub(crate) fn farthest(&self, fit: impl Fn(usize) -> bool) -> usize {
-        let reached = (0..self.distance.len()).filter(|&room| self.distance[room] != UNREACHED && fit(room));
-        // Of equals, `max_by_key` returns the last.
-        reached.rev().max_by_key(|&room| self.distance[room]).unwrap_or(0)
-    }
-
     /// The connections from room `end` back to the start of the last search.
     pub(crate) fn path_back<'a>(
         &'a self,

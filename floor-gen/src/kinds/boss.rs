@@ -1,124 +1,197 @@
 //! BOSS: an approach, a locked gate, an arena, and a reward behind it.
 
 use crate::arena::{Arena, Side};
-use crate::floor::RoomRole;
+use crate::floor::{RoomRole, Terrain};
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::{MAX_SHAPE, Shape};
-use crate::stages::accrete::{self, RoomParams};
+use crate::stages::accrete::{self, RoomParams, Site};
+use crate::stages::corridors::connect;
 use crate::stages::kind_rules::KindRules;
-use crate::stages::loops::LoopGoal;
+use crate::stages::loops::{self, LoopGoal, RayHit};
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{gates, loops};
+use crate::stages::{gates, stairs};
 
-/// Tries to place a required room.
-const TRIES: usize = 40;
+/// Places tried for the arena, and how many of them are compared.
+const PLACES: i32 = 200;
+const COMPARED: usize = 6;
+/// Places tried for one shape.
+const PLACES_OF_A_SHAPE: i32 = 8;
+/// Tries to place the vault.
+const TRIES: i32 = 40;
+/// Rounds in which the approach grows, and the rooms that it needs.
+const ROUNDS: usize = 2;
+const LEAST_APPROACH: usize = 6;
+/// Rays cast from the arena in search of a room before the gate, and the most of those that are compared.
+const RAYS: usize = 80;
+const GATES: usize = 8;
+/// Spots tried for a loop, at the least: small floors have few that fit.
+const LOOP_TRIES: usize = 80;
+/// How often, in 1,000, an approach of dense or of winding rooms has corridors.
+const DENSE_CORRIDORS: u32 = 80;
+const WINDING_CORRIDORS: u32 = 850;
 
 pub(crate) const RULES: KindRules = KindRules { fallback_boss: true, ..KindRules::BUILT };
 
-pub(crate) fn lay_out(arena: &mut Arena, _: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let boss = arena.params.boss;
-    let mut params = RoomParams::of(arena);
-    let rng = &mut streams.open("arena");
-    let onward = place_arena(arena, rng);
-    place_reward(arena, &params, onward, rng)?;
-    // Everything behind the gate is built; the next connection is the gate, and the next rooms lie before it.
-    let (behind, gate) = (arena.rooms.len(), arena.connections.len());
-    let approach = place_required_room(
-        arena,
-        &RoomParams { corridor_chance: 0, door_chance: 1_000, ..params },
-        0,
-        onward.opposite(),
-        rng,
-    )
-    .ok_or(LayoutRejected("no room before the gate"))?;
-    // The approach is a layout with a part of the rooms, grown from the room before the gate.
-    params.rooms = behind + 1 + (params.rooms * boss.approach as usize / 100).max(2);
-    accrete::grow_from(arena, &params, approach, &mut streams.open("rooms"));
+/// The first rooms of the floor, in the order in which they are placed. Those of the approach follow.
+const ENTRY: usize = 0;
+const EXIT: usize = 1;
+const ARENA: usize = 2;
+const VAULT: usize = 3;
 
-    let exit = behind - 1;
-    let Arena { graph, rooms, connections, .. } = arena;
-    graph.rebuild(rooms.len(), connections);
-    graph.measure_distances(0, rooms, connections, |connection| {
-        connection.from != 0 || usize::from(connection.to) == approach
-    });
-    let entry = graph.farthest(|_| true);
-    arena.rooms[entry].role = RoomRole::Entry;
-    arena.rooms[0].role = RoomRole::Boss;
-    arena.rooms[1].role = RoomRole::Vault;
-    arena.rooms[exit].role = RoomRole::Exit;
-    gates::trace_path(arena, entry, exit)?;
+pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
+    let boss = arena.params.boss;
+    let mut params = RoomParams::draw(arena, &mut streams.open("sizes"));
+    let rng = &mut streams.open("arena");
+    stairs::seed(arena, plan, &params, rng)?;
+    stairs::place_room(arena, plan.departure, &params, rng).ok_or(LayoutRejected("no room for the stairs down"))?;
+    place_arena(arena, &params, rng).ok_or(LayoutRejected("no place for the arena"))?;
+    place_vault(arena, &params, rng).ok_or(LayoutRejected("no place for the reward"))?;
+    for (room, role) in [RoomRole::Entry, RoomRole::Exit, RoomRole::Boss, RoomRole::Vault].into_iter().enumerate() {
+        arena.rooms[room].role = role;
+    }
+
+    params.rooms = VAULT + 1 + (params.rooms * boss.approach as usize / 100).max(2);
+    let approach = &mut streams.open("rooms");
+    draw_approach(arena, &mut params, approach);
+    grow_approach(arena, params, approach)?;
+    let gate = dig_gate(arena, &mut streams.open("gate")).ok_or(LayoutRejected("no room before the gate"))?;
+
+    gates::trace_path(arena, ENTRY, EXIT)?;
     gates::lock(arena, gate);
+    let before = usize::from(arena.connections[gate].to);
+    if before != ENTRY && streams.open("shrine").chance(boss.shrine) {
+        arena.rooms[before].role = RoomRole::Shrine;
+    }
     arena.required_locks = 1;
     // Secret rooms lie in dead ends of the approach, so that a player finds them before the fight.
-    let approached = arena.rooms.len() - behind;
+    let approached = arena.rooms.len() - VAULT - 1;
     let secrets = (approached / boss.rooms_per_secret as usize).min(boss.most_secrets as usize);
     gates::seal_rooms(arena, RoomRole::Secret, secrets, &mut streams.open("secrets"));
-    gates::assign_zones(arena, entry);
+    gates::assign_zones(arena, ENTRY);
     let wanted = LoopGoal {
         loops: arena.rooms.len() / boss.rooms_per_loop as usize,
         detour: boss.detour,
-        tries: 3 * arena.rooms.len(),
+        tries: (3 * arena.rooms.len()).max(LOOP_TRIES),
     };
-    loops::add_loops(arena, &params, wanted, &mut streams.open("loops"));
+    let long = RoomParams { corridor: 2 * params.corridor, ..params };
+    loops::add_loops(arena, &long, wanted, &mut streams.open("loops"));
     Ok(())
 }
 
-/// Builds the arena as room 0, across most of the floor's short side and nearer to one end of the long side. Returns
-/// the side of the arena that the reward lies on.
-fn place_arena(arena: &mut Arena, rng: &mut Rng) -> Side {
-    let (long, short) = (arena.width.max(arena.height) as i32 - 2, arena.width.min(arena.height) as i32 - 2);
-    let boss = arena.params.boss;
-    let along = (long * boss.arena_length as i32 / 100).clamp(5, MAX_SHAPE);
-    let across = (short * rng.range(boss.arena_least as i32, boss.arena_most as i32) / 100)
-        .clamp(5, MAX_SHAPE.min(along + along / 3));
-    // Of the cells that remain, a fifth for the reward, and at least a small room.
-    let behind = ((long - along) / 5).max(4);
-    let lies_broad = arena.width >= arena.height;
-    let first = rng.chance(500);
-    let start = if first { 1 + behind } else { 1 + long - behind - along };
-    let aside = 1 + rng.range((short - across) / 3, short - across - (short - across) / 3);
-    let form = arena.params.boss.forms.draw(rng);
-    let (shape, x, y) = if lies_broad {
-        (Shape::draw(form, along, across, rng), start, aside)
-    } else {
-        (Shape::draw(form, across, along, rng), aside, start)
+/// Builds the arena before the exit: of a few places where it fits, the nearest to the one that is drawn.
+fn place_arena(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
+    let goal = draw_place(arena, rng);
+    let near = RoomParams { corridor_chance: 300, door_chance: 1_000, ..*params };
+    let compared = if goal.is_some() { COMPARED } else { 1 };
+    let mut shape = draw_arena(arena, 0, rng);
+    let fitting = (0..PLACES).filter_map(|tried| {
+        if tried % PLACES_OF_A_SHAPE == PLACES_OF_A_SHAPE - 1 {
+            shape = draw_arena(arena, tried, rng);
+        }
+        let side = rng.pick(&Side::ALL);
+        let gate = accrete::doorway(arena, EXIT, side, rng)?;
+        Some((accrete::find_site(arena, &near, gate, side, &shape, rng)?, shape.clone()))
+    });
+    let away = |(site, shape): &(Site, Shape)| {
+        let (x, y) = goal.unwrap_or_default();
+        (2 * site.x + shape.width - 2 * x).abs() + (2 * site.y + shape.height - 2 * y).abs()
     };
-    accrete::place(arena, &shape, x as usize, y as usize);
-    match (lies_broad, first) {
-        (true, true) => Side::West,
-        (true, false) => Side::East,
-        (false, true) => Side::North,
-        (false, false) => Side::South,
+    let (site, shape) = fitting.take(compared).min_by_key(away)?;
+    Some(accrete::build(arena, &near, EXIT, &site, &shape, rng))
+}
+
+/// The cell that the middle of the arena should be near, if any.
+fn draw_place(arena: &Arena, rng: &mut Rng) -> Option<(i32, i32)> {
+    let boss = arena.params.boss;
+    let (width, height) = (arena.width as i32, arena.height as i32);
+    let corner = (width * rng.range(0, 1), height * rng.range(0, 1));
+    match rng.weighted(&[boss.middle, boss.side, boss.corner, boss.anywhere]) {
+        0 => Some((width / 2, height / 2)),
+        1 if rng.chance(500) => Some((width / 2, corner.1)),
+        1 => Some((corner.0, height / 2)),
+        2 => Some(corner),
+        _ => None,
     }
 }
 
-/// Builds the vault behind the arena as room 1 and, where there is space, the exit behind it as room 2.
-fn place_reward(arena: &mut Arena, params: &RoomParams, onward: Side, rng: &mut Rng) -> Result<(), LayoutRejected> {
+/// The shape of the arena; later tries draw smaller ones.
+fn draw_arena(arena: &Arena, tried: i32, rng: &mut Rng) -> Shape {
+    let boss = arena.params.boss;
+    let (least, most) = (boss.arena_least as i32, boss.arena_most.max(boss.arena_least) as i32);
+    let mut along = |side: usize| {
+        let side = side as i32 * rng.range(least, most) / 100;
+        (side * (PLACES - tried / 2) / PLACES).clamp(5, MAX_SHAPE)
+    };
+    let (width, height) = (along(arena.width), along(arena.height));
+    Shape::draw(boss.forms.draw(rng), width.min(2 * height), height.min(2 * width), rng)
+}
+
+/// Builds the vault beside the arena or the exit; each try draws a smaller one.
+fn place_vault(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
     let near = RoomParams { corridor_chance: 0, door_chance: 1_000, ..*params };
-    place_required_room(arena, &near, 0, onward, rng).ok_or(LayoutRejected("no place for the reward"))?;
-    for _ in 0..4 {
-        let side = rng.pick(&Side::ALL);
-        if side != onward.opposite() && place_required_room(arena, &near, 1, side, rng).is_some() {
-            break;
+    (0..TRIES).find_map(|tried| {
+        let shrink = |(least, greatest): (i32, i32)| (least, greatest - (greatest - least) * tried / TRIES);
+        let tight = RoomParams { width: shrink(near.width), height: shrink(near.height), ..near };
+        let shape = if tried < TRIES / 2 { accrete::draw_room(arena, &tight, rng) } else { accrete::draw_closet(rng) };
+        let parent = if rng.chance(500) { EXIT } else { ARENA };
+        accrete::attach(arena, &near, parent, rng.pick(&Side::ALL), &shape, rng)
+    })
+}
+
+/// Draws how the rooms of the approach lie beside each other.
+fn draw_approach(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) {
+    let boss = arena.params.boss;
+    match rng.weighted(&[boss.even, boss.dense, boss.winding]) {
+        0 => {}
+        1 => params.corridor_chance = DENSE_CORRIDORS,
+        _ => {
+            // Rooms attach to any side, not to the emptiest.
+            arena.params.rooms.compared = 1;
+            params.corridor_chance = WINDING_CORRIDORS;
         }
     }
-    Ok(())
 }
 
-/// Attaches a room; each try draws a smaller one.
-fn place_required_room(
-    arena: &mut Arena,
-    params: &RoomParams,
-    parent: usize,
-    side: Side,
-    rng: &mut Rng,
-) -> Option<usize> {
-    (0..TRIES).find_map(|tried| {
-        let shrink =
-            |(least, greatest): (i32, i32)| (least, greatest - (greatest - least) * tried as i32 / TRIES as i32);
-        let tight = RoomParams { width: shrink(params.width), height: shrink(params.height), ..*params };
-        let shape = if tried < TRIES / 2 { accrete::draw_room(arena, &tight, rng) } else { accrete::draw_closet(rng) };
-        accrete::attach(arena, params, parent, side, &shape, rng)
-    })
+/// Grows the approach from the entry. If few rooms fit, smaller ones are tried once more.
+fn grow_approach(arena: &mut Arena, mut params: RoomParams, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    let wanted = params.rooms - VAULT - 1;
+    for _ in 0..ROUNDS {
+        arena.room_list.clear();
+        arena.room_list.push(ENTRY as u8);
+        arena.room_list.extend((VAULT + 1..arena.rooms.len()).map(|room| room as u8));
+        accrete::grow(arena, &params, rng);
+        if arena.rooms.len() - VAULT - 1 > wanted / 2 {
+            return Ok(());
+        }
+        arena.rooms.iter_mut().for_each(|draft| draft.failed_attachments = 0);
+        params.width.1 = params.width.0.max(params.width.1 / 2);
+        params.height.1 = params.height.0.max(params.height.1 / 2);
+    }
+    let is_short = arena.rooms.len() - VAULT - 1 < (wanted / 2).min(LEAST_APPROACH);
+    if is_short { Err(LayoutRejected("no space for the approach")) } else { Ok(()) }
+}
+
+/// Connects the arena and a room of the approach, of a few the farthest from the entry. Returns the connection.
+fn dig_gate(arena: &mut Arena, rng: &mut Rng) -> Option<usize> {
+    let Arena { graph, rooms, connections, .. } = arena;
+    graph.rebuild(rooms.len(), connections);
+    graph.measure_distances(ENTRY, rooms, connections, |_| true);
+    let is_before = |room: usize| room == ENTRY || room > VAULT;
+    let farthest = arena.params.rooms.corridor_most as usize;
+    let hits = (0..RAYS).filter_map(|_| {
+        let side = rng.pick(&Side::ALL);
+        let gate = accrete::doorway(arena, ARENA, side, rng)?;
+        let hit = loops::cast_ray(arena, ARENA, gate, side, farthest)?;
+        is_before(hit.room).then_some((side, hit))
+    });
+    let gate = arena.connections.len();
+    if let Some((side, RayHit { room, gate: at, corridor })) =
+        hits.take(GATES).max_by_key(|(_, hit)| arena.graph.distance[hit.room])
+    {
+        accrete::join(arena, (ARENA, room), at, side, corridor, Terrain::Door);
+        return Some(gate);
+    }
+    let mut before = (0..arena.rooms.len()).rev().filter(|&room| is_before(room));
+    before.any(|room| connect(arena, ARENA, room, 1_000, rng)).then_some(gate)
 }

@@ -152,6 +152,10 @@ params! {
         pools: "weight" 0, 1_000, "Weight of pools in a boss's arena.";
         moat: "weight" 0, 1_000, "Weight of a moat.";
         colonnade: "weight" 0, 1_000, "Weight of a colonnade.";
+        chasm: "weight" 0, 1_000, "Weight of a chasm from wall to wall, with bridges.";
+        canals: "weight" 0, 1_000, "Weight of canals that part an arena in four.";
+        islands: "weight" 0, 1_000, "Weight of islands in a lake.";
+        pit: "weight" 0, 1_000, "Weight of a pit with a way around.";
         piers: "weight" 0, 1_000, "Weight of piers. Small arenas have piers too.";
     }
     items Items {
@@ -300,10 +304,17 @@ params! {
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
     }
     boss Boss forms {
-        arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";
-        arena_least: "per cent" 30, 90, "Least breadth of the arena, of the floor's shorter side.";
-        arena_most: "per cent" 30, 90, "Greatest breadth.";
+        arena_least: "per cent" 20, 60, "Least side of the arena, of the floor's.";
+        arena_most: "per cent" 20, 60, "Greatest side.";
+        middle: "weight" 0, 1_000, "Weight of an arena near the middle of the floor ...";
+        side: "weight" 0, 1_000, "... near the middle of a side ...";
+        corner: "weight" 0, 1_000, "... near a corner ...";
+        anywhere: "weight" 0, 1_000, "... and wherever it fits first.";
+        even: "weight" 0, 1_000, "Weight of an approach whose rooms fill the floor evenly ...";
+        dense: "weight" 0, 1_000, "... of one whose rooms lie door to door ...";
+        winding: "weight" 0, 1_000, "... and of one with long corridors and branches that wander.";
         approach: "per cent" 10, 100, "Rooms of the approach, of those of a floor without an arena.";
+        shrine: "thousandths" 0, 1_000, "How often the room before the gate is a shrine.";
         rooms_per_secret: "rooms" 1, 255, "Rooms of the approach for each secret room.";
         most_secrets: "rooms" 0, 8, "The most secret rooms.";
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";

@@ -81,14 +81,7 @@ pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
     Shape::draw(Form::Hall, 3, 3, rng)
 }
 
-/// Grows rooms from room `first` until there are enough or no room can take another.
-pub(crate) fn grow_from(arena: &mut Arena, params: &RoomParams, first: usize, rng: &mut Rng) {
-    arena.room_list.clear();
-    arena.room_list.push(first as u8);
-    grow(arena, params, rng);
-}
-
-/// The same from the rooms in `room_list`.
+/// Grows rooms from those in `room_list` until there are enough or no room can take another.
 pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
     while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
         let shape = draw_room(arena, params, rng);
@@ -167,19 +160,54 @@ pub(crate) fn attach_at(
     shape: &Shape,
     rng: &mut Rng,
 ) -> Option<usize> {
+    let site = find_site(arena, params, gate, side, shape, rng)?;
+    Some(build(arena, params, parent, &site, shape, rng))
+}
+
+/// Where a room can be attached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site {
+    /// The north-west corner of its box.
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    gate: usize,
+    side: Side,
+    /// Cells between the gate and the room.
+    corridor: i32,
+}
+
+/// A place for the shape beyond a doorway. `None` if it does not fit.
+pub(crate) fn find_site(
+    arena: &Arena,
+    params: &RoomParams,
+    gate: usize,
+    side: Side,
+    shape: &Shape,
+    rng: &mut Rng,
+) -> Option<Site> {
     let corridor = if rng.chance(params.corridor_chance) { rng.range(1, params.corridor) } else { 0 };
     let (x, y) = place_beyond(arena, gate, side, corridor, shape, rng)?;
     if arena.rooms.len() >= MAX_ROOMS || !fits(arena, shape, x, y) {
         return None;
     }
     let is_claimed = |at: usize| arena.claimed.contains(arena.column(at), arena.row(at));
-    if arena.beyond(gate, side, corridor as usize).any(is_claimed) {
-        return None;
-    }
+    let is_free = !arena.beyond(gate, side, corridor as usize).any(is_claimed);
+    is_free.then_some(Site { x, y, gate, side, corridor })
+}
+
+/// Builds a room there, and the connection to its parent.
+pub(crate) fn build(
+    arena: &mut Arena,
+    params: &RoomParams,
+    parent: usize,
+    site: &Site,
+    shape: &Shape,
+    rng: &mut Rng,
+) -> usize {
     let door = if rng.chance(params.door_chance) { Terrain::Door } else { Terrain::Floor };
-    let room = place(arena, shape, x as usize, y as usize);
-    join(arena, (parent, room), gate, side, corridor as usize, door);
-    Some(room)
+    let room = place(arena, shape, site.x as usize, site.y as usize);
+    join(arena, (parent, room), site.gate, site.side, site.corridor as usize, door);
+    room
 }
 
 /// Digs a connection between two rooms: a gate next to the first, then `corridor` cells in a straight line.

@@ -1,7 +1,7 @@
 //! The inside of rooms: pillars, water, grass, rubble. Scenery never cuts a path: a cell becomes impassable only while
 //! its passable neighbours stay connected around it.
 
-use crate::arena::{Arena, RoomDraft};
+use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::pack::content::Ground;
 use crate::plan::Plan;
@@ -12,13 +12,40 @@ use crate::stages::kind_rules::KindRules;
 /// Rooms shorter than this hold no rift, in cells.
 const MIN_LENGTH_OF_RIFT: usize = 10;
 
-/// Arenas with a shorter side have no pools, in cells; and those for moats and colonnades.
+/// Arenas with a shorter side have no pools, in cells; and those for moats and colonnades,
+/// and for canals and islands.
 const MIN_SIDE_OF_POOLS: usize = 9;
-const MIN_SIDE_OF_MOAT: usize = 17;
+const MIN_SIDE_OF_MOAT: usize = 15;
+const MIN_SIDE_OF_CANALS: usize = 11;
+/// And those for a pier in each corner beside another feature; how often, in 1,000.
+const MIN_SIDE_OF_CORNERS: usize = 24;
+const CORNERS: u32 = 500;
+/// Twelve points of a circle, in hundredths of its radius.
+const AROUND: [(i32, i32); 12] = [
+    (100, 0),
+    (87, 50),
+    (50, 87),
+    (0, 100),
+    (-50, 87),
+    (-87, 50),
+    (-100, 0),
+    (-87, -50),
+    (-50, -87),
+    (0, -100),
+    (50, -87),
+    (87, -50),
+];
 /// Cells from one pillar of a colonnade to the next.
 const SPACING: usize = 7;
-/// The moat's inner and outer edge, in hundredths of the distance from the middle to the wall.
-const MOAT: (i32, i32) = (48, 66);
+/// The least and greatest inner edge of a moat and its breadth, in hundredths of the distance from the middle to the
+/// wall; and the edges of a pit and of the middle island, and the least and greatest of the others.
+const MOAT: (i32, i32) = (34, 54);
+const MOAT_BREADTH: (i32, i32) = (16, 26);
+const PIT: i32 = 52;
+const ISLAND: i32 = 34;
+const ISLET: (i32, i32) = (14, 22);
+/// Rock and rooms so near leave the shore of an arena's lake dry, in cells.
+const SHORE: usize = 2;
 
 /// Decorates every room by its theme and role.
 pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rng: &mut Rng) {
@@ -40,7 +67,8 @@ pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rn
             _ => {}
         }
         if !was_reserved {
-            arena.release(draft.center);
+            // An arena with a pit has another one.
+            arena.release(arena.rooms[room].center);
         }
     }
 }
@@ -141,24 +169,46 @@ fn pillars(arena: &mut Arena, room: usize) {
     }
 }
 
-/// The arena's feature: pools, a moat, a colonnade or piers.
+/// The arena's feature: one of those that its size allows.
 fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let least = draft.width().min(draft.height());
     let numbers = arena.params.scenery;
-    match rng.weighted(&[numbers.pools, numbers.moat, numbers.colonnade, numbers.piers]) {
-        0 if least >= MIN_SIDE_OF_POOLS => pools(arena, room, ground.deep, rng),
-        1 if least >= MIN_SIDE_OF_MOAT => moat(arena, room, ground.deep),
-        2 if least >= MIN_SIDE_OF_MOAT => colonnade(arena, room),
-        _ => piers(arena, room, (least / 9).clamp(1, 4)),
+    let sized = |weight: u32, side: usize| if least >= side { weight } else { 0 };
+    let weights = [
+        sized(numbers.pools, MIN_SIDE_OF_POOLS),
+        sized(numbers.moat, MIN_SIDE_OF_MOAT),
+        sized(numbers.colonnade, MIN_SIDE_OF_MOAT),
+        sized(numbers.chasm, MIN_SIDE_OF_POOLS),
+        sized(numbers.canals, MIN_SIDE_OF_CANALS),
+        sized(numbers.islands, MIN_SIDE_OF_CANALS),
+        sized(numbers.pit, MIN_SIDE_OF_CANALS),
+    ];
+    let piers_only = weights.iter().all(|&weight| weight == 0);
+    let drawn = rng
+        .choose(weights.into_iter().chain([numbers.piers.max(piers_only.into())]).enumerate(), |&(_, weight)| weight);
+    match drawn.map(|(feature, _)| feature) {
+        Some(0) => pools(arena, room, ground.deep, rng),
+        Some(1) => moat(arena, room, ground.deep, rng),
+        Some(2) => colonnade(arena, room),
+        Some(3) => chasm(arena, room, ground.deep, rng),
+        Some(4) => canals(arena, room, ground.deep, rng),
+        Some(5) => islands(arena, room, ground.deep, rng),
+        Some(6) => pit(arena, room, ground.deep, rng),
+        _ => return piers(arena, room, (least / 9).clamp(1, 4)),
+    }
+    if least >= MIN_SIDE_OF_CORNERS && rng.chance(CORNERS) {
+        for at in quarters(&draft, 7) {
+            pier(arena, room, at, 2);
+        }
     }
 }
 
-/// The centers of the four quarters of a room.
-fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
+/// Four cells at that part of a room's sides from its corners; the fourth part is in the middle of its quarters.
+fn quarters(draft: &RoomDraft, part: usize) -> [(usize, usize); 4] {
     let (width, height) = (draft.width(), draft.height());
     let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
-    let (near, far) = ((width / 4, height / 4), (width - 1 - width / 4, height - 1 - height / 4));
+    let (near, far) = ((width / part, height / part), (width - 1 - width / part, height - 1 - height / part));
     [(near.0, near.1), (far.0, near.1), (near.0, far.1), (far.0, far.1)].map(|(x, y)| (left + x, top + y))
 }
 
@@ -166,18 +216,32 @@ fn quarters(draft: &RoomDraft) -> [(usize, usize); 4] {
 fn pools(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let side = |side: usize| (side / 4).max(3) as i32;
-    for (x, y) in quarters(&draft) {
+    for (x, y) in quarters(&draft, 4) {
         let pool = Blob::around((x as i32, y as i32), side(draft.width()) | 1, side(draft.height()) | 1, rng);
         pool.each(arena, |arena, at| sink(arena, room, at, deep));
     }
 }
 
-/// Four square piers.
+/// Square piers: twelve around the middle, or four in a small room.
 fn piers(arena: &mut Arena, room: usize, side: usize) {
-    for (x, y) in quarters(&arena.rooms[room]) {
-        for i in 0..side * side {
-            place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
+    let draft = arena.rooms[room];
+    let (width, height) = (draft.width(), draft.height());
+    if width.min(height) < MIN_SIDE_OF_MOAT {
+        for at in quarters(&draft, 4) {
+            pier(arena, room, at, side);
         }
+        return;
+    }
+    for (x, y) in AROUND {
+        let part = |length: usize, part: i32| ((length as i32 - 1) * (100 + part * 2 / 3) / 200) as usize;
+        let at = (usize::from(draft.min.x) + part(width, x), usize::from(draft.min.y) + part(height, y));
+        pier(arena, room, at, side.min(2));
+    }
+}
+
+fn pier(arena: &mut Arena, room: usize, (x, y): (usize, usize), side: usize) {
+    for i in 0..side * side {
+        place_pillar(arena, room, x + i % side - side / 2, y + i / side - side / 2);
     }
 }
 
@@ -203,42 +267,180 @@ fn colonnade(arena: &mut Arena, room: usize) {
     }
 }
 
-/// A ring of impassable ground, with bridges from all four sides to its middle.
-fn moat(arena: &mut Arena, room: usize, deep: Terrain) {
-    let draft = arena.rooms[room];
-    let (left, top) = (i32::from(draft.min.x), i32::from(draft.min.y));
-    let (width, height) = (draft.width() as i32, draft.height() as i32);
-    let row = arena.width as i32;
-    // Twice the distances from the middle, so that they are whole numbers.
-    let from_middle =
-        |at: usize| (2 * (at as i32 % row - left) - (width - 1), 2 * (at as i32 / row - top) - (height - 1));
-    let within = |(dx, dy): (i32, i32), part: i32| {
-        let (a, b) = (width * part / 100, height * part / 100);
+/// What a cell of an arena is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Surface {
+    Ground,
+    Deep,
+    Bridge,
+}
+
+impl Surface {
+    /// Impassable ground, or the bridge over it.
+    const fn crossed(bridged: bool) -> Self {
+        if bridged { Self::Bridge } else { Self::Deep }
+    }
+}
+
+/// A cell of an arena, by twice its distances from the middle, so that they are whole numbers.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    dx: i32,
+    dy: i32,
+    width: i32,
+    height: i32,
+}
+
+impl Place {
+    /// Whether it lies in the ellipse around the middle whose axes are that part of the arena's sides, in hundredths.
+    const fn within(self, part: i32) -> bool {
+        self.within_around((0, 0), part)
+    }
+
+    /// The same of a rectangle.
+    const fn within_box(self, part: i32) -> bool {
+        self.dx.abs() * 100 <= self.width * part && self.dy.abs() * 100 <= self.height * part
+    }
+
+    /// The same of an ellipse around a cell at those hundredths of the sides from the middle.
+    const fn within_around(self, (x, y): (i32, i32), part: i32) -> bool {
+        let (a, b) = (self.width * part / 100, self.height * part / 100);
+        let (dx, dy) = (self.dx - self.width * x / 100, self.dy - self.height * y / 100);
         (dx * b).pow(2) + (dy * a).pow(2) <= (a * b).pow(2)
-    };
-    let in_ring = |at: usize| !within(from_middle(at), MOAT.0) && within(from_middle(at), MOAT.1);
-    let bridged = |at: usize| {
-        let (dx, dy) = from_middle(at);
-        dx.abs() <= 2 || dy.abs() <= 2
-    };
-    let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (y * row + x) as usize));
-    for at in cells.filter(|&at| in_ring(at)) {
-        if bridged(at) {
-            lay(arena, room, at, Terrain::Bridge);
-        } else if arena.terrain[at] != deep {
-            spread(arena, room, at, deep, |at| in_ring(at) && !bridged(at));
+    }
+}
+
+/// Floods the cells that `surface_of` calls deep, and bridges those that it calls bridges and those that paths need.
+fn flood(arena: &mut Arena, room: usize, deep: Terrain, surface_of: impl Fn(&Arena, Place, usize) -> Surface) {
+    let draft = arena.rooms[room];
+    let (left, top) = (usize::from(draft.min.x), usize::from(draft.min.y));
+    let (width, height, row) = (draft.width(), draft.height(), arena.width);
+    arena.marks.clear();
+    arena.marks.resize(arena.terrain.len(), 0);
+    let cells = (0..height).flat_map(|y| (0..width).map(move |x| (x, y, (top + y) * row + left + x)));
+    for (x, y, at) in cells.clone() {
+        if arena.room_at(at) != Some(room) {
+            continue;
+        }
+        let (width, height) = (width as i32, height as i32);
+        let place = Place { dx: 2 * x as i32 - (width - 1), dy: 2 * y as i32 - (height - 1), width, height };
+        match surface_of(arena, place, at) {
+            Surface::Ground => {}
+            Surface::Deep => arena.marks[at] = 1,
+            Surface::Bridge => lay(arena, room, at, Terrain::Bridge),
+        }
+    }
+    for (.., at) in cells.clone() {
+        if arena.marks[at] == 1 && arena.terrain[at] != deep {
+            spread(arena, room, at, deep);
+        }
+    }
+    for (.., at) in cells {
+        let is_deep = |near: usize| arena.terrain.get(near) == Some(&deep);
+        let over = Side::ALL.into_iter().any(|side| arena.beyond(at, side, 2).any(is_deep));
+        match arena.terrain[at] {
+            Terrain::Floor if over && arena.marks[at] == 1 => lay(arena, room, at, Terrain::Bridge),
+            // It leads over nothing.
+            Terrain::Bridge if !over && arena.room_at(at) == Some(room) => arena.terrain[at] = Terrain::Floor,
+            _ => {}
         }
     }
 }
 
-/// Floods the cells that are `inside` and connected to `start`, outwards from it. Growth from one cell leaves no ridge
+/// A round or square ring of impassable ground, with bridges from all four sides to its middle.
+fn moat(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let within = rng.pick(&[Place::within as fn(Place, i32) -> bool, Place::within_box]);
+    let inner = rng.range(MOAT.0, MOAT.1);
+    let outer = inner + rng.range(MOAT_BREADTH.0, MOAT_BREADTH.1);
+    flood(arena, room, deep, |_, place, _| match () {
+        () if within(place, inner) || !within(place, outer) => Surface::Ground,
+        () => Surface::crossed(place.dx.abs() <= 2 || place.dy.abs() <= 2),
+    });
+}
+
+/// Impassable ground from wall to wall across the longer side, with one bridge or two. It leaves the middle dry.
+fn chasm(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let lies_broad = draft.width() >= draft.height();
+    let (long, short) = if lies_broad { (draft.width(), draft.height()) } else { (draft.height(), draft.width()) };
+    let (long, short) = (long as i32, short as i32);
+    let side = if rng.chance(500) { 1 } else { -1 };
+    let (line, breadth) = (long * rng.range(25, 40) / 100, (long / 6).max(3));
+    let slope = rng.range(-30, 30);
+    let bridges = if rng.chance(500) { [0, 0] } else { [short * 45 / 100, -(short * 45 / 100)] };
+    flood(arena, room, deep, |_, place, _| {
+        let (along, across) = if lies_broad { (place.dx, place.dy) } else { (place.dy, place.dx) };
+        match () {
+            () if (along * side - line + across * slope / 100).abs() > breadth => Surface::Ground,
+            () => Surface::crossed(bridges.into_iter().any(|bridge| (across - bridge).abs() <= 2)),
+        }
+    });
+}
+
+/// Two channels across each other around a dry middle. Each is bridged on both sides of the other.
+fn canals(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let breadth = (draft.width().min(draft.height()) / 6).clamp(1, 5) as i32;
+    let middle = rng.range(28, 36);
+    flood(arena, room, deep, |_, place, _| {
+        let Place { dx, dy, width, height } = place;
+        let bridged = |along: i32, side: i32| (along.abs() - side * 60 / 100).abs() <= 2;
+        match (dx.abs() <= breadth, dy.abs() <= breadth) {
+            _ if place.within(middle) => Surface::Ground,
+            (false, false) => Surface::Ground,
+            (true, _) => Surface::crossed(bridged(dy, height)),
+            (_, true) => Surface::crossed(bridged(dx, width)),
+        }
+    });
+}
+
+/// A lake with a dry shore and islands: one in the middle, and others at the bridges to it or in the corners.
+fn islands(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let islet = rng.range(ISLET.0, ISLET.1);
+    let others = if rng.chance(500) {
+        [(58, 0), (-58, 0), (0, 58), (0, -58)]
+    } else {
+        [(50, 50), (-50, 50), (50, -50), (-50, -50)]
+    };
+    let (level, upright) = rng.pick(&[(true, false), (false, true), (true, true)]);
+    flood(arena, room, deep, |arena, place, at| match () {
+        () if is_shore(arena, room, at) || place.within(ISLAND) => Surface::Ground,
+        () if others.into_iter().any(|other| place.within_around(other, islet)) => Surface::Ground,
+        () => Surface::crossed(level && place.dy.abs() <= 2 || upright && place.dx.abs() <= 2),
+    });
+}
+
+/// A round or square pit in the middle. The boss stands beside it.
+fn pit(arena: &mut Arena, room: usize, deep: Terrain, rng: &mut Rng) {
+    let draft = arena.rooms[room];
+    let side = rng.pick(&Side::ALL);
+    let length = if side.is_level() { draft.width() } else { draft.height() };
+    let middle = arena.at(usize::from(draft.min.x) + draft.width() / 2, usize::from(draft.min.y) + draft.height() / 2);
+    let beside = arena.beyond(middle, side, length * PIT as usize / 200 + 2).last();
+    if let Some(beside) = beside.filter(|&at| arena.room_at(at) == Some(room)) {
+        arena.release(draft.center);
+        arena.rooms[room].center = beside;
+        arena.reserve(beside);
+    }
+    let within = rng.pick(&[Place::within as fn(Place, i32) -> bool, Place::within_box]);
+    flood(arena, room, deep, |arena, place, at| {
+        if within(place, PIT) && !is_shore(arena, room, at) { Surface::Deep } else { Surface::Ground }
+    });
+}
+
+/// Whether a cell lies near the walls of its room.
+fn is_shore(arena: &Arena, room: usize, at: usize) -> bool {
+    Side::ALL.into_iter().any(|side| arena.beyond(at, side, SHORE).any(|near| arena.room_at(near) != Some(room)))
+}
+
+/// Floods the marked cells that are connected to `start`, outwards from it. Growth from one cell leaves no ridge
 /// between two parts.
-fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain, inside: impl Fn(usize) -> bool) {
+fn spread(arena: &mut Arena, room: usize, start: usize, deep: Terrain) {
     sink(arena, room, start, deep);
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
     grow_over(arena, |arena, there| {
-        let free = arena.terrain[there] != deep && inside(there);
+        let free = arena.terrain[there] != deep && arena.marks[there] == 1;
         if free {
             sink(arena, room, there, deep);
         }

@@ -27,12 +27,16 @@ pub(crate) fn seed(
     params: &RoomParams,
     rng: &mut Rng,
 ) -> Result<usize, LayoutRejected> {
-    let placed = (0..TRIES).find_map(|tried| {
+    place_room(arena, plan.arrival, params, rng).ok_or(LayoutRejected("no room for the stairs up"))
+}
+
+/// Places a room that holds the cell.
+pub(crate) fn place_room(arena: &mut Arena, cell: Point, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
+    (0..TRIES).find_map(|tried| {
         let shape = if tried < TRIES - 1 { accrete::draw_room(arena, params, rng) } else { accrete::draw_closet(rng) };
-        let (x, y) = place_around(arena, &shape, plan.arrival, rng)?;
+        let (x, y) = place_around(arena, &shape, cell, rng)?;
         Some(place(arena, &shape, x as usize, y as usize))
-    });
-    placed.ok_or(LayoutRejected("no room for the stairs up"))
+    })
 }
 
 /// The rooms of the stairs up and down, which are two of those that are `fit`. A cell in the rock gets a room of its
