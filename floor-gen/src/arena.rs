@@ -12,6 +12,7 @@ use crate::mask::Mask;
 use crate::pack::content::NameId;
 use crate::pack::params::Params;
 use crate::plan::Plan;
+use crate::runs::Runs;
 
 /// A floor under construction.
 #[derive(Debug, Default)]
@@ -57,21 +58,34 @@ pub(crate) struct Arena {
     pub(crate) tile_path: Vec<u32>,
     /// Cells of a vault's doors and doorways, each with its character of the vault file.
     pub(crate) vault_doors: Vec<(u32, u8)>,
-    /// The plots of a keep's halls.
+    /// The parts of a block of rooms that are not built yet.
     pub(crate) plots: Vec<Plot>,
+    /// Doorways that may be opened: what each costs, its cell, its room, and the side that it opens to.
+    pub(crate) doorways: Vec<(u32, u32, u8, Side)>,
+    /// Scratch list of runs.
+    pub(crate) runs: Runs,
+    /// Scratch set of cells.
+    pub(crate) scratch: Mask,
     /// A cave before it is carved.
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
     pub(crate) marks: Vec<u8>,
 }
 
-/// A rectangle for one hall of a keep, without walls.
+/// A rectangle of cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) width: i32,
     pub(crate) height: i32,
+}
+
+impl Plot {
+    /// Smaller by so many cells on each side, or larger.
+    pub(crate) const fn inset(self, by: i32) -> Self {
+        Self { x: self.x + by, y: self.y + by, width: self.width - 2 * by, height: self.height - 2 * by }
+    }
 }
 
 /// The zone of a room whose only connection is locked or secret.

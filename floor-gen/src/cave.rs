@@ -1,12 +1,11 @@
 //! Caves: chambers and winding necks are sketched, and a cellular automaton smooths noise around them, 64 cells at a
 //! time. The rule (a cell becomes what most of the nine cells around it are) is from Jim Babcock, 2005.
 
-use alloc::vec::Vec;
-
 use crate::floor::Terrain;
 use crate::mask::Mask;
 use crate::pack::params::Cavern;
 use crate::rng::Rng;
+use crate::runs::Runs;
 
 /// A cave under construction.
 #[derive(Debug, Default)]
@@ -18,21 +17,8 @@ pub(crate) struct Cave {
     open: Mask,
     /// The next generation of the automaton.
     next: Mask,
-    /// Horizontal runs, of rock or of open cells.
-    runs: Vec<Run>,
-}
-
-/// A horizontal run of open cells or of rock, and its component.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    row: u16,
-    /// Columns `from .. to`.
-    from: u16,
-    to: u16,
-    /// Another run of the same component; a root is its own parent.
-    parent: u32,
-    /// Cells of the component, in the root.
-    cells: u32,
+    /// Of rock or of open cells.
+    runs: Runs,
 }
 
 impl Cave {
@@ -119,19 +105,19 @@ impl Cave {
         }
     }
 
-    /// Removes rocks smaller than [`least`].
-    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize), least: u32) {
-        label(&mut self.runs, (width, height), |y, x| {
+    /// Removes rocks smaller than `least`.
+    pub(crate) fn remove_small_rocks(&mut self, size @ (width, _): (usize, usize), least: u32) {
+        self.runs.label(size, |y, x| {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
-        let border = root(&mut self.runs, 0);
+        // The first run is a part of the border.
+        let border = self.runs.root(0);
         for i in 0..self.runs.len() {
-            let component = root(&mut self.runs, i);
-            // The first run is a part of the border.
-            if component != border && self.runs[component].cells < least {
-                let Run { row, from, to, .. } = self.runs[i];
-                self.open.insert_run(row.into(), from.into(), to.into());
+            let component = self.runs.root(i);
+            if component != border && self.runs.cells(component) < least {
+                let (y, from, to) = self.runs.place(i);
+                self.open.insert_run(y, from, to);
             }
         }
     }
@@ -139,78 +125,25 @@ impl Cave {
     /// Carves the largest cave into `terrain` and claims its cells and their neighbours. The rest stays rock.
     pub(crate) fn carve_largest(
         &mut self,
-        (width, height): (usize, usize),
+        size @ (width, height): (usize, usize),
         terrain: &mut [Terrain],
         claimed: &mut Mask,
     ) {
         let Self { open, next: kept, runs, .. } = self;
-        label(runs, (width, height), |y, x| {
+        runs.label(size, |y, x| {
             let from = open.next_set(y, x)?;
             Some((from, open.next_unset(y, from).unwrap_or(width)))
         });
-        let Some(largest) = (0..runs.len()).max_by_key(|&i| if is_root(runs, i) { runs[i].cells } else { 0 }) else {
-            return;
-        };
+        let Some(largest) = runs.roots().max_by_key(|&i| runs.cells(i)) else { return };
         kept.reset(width, height);
         for i in 0..runs.len() {
-            if root(runs, i) == largest {
-                let Run { row, from, to, .. } = runs[i];
-                let (row, from, to) = (usize::from(row), usize::from(from), usize::from(to));
-                terrain[row * width + from..row * width + to].fill(Terrain::Floor);
-                kept.insert_run(row, from, to);
+            if runs.root(i) == largest {
+                let (y, from, to) = runs.place(i);
+                terrain[y * width + from..y * width + to].fill(Terrain::Floor);
+                kept.insert_run(y, from, to);
             }
         }
         claimed.insert_around(kept, height);
-    }
-}
-
-/// Lists the runs of one ground and joins those that touch into components. `next` finds the first run of a row from a
-/// column on.
-///
-/// Joins runs rather than cells: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on
-/// Image Processing 2008.
-fn label(runs: &mut Vec<Run>, (width, height): (usize, usize), next: impl Fn(usize, usize) -> Option<(usize, usize)>) {
-    runs.clear();
-    // The runs of the row above.
-    let (mut above, mut here) = (0, 0);
-    for y in 0..height {
-        let mut x = 0;
-        while let Some((from, to)) = next(y, x).filter(|_| x < width) {
-            let place = runs.len();
-            let cells = (to - from) as u32;
-            runs.push(Run { row: y as u16, from: from as u16, to: to as u16, parent: place as u32, cells });
-            while above < here && usize::from(runs[above].to) <= from {
-                above += 1;
-            }
-            let mut touching = above;
-            while touching < here && usize::from(runs[touching].from) < to {
-                join(runs, touching, place);
-                touching += 1;
-            }
-            x = to;
-        }
-        (above, here) = (here, runs.len());
-    }
-}
-
-fn is_root(runs: &[Run], run: usize) -> bool {
-    runs[run].parent as usize == run
-}
-
-/// The root of a run's component, with path halving.
-fn root(runs: &mut [Run], mut run: usize) -> usize {
-    while !is_root(runs, run) {
-        runs[run].parent = runs[runs[run].parent as usize].parent;
-        run = runs[run].parent as usize;
-    }
-    run
-}
-
-fn join(runs: &mut [Run], a: usize, b: usize) {
-    let (a, b) = (root(runs, a), root(runs, b));
-    if a != b {
-        runs[a].parent = b as u32;
-        runs[b].cells += runs[a].cells;
     }
 }
 
@@ -266,6 +199,7 @@ mod tests {
     use super::*;
     use crate::pack::Pack;
     use crate::spec::Kind;
+    use alloc::vec::Vec;
 
     #[test]
     fn a_cell_becomes_what_most_around_it_are() {
@@ -313,13 +247,12 @@ mod tests {
             cave.generate(size, &numbers, &mut rng);
             cave.remove_small_rocks(size, numbers.least_rock);
             let mut components = |open: bool| {
-                label(&mut cave.runs, size, |y, x| {
+                cave.runs.label(size, |y, x| {
                     let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
                     let from = next(open, x).filter(|&from| from < size.0)?;
                     Some((from, next(!open, from).unwrap_or(size.0).min(size.0)))
                 });
-                let runs = &cave.runs;
-                (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
+                cave.runs.roots().map(|i| cave.runs.cells(i)).collect::<Vec<_>>()
             };
             assert!(components(false).iter().all(|&cells| cells >= numbers.least_rock), "seed {seed}");
             // Unconnected pockets are small; the cave holds both chambers.

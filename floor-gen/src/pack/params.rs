@@ -226,12 +226,27 @@ params! {
         least_loops: "loops" 0, 4, "Loops of a floor of 100x100 and more, at the least.";
     }
     keep Keep {
-        cells: "cells" 100, 20_000, "Cells of floor and wall for each hall.";
-        wall: "cells" 1, 3, "Thickness of walls.";
-        thin_wall: "cells" 1, 3, "Thickness of walls on floors with a side under 40.";
-        halls_per_door: "halls" 1, 255, "Halls for each door that the way needs not.";
-        split_least: "per cent" 10, 50, "A hall is split off at this share of the longer side at the least.";
-        split_most: "per cent" 50, 90, "And at this at the most.";
+        cells: "cells" 60, 20_000, "Cells of a floor of 100x100 for each room; smaller floors have smaller rooms.";
+        spread: "per cent" 0, 80, "How much that varies from floor to floor.";
+        enclosure: "weight" 0, 1_000, "Weight of a castle with one curtain wall around a court with a donjon.";
+        concentric: "weight" 0, 1_000, "Weight of a castle with a second curtain wall within the first.";
+        motte: "weight" 0, 1_000, "Weight of a bailey with a motte in a moat beside it.";
+        palace: "weight" 0, 1_000, "Weight of a palace around several courts.";
+        least_side: "cells" 26, 513, "Floors with a shorter side are a single block of rooms.";
+        ward: "thousandths" 0, 1_000, "How often a castle leaves a ward outside on a side of the floor ...";
+        ward_least: "per cent" 5, 60, "... of this share of the floor's side at the least ...";
+        ward_most: "per cent" 5, 60, "... and at the most.";
+        rock: "thousandths" 0, 1_000, "How often it leaves rock on any other side ...";
+        rock_least: "per cent" 5, 60, "... of this share of the floor's side at the least ...";
+        rock_most: "per cent" 5, 60, "... and at the most.";
+        moat: "thousandths" 0, 1_000, "How often a moat lies between a castle and such a ward.";
+        tower_least: "per cent" 10, 100, "Least diameter of a tower, of the distance from one room to the next.";
+        tower_most: "per cent" 10, 100, "Greatest diameter.";
+        passage: "cells" 0, 3, "Greatest width of the passages in curtain walls; 0: walls are solid.";
+        stone: "cells" 1, 4, "Most stone on both sides of a passage.";
+        court: "per cent" 0, 100, "Largest share of a court that buildings along its walls take.";
+        rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
+        detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
     }
     halls Halls forms {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
