@@ -152,27 +152,51 @@ fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng
     let is_roomy = face.width.min(face.height) >= LEAST_INNER;
     let wide = |weight: u32| if is_roomy { weight } else { 0 };
     let motte =
-        match rng.weighted(&[numbers.enclosure, wide(numbers.concentric), wide(numbers.motte), numbers.palace]) {
+        match rng.weighted(&[numbers.spur, wide(numbers.concentric), wide(numbers.motte), numbers.palace]) {
             1 => build_concentric(arena, face, masonry, gate, rng),
             2 => build_motte(arena, face, masonry, gate, rng),
             3 => build_palace(arena, face, masonry, rng),
-            _ => build_enclosure(arena, face, masonry, (OUTER, gate), rng),
+            _ => build_spur(arena, face, masonry, gate, rng),
         };
     motte
 }
 
-/// One curtain wall around a court with a donjon.
-fn build_enclosure(
+/// A court within a curtain wall, with buildings along it.
+fn build_court(
     arena: &mut Arena,
     face: Plot,
     masonry: &Masonry,
     (ward, gate): (u8, Side),
+    has_donjon: bool,
     rng: &mut Rng,
-) -> Motte {
+) {
     let court = build_curtain(arena, face, masonry, ward, gate, rng);
-    build_donjon(arena, court, masonry, rng);
+    if has_donjon {
+        build_donjon(arena, court, masonry, rng);
+    }
     build_ranges(arena, court, masonry, ward, rng);
     open_yards(arena, court, ward, |_| (0, i32::MAX));
+}
+
+/// Up to three courts in a row, each within its own curtain wall and as wide as chance has it. The donjon stands in
+/// the last.
+fn build_spur(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) -> Motte {
+    let deep = length(face, across(gate));
+    let courts = rng.range(1, (deep / LEAST_CASTLE).clamp(1, 3));
+    let mut rest = face;
+    for left in (1..=courts).rev() {
+        let deep = length(rest, across(gate));
+        let share = if left == 1 { 100 } else { rng.range(70, 130) / left };
+        let mut court = strip(rest, gate, (0, length(rest, gate)), (0, deep * share / 100));
+        for side in Side::ALL.into_iter().filter(|side| side.is_level() != gate.is_level()) {
+            let free = length(court, gate) - LEAST_CASTLE;
+            let narrow = if rng.chance(500) { length(face, gate) * rng.range(5, 40) / 100 } else { 0 };
+            court = without(court, side, narrow.min(free).max(0));
+        }
+        build_court(arena, court, masonry, (if left == 1 { INNER } else { OUTER }, gate), left == 1, rng);
+        // Neighbouring courts share a wall.
+        rest = without(rest, gate, deep * share / 100 - masonry.thick());
+    }
     None
 }
 
@@ -186,7 +210,7 @@ fn build_concentric(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side
     let solid = Masonry { passage: 0, tower: (masonry.tower * 3 / 4).max(3), ..*masonry };
     let others = Side::ALL.map(|side| if side == gate { gate.opposite() } else { side });
     let second = rng.pick(&others);
-    build_enclosure(arena, Plot { x, y, width, height }, &solid, (INNER, second), rng);
+    build_court(arena, Plot { x, y, width, height }, &solid, (INNER, second), true, rng);
     claim(arena, Plot { x, y, width, height });
     build_ranges(arena, outer, masonry, OUTER, rng);
     open_yards(arena, outer, OUTER, |_| (0, i32::MAX));
@@ -216,7 +240,7 @@ fn build_motte(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng
     let narrow = rng.pick(&if side.is_level() { [Side::North, Side::South] } else { [Side::East, Side::West] });
     let bailey = without(bailey, narrow, wide_side * rng.range(0, 18) / 100);
     if rng.chance(500) {
-        let _ = build_enclosure(arena, bailey, masonry, (OUTER, gate), rng);
+        build_court(arena, bailey, masonry, (OUTER, gate), true, rng);
     } else {
         build_oval(arena, bailey, masonry, rng);
     }

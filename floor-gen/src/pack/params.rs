@@ -228,7 +228,7 @@ params! {
     keep Keep {
         cells: "cells" 60, 20_000, "Cells of a floor of 100x100 for each room; smaller floors have smaller rooms.";
         spread: "per cent" 0, 80, "How much that varies from floor to floor.";
-        enclosure: "weight" 0, 1_000, "Weight of a castle with one curtain wall around a court with a donjon.";
+        spur: "weight" 0, 1_000, "Weight of up to three walled courts in a row, with a donjon in the last.";
         concentric: "weight" 0, 1_000, "Weight of a castle with a second curtain wall within the first.";
         motte: "weight" 0, 1_000, "Weight of a bailey with a motte in a moat beside it.";
         palace: "weight" 0, 1_000, "Weight of a palace around several courts.";
