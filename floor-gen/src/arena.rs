@@ -60,8 +60,8 @@ pub(crate) struct Arena {
     pub(crate) vault_doors: Vec<(u32, u8)>,
     /// The parts of a block of rooms that are not built yet.
     pub(crate) plots: Vec<Plot>,
-    /// Doorways that may be opened: what each costs, its cell, its room, and the side that it opens to.
-    pub(crate) doorways: Vec<(u32, u32, u8, Side)>,
+    /// Doorways that may be opened.
+    pub(crate) doorways: Vec<Doorway>,
     /// Scratch list of runs.
     pub(crate) runs: Runs,
     /// Scratch set of cells.
@@ -79,6 +79,18 @@ pub(crate) struct Plot {
     pub(crate) y: i32,
     pub(crate) width: i32,
     pub(crate) height: i32,
+}
+
+/// A cell of rock beside a room where a door may lead to another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doorway {
+    /// The cheapest are opened first.
+    pub(crate) cost: u32,
+    pub(crate) gate: u32,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    /// The side of its room.
+    pub(crate) side: Side,
 }
 
 impl Plot {

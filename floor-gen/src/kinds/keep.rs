@@ -62,6 +62,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
         build_block(arena, whole, &masonry, OUTER, rng);
         None
     } else {
+        raise_crags(arena, rng);
         let motte = build_castle(arena, &site, &masonry, rng);
         build_turrets(arena, plan, &masonry, rng);
         open_wards(arena, whole, &site, &masonry, rng);
@@ -75,13 +76,16 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     cover_yards(arena, ground, &mut streams.open("yards"));
     gates::place_locks(arena, ends, LockCounts::for_rooms(arena, plan), &mut streams.open("locks"))?;
     let numbers = arena.params.keep;
-    let params = RoomParams { corridor: 4, door_chance: 950, ..RoomParams::of(arena) };
+    let params = RoomParams { corridor: 5, door_chance: 950, ..RoomParams::of(arena) };
     let goal = LoopGoal {
         loops: (arena.rooms.len() / numbers.rooms_per_loop as usize).max(1),
         detour: numbers.detour,
         tries: 3 * arena.rooms.len(),
     };
-    loops::add_loops(arena, &params, goal, &mut streams.open("loops"));
+    let rng = &mut streams.open("loops");
+    if loops::add_loops(arena, &params, goal, rng) == 0 {
+        loops::add_loops(arena, &RoomParams { corridor: 14, ..params }, LoopGoal { loops: 1, ..goal }, rng);
+    }
     Ok(())
 }
 
@@ -124,6 +128,22 @@ fn draw_site(arena: &Arena, whole: Plot, rng: &mut Rng) -> Site {
         site.wards[side as usize] = is_ward && taken >= LEAST_WARD;
     }
     site
+}
+
+/// Keeps parts of the rock free of everything.
+fn raise_crags(arena: &mut Arena, rng: &mut Rng) {
+    let numbers = arena.params.keep;
+    for _ in 0..rng.range(0, numbers.crags as i32) {
+        let side = |side: usize, rng: &mut Rng| {
+            side as i32 * rng.range(numbers.crag_least as i32, numbers.crag_most as i32) / 100
+        };
+        let (width, height) = (side(arena.width, rng), side(arena.height, rng));
+        let at = (rng.range(1, arena.width as i32 - 2), rng.range(1, arena.height as i32 - 2));
+        Blob::around(at, width, height, rng).each(arena, |arena, at| {
+            let (x, y) = (arena.column(at), arena.row(at));
+            arena.claimed.insert(x, y);
+        });
+    }
 }
 
 /// A side across from that one.
@@ -267,7 +287,7 @@ const fn oval(plot: Plot, y: i32) -> (i32, i32) {
     let (width, height) = (plot.width, plot.height);
     let dy = 2 * (y - plot.y) + 1 - height;
     if dy.abs() >= height {
-        return (0, 0);
+        return (plot.x + width / 2, plot.x + width / 2);
     }
     let wide = (width * width / height * (height * height - dy * dy) / height).isqrt();
     (plot.x + (width - wide) / 2, plot.x + (width + wide) / 2)
@@ -390,15 +410,18 @@ const fn outside(whole: Plot, castle: Plot, side: Side) -> i32 {
 
 /// Makes wards of what the castle leaves of the floor, with houses in them.
 fn open_wards(arena: &mut Arena, whole: Plot, site: &Site, masonry: &Masonry, rng: &mut Rng) {
-    for side in Side::ALL.into_iter().filter(|&side| site.wards[side as usize]) {
-        // The ward's outline is ragged.
-        for side in Side::ALL {
-            let mut deep = 1;
-            for along in 0..length(whole, side) {
-                deep = (deep + rng.range(-1, 1)).clamp(0, 5);
-                claim(arena, strip(whole, side, (along, 1), (0, deep)));
-            }
+    if !site.wards.contains(&true) {
+        return;
+    }
+    // Their outline is ragged.
+    for side in Side::ALL {
+        let mut deep = 1;
+        for along in 0..length(whole, side) {
+            deep = (deep + rng.range(-1, 1)).clamp(0, 5);
+            claim(arena, strip(whole, side, (along, 1), (0, deep)));
         }
+    }
+    for side in Side::ALL.into_iter().filter(|&side| site.wards[side as usize]) {
         let ward = strip(whole, side, (0, length(whole, side)), (0, outside(whole, site.castle, side)));
         build_houses(arena, ward.inset(2), masonry, OUTSIDE, rng);
         open_yards(arena, ward, OUTSIDE, |_| (0, i32::MAX));
@@ -409,12 +432,14 @@ fn open_wards(arena: &mut Arena, whole: Plot, site: &Site, masonry: &Masonry, rn
 fn dig_moats(arena: &mut Arena, site: &Site, motte: Motte, deep: Terrain) {
     for side in Side::ALL.into_iter().filter(|&side| site.has_moat && site.wards[side as usize]) {
         let moat = strip(site.castle, side, (0, length(site.castle, side)), (0, MOAT));
-        dig_moat(arena, moat, deep, |_, _| true);
+        let end = moat.x + moat.width;
+        dig_moat(arena, moat, deep, |_| [(moat.x, end), (end, end)]);
     }
     if let Some(outer) = motte {
         let inner = outer.inset(MOAT);
-        let within = |plot: Plot, x: i32, y: i32| (oval(plot, y).0..oval(plot, y).1).contains(&x);
-        dig_moat(arena, outer, deep, |x, y| within(outer, x, y) && !within(inner, x, y));
+        dig_moat(arena, outer, deep, |y| {
+            [oval(outer, y), oval(inner, y)]
+        });
     }
 }
 

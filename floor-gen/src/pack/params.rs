@@ -239,6 +239,9 @@ params! {
         rock: "thousandths" 0, 1_000, "How often it leaves rock on any other side ...";
         rock_least: "per cent" 5, 60, "... of this share of the floor's side at the least ...";
         rock_most: "per cent" 5, 60, "... and at the most.";
+        crags: "crags" 0, 12, "Most crags that nothing is built on ...";
+        crag_least: "per cent" 1, 60, "... their least width and height, of the floor's ...";
+        crag_most: "per cent" 1, 60, "... and their greatest.";
         moat: "thousandths" 0, 1_000, "How often a moat lies between a castle and such a ward.";
         tower_least: "per cent" 10, 100, "Least diameter of a tower, of the distance from one room to the next.";
         tower_most: "per cent" 10, 100, "Greatest diameter.";

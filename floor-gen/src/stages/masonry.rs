@@ -1,6 +1,6 @@
 //! The pieces of a castle: blocks of rooms, curtain walls with towers, passages and a gatehouse, yards, a moat.
 
-use crate::arena::{Arena, MAX_ROOMS, Plot, RoomDraft, Side};
+use crate::arena::{Arena, Doorway, MAX_ROOMS, Plot, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
 use crate::graph::Components;
 use crate::rng::Rng;
@@ -292,11 +292,16 @@ pub(crate) const fn is_yard(draft: &RoomDraft) -> bool {
     draft.zone & YARD != 0
 }
 
-/// Floods the rock of a plot that is `within` the moat and touches nothing but yards. Corridors there become bridges.
-pub(crate) fn dig_moat(arena: &mut Arena, plot: Plot, deep: Terrain, within: impl Fn(i32, i32) -> bool) {
+/// Floods the rock of a plot that touches nothing but yards. Corridors there become bridges. `columns` gives the first
+/// column of a row and the one after its last, and the same of the ground within the moat.
+pub(crate) fn dig_moat(arena: &mut Arena, plot: Plot, deep: Terrain, columns: impl Fn(i32) -> [(i32, i32); 2]) {
     let rows = plot.y.max(1)..(plot.y + plot.height).min(arena.height as i32 - 1);
-    let columns = plot.x.max(1)..(plot.x + plot.width).min(arena.width as i32 - 1);
-    for (x, y) in rows.flat_map(|y| columns.clone().map(move |x| (x, y))).filter(|&(x, y)| within(x, y)) {
+    let last = arena.width as i32 - 1;
+    let cells = rows.flat_map(|y| {
+        let [(first, end), (inner, inner_end)] = columns(y);
+        (first.max(1)..inner.min(end)).chain(inner_end.max(first)..end.min(last)).map(move |x| (x, y))
+    });
+    for (x, y) in cells {
         let at = arena.at(x as usize, y as usize);
         let touches = arena.ring(at).into_iter().any(|there| {
             arena.terrain[there].is_door() || arena.room_at(there).is_some_and(|room| !is_yard(&arena.rooms[room]))
@@ -315,8 +320,8 @@ pub(crate) fn release_rock(arena: &mut Arena) {
     let (width, height) = (*width, *height);
     scratch.reset(width, height);
     for (y, row) in terrain.chunks_exact(width).enumerate() {
-        for (x, _) in row.iter().enumerate().filter(|&(_, &cell)| cell != Terrain::Wall) {
-            scratch.insert(x, y);
+        for (cells, word) in row.chunks(64).zip(scratch.row_mut(y)) {
+            *word = cells.iter().rev().fold(0, |word, &cell| word << 1 | u64::from(cell != Terrain::Wall));
         }
     }
     claimed.reset(width, height);
@@ -329,9 +334,10 @@ pub(crate) fn join_all(arena: &mut Arena, rng: &mut Rng) -> Result<(), LayoutRej
     list_doorways(arena, rng);
     let mut components = Components::singletons(arena.rooms.len());
     for i in 0..arena.doorways.len() {
-        let (_, gate, room, side) = arena.doorways[i];
-        let (room, gate) = (usize::from(room), gate as usize);
-        if arena.terrain[gate] != Terrain::Wall || !is_flanked(arena, gate, side) {
+        let Doorway { gate, from, to, side, .. } = arena.doorways[i];
+        let (room, gate) = (usize::from(from), gate as usize);
+        let is_wall = arena.terrain[gate] == Terrain::Wall && is_flanked(arena, gate, side);
+        if components.connected(room, to.into()) || !is_wall {
             continue;
         }
         if let Some(hit) = cast_ray(arena, room, gate, side, REACH)
@@ -370,15 +376,15 @@ fn list_doorways(arena: &mut Arena, rng: &mut Rng) {
         for side in Side::ALL {
             let draft = &arena.rooms[room];
             let cells = if side.is_level() { draft.height() } else { draft.width() };
-            for _ in 0..(2 + cells / 8).min(6) {
+            for _ in 0..(2 + cells / 10).min(6) {
                 let Some(gate) = doorway(arena, room, side, rng) else { continue };
                 let Some(hit) = cast_ray(arena, room, gate, side, REACH) else { continue };
                 let cost = cost(arena, (room, hit.room), hit.corridor, rng);
-                arena.doorways.push((cost, gate as u32, room as u8, side));
+                arena.doorways.push(Doorway { cost, gate: gate as u32, from: room as u8, to: hit.room as u8, side });
             }
         }
     }
-    arena.doorways.sort_unstable_by_key(|&(cost, gate, ..)| (cost, gate));
+    arena.doorways.sort_unstable_by_key(|doorway| (doorway.cost, doorway.gate));
 }
 
 fn cost(arena: &Arena, (from, to): (usize, usize), corridor: usize, rng: &mut Rng) -> u32 {
