@@ -1,15 +1,18 @@
 //! Generates and validates floors of every kind and of many sizes, on all cores: `cargo run --release -p floor-gen
 //! --example prove -- --floors 100000`.
 
-use std::iter;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, iter};
 
 use clap::Parser;
-use floor_gen::validate::validate;
-use floor_gen::{FloorSpec, Generator, Kind};
+use floor_gen::pack::Files;
+use floor_gen::validate::{validate, validate_pair};
+use floor_gen::{Floor, FloorSpec, Generator, Kind, Pack};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Generates floors, validates them and measures the time.
@@ -30,6 +33,12 @@ struct Options {
     /// One size only, as WIDTHxHEIGHT.
     #[arg(long, value_parser = size)]
     size: Option<(u32, u32)>,
+    /// Another pack than the built-in one: a file that `floorctl pack build` wrote.
+    #[arg(long)]
+    pack: Option<PathBuf>,
+    /// Generates the next floor of each tower too, and checks that the two fit together.
+    #[arg(long)]
+    pairs: bool,
     /// Generates only and does not validate.
     #[arg(long)]
     skip_proof: bool,
@@ -48,11 +57,14 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 }
 
 /// Sizes and their weights: mostly the default and smaller ones, some awkward, few large.
-const SIZES: [(u32, u32, usize); 12] = [
-    (100, 100, 40),
-    (64, 64, 16),
-    (16, 16, 10),
-    (32, 32, 10),
+const SIZES: [(u32, u32, usize); 15] = [
+    (100, 100, 36),
+    (64, 64, 8),
+    (60, 60, 6),
+    (48, 48, 6),
+    (16, 16, 8),
+    (40, 32, 8),
+    (32, 32, 8),
     (17, 23, 5),
     (80, 30, 5),
     (16, 64, 4),
@@ -65,7 +77,7 @@ const SIZES: [(u32, u32, usize); 12] = [
 
 impl Options {
     /// The `i`-th floor of the run.
-    fn spec(&self, i: u64) -> FloorSpec {
+    fn spec(&self, pack: &Pack, i: u64) -> FloorSpec {
         let (round, turn) = (i as usize / Kind::ALL.len(), i as usize % Kind::ALL.len());
         let sizes = || SIZES.into_iter().flat_map(|(width, height, share)| iter::repeat_n((width, height), share));
         let size = || sizes().nth(round % sizes().count());
@@ -73,7 +85,7 @@ impl Options {
         // Mostly low numbers: most towers are climbed from the bottom.
         let number = if i.is_multiple_of(3) { 1 + (i * 7_919) % 1_000_000 } else { 1 + i % 120 };
         let kind = self.kind.unwrap_or(Kind::ALL[turn]);
-        FloorSpec::resolve(self.seed.wrapping_add(i), number as u32, width, height, Some(kind))
+        pack.resolve(self.seed.wrapping_add(i), number as u32, width, height, Some(kind))
             .expect("`size` checks the size, and the number is in range")
     }
 }
@@ -89,6 +101,14 @@ struct Sample {
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    let pack = match options.pack.as_deref().map(read_pack).transpose() {
+        Ok(pack) => pack,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let pack = pack.as_ref().unwrap_or_else(|| Pack::tower());
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -98,7 +118,7 @@ fn main() -> ExitCode {
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let started = Instant::now();
     let results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&options, &next, &stop, &bar))).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&options, pack, &next, &stop, &bar))).collect();
         workers.into_iter().map(|worker| worker.join().expect("a worker catches panics")).collect()
     });
     bar.finish_and_clear();
@@ -115,8 +135,21 @@ fn main() -> ExitCode {
     if failed || report(&options, &samples, started.elapsed()) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+fn read_pack(path: &Path) -> Result<Pack, String> {
+    let named = |error: &dyn Display| format!("{}: {error}", path.display());
+    let bytes = fs::read(path).map_err(|error| named(&error))?;
+    let files = Files::from_bytes(&bytes).map_err(|error| named(&error))?;
+    Pack::read(files).map_err(|errors| named(&errors))
+}
+
 /// Takes floors from the shared counter until it ends or a floor fails.
-fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBar) -> Result<Vec<Sample>, String> {
+fn work(
+    options: &Options,
+    pack: &Pack,
+    next: &AtomicU64,
+    stop: &AtomicBool,
+    bar: &ProgressBar,
+) -> Result<Vec<Sample>, String> {
     const BATCH: u64 = 64;
     let mut generator = Generator::new();
     let mut samples = Vec::new();
@@ -126,8 +159,8 @@ fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBa
         if first >= last {
             break;
         }
-        for spec in (first..last).map(|i| options.spec(i)) {
-            let proof = catch_unwind(AssertUnwindSafe(|| prove(spec, &mut generator, options.skip_proof)));
+        for spec in (first..last).map(|i| options.spec(pack, i)) {
+            let proof = catch_unwind(AssertUnwindSafe(|| prove(options, pack, spec, &mut generator)));
             samples.push(proof.unwrap_or_else(|_| Err("panicked".to_owned())).map_err(|why| {
                 stop.store(true, Ordering::Relaxed);
                 let (seed, number, kind) = (spec.seed(), spec.number(), spec.kind());
@@ -140,32 +173,43 @@ fn work(options: &Options, next: &AtomicU64, stop: &AtomicBool, bar: &ProgressBa
     Ok(samples)
 }
 
+fn check(floor: &Floor<'_>) -> Result<(), String> {
+    validate(floor).map_err(|found| found.iter().take(8).map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
 /// Generates and validates a floor.
-fn prove(spec: FloorSpec, generator: &mut Generator, skip_proof: bool) -> Result<Sample, String> {
+fn prove(options: &Options, pack: &Pack, spec: FloorSpec, generator: &mut Generator) -> Result<Sample, String> {
     let fallbacks = generator.fallbacks();
     let started = Instant::now();
-    let floor = generator.generate(&spec);
+    let floor = generator.generate_of(pack, &spec);
     let took = started.elapsed();
-    if !skip_proof {
-        validate(&floor)
-            .map_err(|found| found.iter().take(8).map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    }
     let fell_back = generator.fallbacks() > fallbacks;
+    if !options.skip_proof {
+        check(&floor)?;
+    }
+    if options.pairs && spec.number() < FloorSpec::MAX_NUMBER {
+        let (width, height) = (spec.width().into(), spec.height().into());
+        let above =
+            pack.resolve(spec.seed(), spec.number() + 1, width, height, None).expect("as in range as the first");
+        let above = generator.generate_of(pack, &above);
+        check(&above)?;
+        validate_pair(&floor, &above).map_err(|apart| apart.to_string())?;
+    }
     Ok(Sample { spec, fell_back, took, loops: floor.metrics.loops, rooms: floor.rooms.len() })
 }
 
-/// The largest share of fallbacks among floors of 64x64 and above, in per cent, for each kind.
-const MAX_FALLBACK_PERCENT: f64 = 0.1;
+/// The largest share of fallbacks among floors of 48x48 and above, in per cent, for each kind.
+const MAX_FALLBACK_PERCENT: f64 = 0.01;
 
 /// Prints a line for each kind. Returns whether a kind exceeds [`MAX_FALLBACK_PERCENT`].
 fn report(options: &Options, samples: &[Sample], elapsed: Duration) -> bool {
     let size = options.size.unwrap_or((100, 100));
     let mut exceeds_limit = false;
-    println!("kind       floors>=64  fallbacks   smaller  fallbacks   median      p99  loops (least)  rooms");
+    println!("kind       floors>=48  fallbacks   smaller  fallbacks   median      p99  loops (least)  rooms");
     for kind in Kind::ALL {
         let of_kind = || samples.iter().filter(move |sample| sample.spec.kind() == kind);
         let fallbacks = |large: bool| {
-            let is_large = |spec: &FloorSpec| spec.width().min(spec.height()) >= 64;
+            let is_large = |spec: &FloorSpec| spec.width().min(spec.height()) >= 48;
             let floors: Vec<_> = of_kind().filter(|sample| is_large(&sample.spec) == large).collect();
             let fell_back = floors.iter().filter(|sample| sample.fell_back).count();
             (floors.len(), 100.0 * fell_back as f64 / floors.len().max(1) as f64)

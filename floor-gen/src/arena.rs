@@ -70,6 +70,8 @@ pub(crate) struct Arena {
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
     pub(crate) marks: Vec<u8>,
+    /// The side from which the search for an alcove reached each cell.
+    pub(crate) alcove: Vec<u8>,
 }
 
 /// A rectangle of cells.

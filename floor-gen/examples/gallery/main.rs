@@ -22,6 +22,12 @@ struct Options {
     /// Floors of each kind in the heat maps.
     #[arg(long, default_value_t = 10_000)]
     floors: u64,
+    /// Only the contact sheet of this kind.
+    #[arg(long, value_parser = |name: &str| Kind::from_name(name).ok_or("no such kind"))]
+    sheet: Option<Kind>,
+    /// Width and height of the floors on the contact sheets, in cells.
+    #[arg(long, num_args = 2, value_names = ["WIDTH", "HEIGHT"], default_values_t = [100, 100])]
+    size: Vec<u32>,
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -32,13 +38,16 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Outcome<()> {
     let options = Options::parse();
     fs::create_dir_all(&options.out)?;
+    if let Some(kind) = options.sheet {
+        return draw_sheet(&options, kind);
+    }
     let style = ProgressStyle::with_template("{msg:8} {bar:40} {pos}/{len}, {eta} left")?;
     let bar = ProgressBar::new(options.floors * Kind::ALL.len() as u64).with_style(style);
     let mut maps = range::Maps::new(options.floors);
     let mut generator = Generator::new();
     for kind in Kind::ALL {
         bar.set_message(kind.name());
-        sheet::draw(kind, |i| spec(&options, kind, i * 5))?.save(&options.out.join(format!("{}.png", kind.name())))?;
+        draw_sheet(&options, kind)?;
         for i in 0..options.floors {
             maps.add(&generator.generate(&spec(&options, kind, i)?));
             bar.inc(1);
@@ -49,6 +58,14 @@ fn main() -> Outcome<()> {
     bar.finish_and_clear();
     println!("{}", options.out.display());
     Ok(())
+}
+
+fn draw_sheet(options: &Options, kind: Kind) -> Outcome<()> {
+    let sized = |i| {
+        let spec = spec(options, kind, i * 5)?;
+        Ok(FloorSpec::resolve(spec.seed(), spec.number(), options.size[0], options.size[1], Some(kind))?)
+    };
+    sheet::draw(kind, sized)?.save(&options.out.join(format!("{}.png", kind.name())))
 }
 
 fn spec(options: &Options, kind: Kind, i: u64) -> Outcome<FloorSpec> {

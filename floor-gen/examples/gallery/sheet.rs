@@ -5,12 +5,11 @@ use floor_gen::{FloorSpec, Generator, Kind, Point, Terrain};
 use crate::Outcome;
 use crate::picture::{Colour, LETTER, PAPER, Picture};
 
-/// Pixels of a cell, and between floors.
+/// Pixels of a cell on floors of 100 x 100; more on smaller ones. Pixels between floors.
 const SCALE: usize = 2;
 const GAP: usize = 8;
-/// Floors along a side of the sheet, and cells along a side of a floor.
+/// Floors along a side of the sheet.
 const ALONG: usize = 4;
-const CELLS: usize = 100;
 /// Height of the title and of a line of the legend, in pixels.
 const TITLE: usize = 16;
 const LINE: usize = 16;
@@ -39,22 +38,24 @@ const TERRAIN: [(&str, Terrain, Colour); 11] = [
 
 /// Draws the sheet of a kind; `spec` gives its floors. Monsters, loot and traps are too small to draw.
 pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outcome<Picture> {
-    let step = CELLS * SCALE + GAP;
-    let side = ALONG * step + GAP;
-    let mut sheet = Picture::blank(side, TITLE + side + LEGEND_LINES * LINE);
-    let title = format!("{}: {} floors, each {CELLS}x{CELLS} cells", kind.name().to_uppercase(), ALONG * ALONG);
+    let (cells, rows) = (usize::from(spec(0)?.width()), usize::from(spec(0)?.height()));
+    let scale = (SCALE * 100 / cells.max(rows)).max(1);
+    let step = (cells * scale + GAP, rows * scale + GAP);
+    let (side, bottom) = (ALONG * step.0 + GAP, TITLE + ALONG * step.1 + GAP);
+    let mut sheet = Picture::blank(side, bottom + LEGEND_LINES * LINE);
+    let title = format!("{}: {} floors, each {cells}x{rows} cells", kind.name().to_uppercase(), ALONG * ALONG);
     sheet.text(GAP, GAP, &title);
     let mut generator = Generator::new();
     for i in 0..ALONG * ALONG {
         let floor = generator.generate(&spec(i as u64)?);
-        let (left, top) = (GAP + i % ALONG * step, TITLE + GAP + i / ALONG * step);
+        let (left, top) = (GAP + i % ALONG * step.0, TITLE + GAP + i / ALONG * step.1);
         for (at, &cell) in floor.terrain.iter().enumerate() {
-            sheet.fill(left + at % CELLS * SCALE, top + at / CELLS * SCALE, (SCALE, SCALE), colour(cell));
+            sheet.fill(left + at % cells * scale, top + at / cells * scale, (scale, scale), colour(cell));
         }
-        let middle = |x: usize, y: usize| (left + x * SCALE + SCALE / 2, top + y * SCALE + SCALE / 2);
+        let middle = |x: usize, y: usize| (left + x * scale + scale / 2, top + y * scale + scale / 2);
         let place = |at: Point| middle(at.x.into(), at.y.into());
         for (at, &cell) in floor.terrain.iter().enumerate() {
-            let (x, y) = middle(at % CELLS, at / CELLS);
+            let (x, y) = middle(at % cells, at / cells);
             match cell {
                 Terrain::LockedDoor => sheet.stud(x, y, LOCK),
                 Terrain::SecretDoor => sheet.stud(x, y, SECRET),
@@ -69,7 +70,7 @@ pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outc
         sheet.triangle(x, y, true, ENTRY);
         sheet.triangle(to_x, to_y, false, EXIT);
     }
-    legend(&mut sheet, TITLE + side);
+    legend(&mut sheet, bottom);
     Ok(sheet)
 }
 

@@ -147,7 +147,7 @@ fn build_far_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&Roo
 
 /// Digs from a cell to the nearest room, whose cells the alcove's become.
 fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
-    let Arena { cell_list, marks, terrain, .. } = arena;
+    let Arena { cell_list, alcove: marks, terrain, .. } = arena;
     cell_list.clear();
     cell_list.push(start as u32);
     // The side from which a cell was reached + 1.
@@ -169,8 +169,8 @@ fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool)
         for (side, there) in Side::ALL.into_iter().zip(arena.neighbours(at)) {
             let (x, y) = (arena.column(there), arena.row(there));
             let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
-            if inside && arena.marks[there] == 0 {
-                arena.marks[there] = side as u8 + 1;
+            if inside && arena.alcove[there] == 0 {
+                arena.alcove[there] = side as u8 + 1;
                 arena.cell_list.push(there as u32);
             }
         }
@@ -209,7 +209,7 @@ fn open_alcove(arena: &mut Arena, mut at: usize, room: usize) {
         draft.min = Point { x: draft.min.x.min(x), y: draft.min.y.min(y) };
         draft.max = Point { x: draft.max.x.max(x), y: draft.max.y.max(y) };
         draft.area += 1;
-        match arena.marks[at] {
+        match arena.alcove[at] {
             u8::MAX => return,
             from => at = at.wrapping_add_signed(-arena.step(Side::ALL[usize::from(from) - 1])),
         }

@@ -10,6 +10,7 @@ mod violation;
 mod walker;
 
 use alloc::vec::Vec;
+use core::fmt;
 
 pub use violation::Violation;
 
@@ -36,6 +37,33 @@ pub fn validate(floor: &Floor<'_>) -> Result<(), Vec<Violation>> {
     metrics::check(floor, &explorer, &mut found);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
+
+/// Checks that floor `n` of a tower and floor `n + 1` of the same tower and size fit together.
+///
+/// # Errors
+/// The cells of the two stairs, if they differ.
+pub fn validate_pair(below: &Floor<'_>, above: &Floor<'_>) -> Result<(), StairsApart> {
+    let (down, up) = (below.exit, above.entry);
+    if down == up { Ok(()) } else { Err(StairsApart { down, up }) }
+}
+
+/// The stairs between two floors are not one cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StairsApart {
+    /// The stairs to the next floor, on the lower one.
+    pub down: Point,
+    /// The stairs on which a climber arrives, on the upper one.
+    pub up: Point,
+}
+
+impl fmt::Display for StairsApart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { down, up } = self;
+        write!(f, "the stairs to the next floor lie at ({}, {}), and there at ({}, {})", down.x, down.y, up.x, up.y)
+    }
+}
+
+impl core::error::Error for StairsApart {}
 
 /// The terrain at a point inside the floor.
 fn terrain_at(floor: &Floor<'_>, at: Point) -> Terrain {

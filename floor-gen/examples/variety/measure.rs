@@ -1,33 +1,9 @@
-//! Measures how much floors of one kind differ: `cargo run --release -p floor-gen --example variety`.
+//! What is measured of floors, to tell how much they differ.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use clap::Parser;
-use floor_gen::explain::Report;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
-
-/// Measures how much floors of one kind differ.
-#[derive(Parser)]
-struct Options {
-    /// Floors of each kind.
-    #[arg(long, default_value_t = 100)]
-    floors: u64,
-    /// One kind only, by name.
-    #[arg(long, value_parser = |name: &str| Kind::from_name(name).ok_or("no such kind"))]
-    kind: Option<Kind>,
-    /// Sizes, as WIDTHxHEIGHT.
-    #[arg(long, value_parser = size, default_values = ["100x100", "60x60", "40x32"])]
-    size: Vec<(u32, u32)>,
-    /// Lists why layouts were rejected, and how often.
-    #[arg(long)]
-    rejected: bool,
-}
-
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let sides = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    sides.ok_or_else(|| format!("{text:?} is no size; a size looks like 100x100"))
-}
 
 /// Rows and columns of the grids that are compared.
 const GRID: usize = 10;
@@ -49,67 +25,67 @@ struct Sample {
     open: f64,
 }
 
-fn main() {
-    let options = Options::parse();
-    println!(
-        "kind      size     rooms 10/50/90 %  spread  looped  alike  roles  path  level  open  fallbacks  median      p99"
-    );
-    for &(width, height) in &options.size {
-        for kind in Kind::ALL.into_iter().filter(|&kind| options.kind.is_none_or(|only| only == kind)) {
-            let mut generator = Generator::new();
-            let specs = (0..options.floors).map(|seed| {
-                let spec = FloorSpec::resolve(seed, 3 + (seed * 7 % 90) as u32, width, height, Some(kind));
-                spec.expect("the size is in range")
-            });
-            let samples: Vec<Sample> = specs
-                .clone()
-                .map(|spec| {
-                    let started = Instant::now();
-                    let floor = generator.generate(&spec);
-                    measure(&floor, started.elapsed())
-                })
-                .collect();
-            print(kind, (width, height), &samples, generator.fallbacks());
-            if options.rejected {
-                let report = Report::default();
-                for spec in specs {
-                    let _ = generator.generate_observed(&spec, &report);
-                }
-                for (why, count) in report.rejected() {
-                    println!("          {count:6} layouts rejected: {why}");
-                }
-            }
-        }
-    }
-    println!(
-        "spread: (90th - 10th percentile) / median; looped: share of floors with a loop; alike: mean correlation of \
-         the open cells of two floors in {GRID}x{GRID} parts, best of eight symmetries; roles: different sequences of \
-         roles along the walk; path: critical path over the diagonal; level: steps east and west over those north and \
-         south, outside rooms"
-    );
+/// The specs of the `count` floors that are measured: different towers, different numbers.
+pub(crate) fn specs(kind: Kind, (width, height): (u32, u32), count: u64) -> impl Iterator<Item = FloorSpec> + Clone {
+    (0..count).map(move |seed| {
+        FloorSpec::resolve(seed, 3 + (seed * 7 % 90) as u32, width, height, Some(kind)).expect("the size is in range")
+    })
 }
 
-fn print(kind: Kind, (width, height): (u32, u32), samples: &[Sample], fallbacks: u64) {
-    let [least, median, most] = [10, 50, 90].map(|percent| quantile(samples.iter().map(|s| s.rooms), percent));
-    let looped = samples.iter().filter(|sample| sample.loops > 0).count() as f64 / samples.len() as f64;
-    let roles: BTreeSet<_> = samples.iter().map(|sample| &sample.roles).collect();
-    let sum = |part: fn(&Sample) -> f64| samples.iter().map(part).sum::<f64>();
-    let count = samples.len() as f64;
-    println!(
-        "{:9} {:8} {least:5} {median:4} {most:4}  {:5.0}%  {:5.0}%  {:5.2} {:6} {:5.2} {:6.2} {:4.0}% {fallbacks:10} \
-         {:5.0}us {:6.0}us",
-        kind.name(),
-        format!("{width}x{height}"),
-        100.0 * (most - least) as f64 / median as f64,
-        100.0 * looped,
-        alike(samples),
-        roles.len(),
-        sum(|sample| sample.path_over_diagonal) / count,
-        sum(|sample| f64::from(sample.level_steps)) / sum(|sample| f64::from(sample.upright_steps)).max(1.0),
-        100.0 * sum(|sample| sample.open) / count,
-        quantile(samples.iter().map(|s| s.took), 50).as_secs_f64() * 1e6,
-        quantile(samples.iter().map(|s| s.took), 99).as_secs_f64() * 1e6,
-    );
+/// What the table says of floors of one kind and size.
+pub(crate) struct Variety {
+    /// Rooms: 10th percentile, median, 90th percentile.
+    pub(crate) rooms: [usize; 3],
+    /// Share of floors with a loop.
+    pub(crate) looped: f64,
+    /// Mean over all pairs of the correlation of their open cells.
+    pub(crate) alike: f64,
+    /// Different sequences of roles along the walk.
+    pub(crate) roles: usize,
+    /// Mean critical path over the diagonal.
+    pub(crate) path: f64,
+    /// Steps east and west over those north and south, in passages.
+    pub(crate) level: f64,
+    /// Mean share of open cells.
+    pub(crate) open: f64,
+    /// Floors from the fallback.
+    pub(crate) fallbacks: u64,
+    /// Median and 99th percentile.
+    pub(crate) took: [Duration; 2],
+}
+
+impl Variety {
+    /// Generates and measures floors.
+    pub(crate) fn measure(specs: impl Iterator<Item = FloorSpec>) -> Self {
+        let mut generator = Generator::new();
+        let samples: Vec<Sample> = specs
+            .map(|spec| {
+                let started = Instant::now();
+                let floor = generator.generate(&spec);
+                measure(&floor, started.elapsed())
+            })
+            .collect();
+        let mean = |part: fn(&Sample) -> f64| samples.iter().map(part).sum::<f64>() / samples.len() as f64;
+        let roles: BTreeSet<_> = samples.iter().map(|sample| &sample.roles).collect();
+        Self {
+            rooms: [10, 50, 90].map(|percent| quantile(samples.iter().map(|sample| sample.rooms), percent)),
+            looped: mean(|sample| f64::from(sample.loops.min(1))),
+            alike: alike(&samples),
+            roles: roles.len(),
+            path: mean(|sample| sample.path_over_diagonal),
+            level: mean(|sample| f64::from(sample.level_steps))
+                / mean(|sample| f64::from(sample.upright_steps)).max(1.0),
+            open: mean(|sample| sample.open),
+            fallbacks: generator.fallbacks(),
+            took: [50, 99].map(|percent| quantile(samples.iter().map(|sample| sample.took), percent)),
+        }
+    }
+
+    /// 90th less 10th percentile of the rooms, over the median.
+    pub(crate) fn spread(&self) -> f64 {
+        let [least, median, most] = self.rooms;
+        (most - least) as f64 / median as f64
+    }
 }
 
 fn quantile<T: Ord + Copy>(values: impl Iterator<Item = T>, percent: usize) -> T {
