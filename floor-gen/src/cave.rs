@@ -14,6 +14,8 @@ pub(crate) struct Cave {
     chambers: Mask,
     /// The middle lines of the necks, which always stay open.
     necks: Mask,
+    /// Rock that nothing else opens.
+    rock: Mask,
     open: Mask,
     /// The next generation of the automaton.
     next: Mask,
@@ -24,25 +26,19 @@ pub(crate) struct Cave {
 impl Cave {
     /// Resets to solid rock and an empty sketch.
     pub(crate) fn reset(&mut self, width: usize, height: usize) {
-        for mask in [&mut self.chambers, &mut self.necks, &mut self.open, &mut self.next] {
+        for mask in [&mut self.chambers, &mut self.necks, &mut self.rock, &mut self.open, &mut self.next] {
             mask.reset(width, height);
         }
     }
 
     /// Adds an ellipse to the sketch, clipped to the border.
-    pub(crate) fn sketch(&mut self, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
-        let (rx, ry) = (reach.0.max(1), reach.1.max(1));
-        for dy in -ry..=ry {
-            let row = y + dy;
-            if row < 1 || row >= height as i32 - 1 {
-                continue;
-            }
-            let half = ((rx * rx * (ry * ry - dy * dy) + ry * ry / 2) / (ry * ry)).isqrt();
-            let (from, to) = ((x - half).max(1), (x + half + 1).min(width as i32 - 1));
-            if from < to {
-                self.chambers.insert_run(row as usize, from as usize, to as usize);
-            }
-        }
+    pub(crate) fn sketch(&mut self, size: (usize, usize), center: (i32, i32), reach: (i32, i32)) {
+        insert_ellipse(&mut self.chambers, size, center, reach);
+    }
+
+    /// Keeps an ellipse of rock, which only necks cut.
+    pub(crate) fn keep_rock(&mut self, size: (usize, usize), center: (i32, i32), reach: (i32, i32)) {
+        insert_ellipse(&mut self.rock, size, center, reach);
     }
 
     /// Cuts the middle line of a neck between two cells, two cells wide, by random steps towards the end. Both ends lie
@@ -87,6 +83,7 @@ impl Cave {
         }
         self.smooth((width, height), numbers.last_rounds as usize);
         for y in 1..height - 1 {
+            self.open.row_mut(y).iter_mut().zip(self.rock.row(y)).for_each(|(word, &rock)| *word &= !rock);
             self.open_necks(y);
         }
     }
@@ -144,6 +141,22 @@ impl Cave {
             }
         }
         claimed.insert_around(kept, height);
+    }
+}
+
+/// Adds an ellipse, clipped to the border.
+fn insert_ellipse(mask: &mut Mask, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
+    let (rx, ry) = (reach.0.max(1), reach.1.max(1));
+    for dy in -ry..=ry {
+        let row = y + dy;
+        if row < 1 || row >= height as i32 - 1 {
+            continue;
+        }
+        let half = ((rx * rx * (ry * ry - dy * dy) + ry * ry / 2) / (ry * ry)).isqrt();
+        let (from, to) = ((x - half).max(1), (x + half + 1).min(width as i32 - 1));
+        if from < to {
+            mask.insert_run(row as usize, from as usize, to as usize);
+        }
     }
 }
 

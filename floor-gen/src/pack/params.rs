@@ -261,9 +261,15 @@ params! {
         halls_per_loop: "halls" 1, 255, "Halls for each loop.";
     }
     cavern Cavern {
-        tile_width: "cells" 12, 60, "Width of the tile that holds a chamber.";
+        chambers: "weight" 0, 1_000, "Weight of a cave of chambers of all sizes.";
+        great: "weight" 0, 1_000, "Weight of a great chamber among small ones.";
+        river: "weight" 0, 1_000, "Weight of a river through chambers.";
+        tunnels: "weight" 0, 1_000, "Weight of small chambers with many necks.";
+        tile_width: "cells" 12, 60, "Width of the tile that holds a chamber, on floors of 100x100 and more.";
         tile_height: "cells" 12, 60, "Height of it.";
+        spread: "per cent" 0, 50, "How much both vary from floor to floor.";
         spare_necks: "thousandths" 0, 1_000, "How often a neck joins two neighbouring chambers that are connected already.";
+        spare_tunnels: "thousandths" 0, 1_000, "The same where chambers are small.";
         winding: "divisor" 1, 20, "A neck bends from the straight line by its length over this, at the most.";
         open_inside: "cells" 8, 15, "Open cells in 16 before smoothing, inside chambers.";
         open_outside: "cells" 0, 8, "And outside them.";
