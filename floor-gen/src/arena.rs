@@ -96,6 +96,11 @@ pub(crate) struct Doorway {
 }
 
 impl Plot {
+    pub(crate) fn holds(self, at: Point) -> bool {
+        let (x, y) = (i32::from(at.x), i32::from(at.y));
+        (self.x..self.x + self.width).contains(&x) && (self.y..self.y + self.height).contains(&y)
+    }
+
     /// Smaller by so many cells on each side, or larger.
     pub(crate) const fn inset(self, by: i32) -> Self {
         Self { x: self.x + by, y: self.y + by, width: self.width - 2 * by, height: self.height - 2 * by }

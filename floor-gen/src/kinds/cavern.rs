@@ -19,8 +19,6 @@ const PLAIN_SIDE: usize = 100;
 const ROCK: (i32, i32) = (8, 7);
 /// Every so many cells, as many as the other number are a ford of the river.
 const FORD: (usize, usize) = (17, 2);
-/// How far the bed of a river reaches from its middle, in cells.
-const RIVER: usize = 1;
 
 /// Half the width and height of chambers as a share of half their tile's, least and greatest, in per cent.
 type Reaches = [(i32, i32); 4];

@@ -50,15 +50,12 @@ struct Site {
     has_moat: bool,
 }
 
-/// The round moat of a motte.
-type Motte = Option<Plot>;
-
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("castle");
-    let masonry = draw_masonry(arena, rng);
+    let masonry = draw_masonry(arena, plan, rng);
     let whole = Plot { x: 1, y: 1, width: arena.width as i32 - 2, height: arena.height as i32 - 2 };
     let site = draw_site(arena, whole, rng);
-    let motte = if arena.width.min(arena.height) < arena.params.keep.least_side as usize {
+    let motte = if is_small(arena) {
         build_block(arena, whole, &masonry, OUTER, rng);
         None
     } else {
@@ -89,8 +86,13 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     Ok(())
 }
 
+/// Whether the floor has space for one block of rooms only.
+fn is_small(arena: &Arena) -> bool {
+    arena.width.min(arena.height) < arena.params.keep.least_side as usize
+}
+
 /// The measures of the castle. Its number of rooms differs from floor to floor, and their size with it.
-fn draw_masonry(arena: &Arena, rng: &mut Rng) -> Masonry {
+fn draw_masonry(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Masonry {
     let numbers = arena.params.keep;
     let cells = arena.width * arena.height;
     let spread = numbers.spread as i32;
@@ -102,6 +104,7 @@ fn draw_masonry(arena: &Arena, rng: &mut Rng) -> Masonry {
         rooms: cells / of_a_room as usize,
         room: (of_a_room / 4).max(16),
         tower: tower.clamp(3, 13),
+        stairs: [plan.arrival, plan.departure],
         form: rng.pick(&[Form::Rotunda, Form::Octagon, Form::Hall]),
         spacing: (pitch * rng.range(90, 170) / 100).max(9),
         passage: (pitch / 8).min(numbers.passage as i32),
@@ -114,7 +117,7 @@ fn draw_site(arena: &Arena, whole: Plot, rng: &mut Rng) -> Site {
     let numbers = arena.params.keep;
     let mut site = Site { castle: whole, wards: [false; 4], has_moat: rng.chance(numbers.moat) };
     let first = rng.index(4);
-    for (i, side) in Side::ALL.into_iter().cycle().skip(first).take(4).enumerate() {
+    for (i, side) in Side::ALL.into_iter().cycle().skip(first).take(if is_small(arena) { 0 } else { 4 }).enumerate() {
         let is_ward = i < 2 && rng.chance(numbers.ward);
         let share = match is_ward {
             true => (numbers.ward_least, numbers.ward_most),
@@ -156,8 +159,8 @@ const fn without(plot: Plot, side: Side, by: i32) -> Plot {
     strip(plot, side, (0, length(plot, side)), (by, length(plot, across(side)) - by))
 }
 
-/// Builds what lies within the castle's plot.
-fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng) -> Motte {
+/// Builds what lies within the castle's plot. Returns the plot of the motte, if it has one.
+fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng) -> Option<Plot> {
     let numbers = arena.params.keep;
     let mut face = site.castle;
     for side in Side::ALL {
@@ -171,14 +174,13 @@ fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng
     let gate = towards(rng);
     let is_roomy = face.width.min(face.height) >= LEAST_INNER;
     let wide = |weight: u32| if is_roomy { weight } else { 0 };
-    let motte =
-        match rng.weighted(&[numbers.spur, wide(numbers.concentric), wide(numbers.motte), numbers.palace]) {
-            1 => build_concentric(arena, face, masonry, gate, rng),
-            2 => build_motte(arena, face, masonry, gate, rng),
-            3 => build_palace(arena, face, masonry, rng),
-            _ => build_spur(arena, face, masonry, gate, rng),
-        };
-    motte
+    match rng.weighted(&[numbers.spur, wide(numbers.concentric), wide(numbers.motte), numbers.palace]) {
+        1 => build_concentric(arena, face, masonry, gate, rng),
+        2 => return Some(build_motte(arena, face, masonry, gate, rng)),
+        3 => build_palace(arena, face, masonry, rng),
+        _ => build_spur(arena, face, masonry, gate, rng),
+    }
+    None
 }
 
 /// A court within a curtain wall, with buildings along it.
@@ -200,7 +202,7 @@ fn build_court(
 
 /// Up to three courts in a row, each within its own curtain wall and as wide as chance has it. The donjon stands in
 /// the last.
-fn build_spur(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) -> Motte {
+fn build_spur(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) {
     let deep = length(face, across(gate));
     let courts = rng.range(1, (deep / LEAST_CASTLE).clamp(1, 3));
     let mut rest = face;
@@ -217,11 +219,10 @@ fn build_spur(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng:
         // Neighbouring courts share a wall.
         rest = without(rest, gate, deep * share / 100 - masonry.thick());
     }
-    None
 }
 
 /// A second curtain wall within the first. The gates lie on different sides.
-fn build_concentric(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) -> Motte {
+fn build_concentric(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) {
     let outer = build_curtain(arena, face, masonry, OUTER, gate, rng);
     let share = |side: i32, rng: &mut Rng| side * rng.range(48, 70) / 100;
     let (width, height) = (share(outer.width, rng), share(outer.height, rng));
@@ -234,11 +235,10 @@ fn build_concentric(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side
     claim(arena, Plot { x, y, width, height });
     build_ranges(arena, outer, masonry, OUTER, rng);
     open_yards(arena, outer, OUTER, |_| (0, i32::MAX));
-    None
 }
 
-/// A round motte with a tower, in a moat, at one end; an oval or a walled bailey beside it.
-fn build_motte(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) -> Motte {
+/// A round motte with a tower, in a moat, at one end; an oval or a walled bailey beside it. Returns the motte's plot.
+fn build_motte(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng: &mut Rng) -> Plot {
     let side = match face.width.abs_diff(face.height) > face.width.min(face.height).unsigned_abs() / 3 {
         true if face.width > face.height => rng.pick(&[Side::East, Side::West]),
         true => rng.pick(&[Side::North, Side::South]),
@@ -264,7 +264,7 @@ fn build_motte(arena: &mut Arena, face: Plot, masonry: &Masonry, gate: Side, rng
     } else {
         build_oval(arena, bailey, masonry, rng);
     }
-    Some(motte)
+    motte
 }
 
 /// An oval yard with towers around it.
@@ -294,7 +294,7 @@ const fn oval(plot: Plot, y: i32) -> (i32, i32) {
 }
 
 /// Ranges of rooms around courts.
-fn build_palace(arena: &mut Arena, face: Plot, masonry: &Masonry, rng: &mut Rng) -> Motte {
+fn build_palace(arena: &mut Arena, face: Plot, masonry: &Masonry, rng: &mut Rng) {
     let deep = (masonry.room.isqrt() * rng.range(75, 130) / 100).min(face.width.min(face.height) / 3).max(4);
     for side in [Side::North, Side::South] {
         build_block(arena, strip(face, side, (0, face.width), (0, deep)), masonry, OUTER, rng);
@@ -307,7 +307,6 @@ fn build_palace(arena: &mut Arena, face: Plot, masonry: &Masonry, rng: &mut Rng)
     let least = (face.width * face.height / courts / 2).max(64);
     divide_court(arena, face.inset(deep + 1), deep, least, masonry, rng);
     open_yards(arena, face, OUTER, |_| (0, i32::MAX));
-    None
 }
 
 /// Divides a court by a range of rooms, until courts are small. Some are built over.
@@ -429,7 +428,7 @@ fn open_wards(arena: &mut Arena, whole: Plot, site: &Site, masonry: &Masonry, rn
 }
 
 /// Floods the moats of the castle and its motte.
-fn dig_moats(arena: &mut Arena, site: &Site, motte: Motte, deep: Terrain) {
+fn dig_moats(arena: &mut Arena, site: &Site, motte: Option<Plot>, deep: Terrain) {
     for side in Side::ALL.into_iter().filter(|&side| site.has_moat && site.wards[side as usize]) {
         let moat = strip(site.castle, side, (0, length(site.castle, side)), (0, MOAT));
         let end = moat.x + moat.width;
@@ -437,9 +436,7 @@ fn dig_moats(arena: &mut Arena, site: &Site, motte: Motte, deep: Terrain) {
     }
     if let Some(outer) = motte {
         let inner = outer.inset(MOAT);
-        dig_moat(arena, outer, deep, |y| {
-            [oval(outer, y), oval(inner, y)]
-        });
+        dig_moat(arena, outer, deep, |y| [oval(outer, y), oval(inner, y)]);
     }
 }
 

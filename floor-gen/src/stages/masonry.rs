@@ -21,6 +21,8 @@ const LEAST_PASSAGE: i32 = 4;
 const LEAST_YARD: u32 = 14;
 /// Width of a gatehouse's guard rooms, in cells.
 const GUARD_ROOM: i32 = 3;
+/// Cuts tried for each part of a block.
+const CUTS: usize = 4;
 /// Places tried for a gatehouse.
 const GATE_TRIES: i32 = 12;
 /// The longest corridor of a door through rock, in cells.
@@ -55,12 +57,19 @@ pub(crate) struct Masonry {
     pub(crate) passage: i32,
     /// Thickness of the stone on both sides of a passage.
     pub(crate) stone: i32,
+    /// The cells of the stairs, which no wall of a block takes.
+    pub(crate) stairs: [Point; 2],
 }
 
 impl Masonry {
     /// Thickness of the curtain walls.
     pub(crate) const fn thick(&self) -> i32 {
         self.passage + 2 * self.stone
+    }
+
+    /// Whether the stairs that lie in the plot lie in one of its parts.
+    fn stairs_stay(&self, plot: Plot, parts: &[Plot]) -> bool {
+        self.stairs.iter().all(|&at| !plot.holds(at) || parts.iter().any(|part| part.holds(at)))
     }
 }
 
@@ -132,7 +141,8 @@ pub(crate) fn build_block(arena: &mut Arena, plot: Plot, masonry: &Masonry, ward
         let deep = masonry.room.isqrt();
         let has_corridor = area > 4 * masonry.room && plot.width.min(plot.height) >= 2 * deep;
         let corridor = if has_corridor { masonry.passage.max(1) } else { 0 };
-        if let Some((first, between, second)) = cut(plot, corridor, rng).filter(|_| is_large) {
+        let mut cuts = (0..CUTS).filter(|_| is_large).filter_map(|_| cut(plot, corridor, rng));
+        if let Some([first, between, second]) = cuts.find(|parts| masonry.stairs_stay(plot, parts)) {
             arena.plots.extend([first, second]);
             let _ = carve(arena, between, ward);
         } else {
@@ -143,7 +153,7 @@ pub(crate) fn build_block(arena: &mut Arena, plot: Plot, masonry: &Masonry, ward
 
 /// Cuts a plot in two: along its longer side by a corridor of that width, or across it by a wall. The part between has
 /// no cells if it is a wall.
-fn cut(plot: Plot, corridor: i32, rng: &mut Rng) -> Option<(Plot, Plot, Plot)> {
+fn cut(plot: Plot, corridor: i32, rng: &mut Rng) -> Option<[Plot; 3]> {
     let (longer, shorter) =
         if plot.width >= plot.height { (Side::West, Side::North) } else { (Side::North, Side::West) };
     // `longer` is the side that a wall is parallel to.
@@ -157,11 +167,11 @@ fn cut(plot: Plot, corridor: i32, rng: &mut Rng) -> Option<(Plot, Plot, Plot)> {
     let first = rng.range(least.min(most), most);
     let along = (0, length(plot, side));
     let second = first + gap;
-    Some((
+    Some([
         strip(plot, side, along, (0, first)),
         strip(plot, side, along, (first + 1, between)),
         strip(plot, side, along, (second, deep - second)),
-    ))
+    ])
 }
 
 /// Builds a curtain wall along the inside of a plot, with towers, passages in the wall and a gatehouse on one side.
@@ -362,9 +372,11 @@ fn join_to_nearest(arena: &mut Arena, room: usize, components: &mut Components, 
     room_list.extend((0..rooms.len()).filter(|&there| !components.connected(room, there)).map(|room| room as u8));
     let mut near = core::mem::take(&mut arena.room_list);
     near.sort_by_key(|&there| distance(arena, arena.rooms[room].center, arena.rooms[usize::from(there)].center));
-    let found = near.iter().take(NEAREST).map(|&there| usize::from(there)).find(|&there| {
-        connect(arena, room, there, 1_000, rng)
-    });
+    let found = near
+        .iter()
+        .take(NEAREST)
+        .map(|&there| usize::from(there))
+        .find(|&there| connect(arena, room, there, 1_000, rng));
     arena.room_list = near;
     found
 }
