@@ -227,7 +227,7 @@ fn has_what_its_kind_has(floor: &Floor<'_>) -> bool {
     let (corridors, loops) = (corridor_share(floor), floor.metrics.loops);
     match floor.spec.kind() {
         Kind::Standard => corridors > 0 && loops > 0,
-        Kind::Keep => corridors == 0 && doors > 0 && loops > 0,
+        Kind::Keep => doors > 8 && loops > 0,
         Kind::Halls => corridors > 0 && floor.rooms.len() <= 16,
         Kind::Cavern => corridors == 0 && doors <= 4,
         Kind::Cyclic => loops > 0,

@@ -227,10 +227,17 @@ fn flood_river(arena: &mut Arena, plan: &Plan<'_>) {
             if arena.terrain[at] != Terrain::Floor || is_dry {
                 continue;
             }
-            if i % FORD.0 >= FORD.1 && stays_joined(arena, at) {
-                arena.terrain[at] = deep;
-            } else {
-                arena.terrain[at] = ford;
+            let sinks = i % FORD.0 >= FORD.1 && stays_joined(arena, at);
+            arena.terrain[at] = if sinks { deep } else { ford };
+        }
+    }
+    // A bridge leads over something.
+    for i in 0..arena.tile_path.len() {
+        let middle = arena.tile_path[i] as usize;
+        for at in arena.ring(middle).into_iter().chain([middle]) {
+            let is_over = |at: usize| arena.ring(at).into_iter().any(|there| arena.terrain[there] == deep);
+            if arena.terrain[at] == Terrain::Bridge && !is_over(at) {
+                arena.terrain[at] = Terrain::Floor;
             }
         }
     }

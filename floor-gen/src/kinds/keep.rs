@@ -30,7 +30,7 @@ const LEAST_WARD: i32 = 7;
 /// Least side of a donjon, in cells.
 const LEAST_DONJON: i32 = 7;
 /// Places tried for a donjon or a turret.
-const TRIES: i32 = 10;
+const TRIES: i32 = 12;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
@@ -328,8 +328,9 @@ fn divide_court(arena: &mut Arena, court: Plot, deep: i32, least: i32, masonry: 
 
 /// A block of rooms behind thick walls, in the court or against its wall.
 fn build_donjon(arena: &mut Arena, court: Plot, masonry: &Masonry, rng: &mut Rng) {
-    let side = |side: i32, rng: &mut Rng| (side * rng.range(28, 50) / 100).max(LEAST_DONJON);
     for tried in 0..TRIES {
+        // Each try draws a smaller one.
+        let side = |side: i32, rng: &mut Rng| (side * (rng.range(28, 50) - 2 * tried) / 100).max(LEAST_DONJON);
         let (width, height) = (side(court.width, rng), side(court.height, rng));
         let x = court.x + rng.range(0, court.width - width);
         let y = court.y + rng.range(0, court.height - height);
@@ -367,7 +368,7 @@ fn build_ranges(arena: &mut Arena, court: Plot, masonry: &Masonry, ward: u8, rng
 /// Builds houses that stand free.
 fn build_houses(arena: &mut Arena, plot: Plot, masonry: &Masonry, ward: u8, rng: &mut Rng) {
     let deep = masonry.room.isqrt();
-    for _ in 0..plot.width * plot.height / (masonry.room * 5) {
+    for _ in 0..plot.width * plot.height / (masonry.room * 3) {
         let side = |rng: &mut Rng| (deep * rng.range(60, 190) / 100).max(3);
         let (width, height) = (side(rng), side(rng));
         let x = plot.x + rng.range(0, plot.width - width);

@@ -304,22 +304,27 @@ pub(crate) const fn is_yard(draft: &RoomDraft) -> bool {
 
 /// Floods the rock of a plot that touches nothing but yards. Corridors there become bridges. `columns` gives the first
 /// column of a row and the one after its last, and the same of the ground within the moat.
-pub(crate) fn dig_moat(arena: &mut Arena, plot: Plot, deep: Terrain, columns: impl Fn(i32) -> [(i32, i32); 2]) {
+pub(crate) fn dig_moat(arena: &mut Arena, plot: Plot, deep: Terrain, columns: impl Fn(i32) -> [(i32, i32); 2] + Clone) {
     let rows = plot.y.max(1)..(plot.y + plot.height).min(arena.height as i32 - 1);
     let last = arena.width as i32 - 1;
     let cells = rows.flat_map(|y| {
         let [(first, end), (inner, inner_end)] = columns(y);
-        (first.max(1)..inner.min(end)).chain(inner_end.max(first)..end.min(last)).map(move |x| (x, y))
+        (first.max(1)..inner.min(end)).chain(inner_end.max(first)..end.min(last)).map(move |x| (x as usize, y as usize))
     });
-    for (x, y) in cells {
-        let at = arena.at(x as usize, y as usize);
+    for (x, y) in cells.clone() {
+        let at = arena.at(x, y);
         let touches = arena.ring(at).into_iter().any(|there| {
             arena.terrain[there].is_door() || arena.room_at(there).is_some_and(|room| !is_yard(&arena.rooms[room]))
         });
-        match arena.terrain[at] {
-            Terrain::Wall if !touches => arena.terrain[at] = deep,
-            Terrain::Floor if arena.region[at] == 0 => arena.terrain[at] = Terrain::Bridge,
-            _ => {}
+        if arena.terrain[at] == Terrain::Wall && !touches {
+            arena.terrain[at] = deep;
+        }
+    }
+    for (x, y) in cells {
+        let at = arena.at(x, y);
+        let is_over = arena.ring(at).into_iter().any(|there| arena.terrain[there] == deep);
+        if arena.terrain[at] == Terrain::Floor && arena.region[at] == 0 && is_over {
+            arena.terrain[at] = Terrain::Bridge;
         }
     }
 }
@@ -388,7 +393,7 @@ fn list_doorways(arena: &mut Arena, rng: &mut Rng) {
         for side in Side::ALL {
             let draft = &arena.rooms[room];
             let cells = if side.is_level() { draft.height() } else { draft.width() };
-            for _ in 0..(2 + cells / 10).min(6) {
+            for _ in 0..(2 + cells / 14).min(5) {
                 let Some(gate) = doorway(arena, room, side, rng) else { continue };
                 let Some(hit) = cast_ray(arena, room, gate, side, REACH) else { continue };
                 let cost = cost(arena, (room, hit.room), hit.corridor, rng);
