@@ -185,6 +185,11 @@ pub(crate) fn build_curtain(
     rng: &mut Rng,
 ) -> Plot {
     let thick = masonry.thick();
+    let inside = face.inset(thick);
+    // Stairs in the wall get a tower of their own.
+    for at in masonry.stairs.into_iter().filter(|&at| face.holds(at) && !inside.holds(at)) {
+        build_tower(arena, (at.x.into(), at.y.into()), masonry, ward, rng);
+    }
     build_gatehouse(arena, face, masonry, ward, gate, rng);
     for side in Side::ALL {
         let far = length(face, side) - 1;
@@ -202,7 +207,7 @@ pub(crate) fn build_curtain(
     for side in Side::ALL {
         claim(arena, strip(face, side, (0, length(face, side)), (0, thick)));
     }
-    face.inset(thick)
+    inside
 }
 
 /// Builds a tower around a cell, if nothing is in its way.
