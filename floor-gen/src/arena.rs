@@ -35,6 +35,10 @@ pub(crate) struct Arena {
     pub(crate) distances: DistanceMap,
     pub(crate) entry: usize,
     pub(crate) exit: usize,
+    /// Where one lands who falls from the floor above.
+    pub(crate) landing: usize,
+    /// Groups of monsters so far.
+    pub(crate) groups: u8,
     pub(crate) spawns: Vec<Spawn<NameId>>,
     pub(crate) items: Vec<Item<NameId>>,
     pub(crate) locks: Vec<Lock>,
@@ -175,7 +179,8 @@ impl Arena {
         self.key_rooms.clear();
         self.dead_ends.clear();
         self.metrics = Metrics::default();
-        (self.entry, self.exit) = (0, 0);
+        (self.entry, self.exit, self.landing) = (0, 0, 0);
+        self.groups = 0;
     }
 
     pub(crate) const fn at(&self, x: usize, y: usize) -> usize {

@@ -21,6 +21,9 @@ pub struct Floor<'p> {
     pub entry: Point,
     /// Stairs to the next floor.
     pub exit: Point,
+    /// Where a player arrives who fell through a chasm of the floor above and cannot stand on the cell under it:
+    /// a passable cell that is reached without a key or a search.
+    pub landing: Point,
     /// Room `i` has id `i`; at most 255.
     pub rooms: Vec<Room>,
     /// Connections between rooms.
@@ -83,6 +86,52 @@ pub struct Spawn<A = &'static str> {
     pub archetype: A,
     /// Its strength.
     pub level: u16,
+    /// What it does until it meets a player.
+    pub behaviour: Behaviour,
+    /// Monsters of one group stand together and act together; 0: it is alone.
+    pub group: u8,
+}
+
+/// What a monster does until it meets a player. The numbers are those of `floors.v1.Behaviour`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Behaviour {
+    /// Sleeps where it stands.
+    Sleeps = 1,
+    /// Stays by what it guards: a lock, a key, the stairs down, a treasure.
+    Guards = 2,
+    /// Walks along a corridor or a ring of rooms.
+    Patrols = 3,
+    /// Walks about in its room.
+    Wanders = 4,
+}
+
+impl Behaviour {
+    /// Every behaviour, in the order of its number.
+    pub const ALL: [Self; 4] = [Self::Sleeps, Self::Guards, Self::Patrols, Self::Wanders];
+
+    /// Its name in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sleeps => "sleeps",
+            Self::Guards => "guards",
+            Self::Patrols => "patrols",
+            Self::Wanders => "wanders",
+        }
+    }
+
+    /// The behaviour of that number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|behaviour| *behaviour as u32 == number)
+    }
+
+    /// The behaviour whose [`name`](Self::name) is exactly `name`, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|behaviour| behaviour.name() == name)
+    }
 }
 
 /// A thing that a player picks up.

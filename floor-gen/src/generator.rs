@@ -2,15 +2,17 @@
 //! layouts that are rejected.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft};
-use crate::floor::{Connection, Floor, Item, Room, Spawn, Trap};
+use crate::floor::{Connection, Floor, Item, Room, RoomRole, Spawn, Trap};
 use crate::kinds;
 use crate::observer::Observer;
 use crate::pack::Pack;
 use crate::plan::Plan;
-use crate::rng::Streams;
+use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{gates, lakes, loot, monsters, roles, scenery, side_vaults, stairs, survey, traps};
+use crate::stages::{
+    gates, lakes, loot, monsters, patrols, roles, scenery, side_vaults, stairs, survey, traps, windows,
+};
 
 /// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
 /// room fits about every second time, and another try costs a few microseconds.
@@ -90,6 +92,7 @@ impl Generator {
 
     fn attempt(&mut self, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
         self.arena.reset(plan);
+        stairs::reserve(&mut self.arena, plan);
         let (lay_out, _) = kinds::of(plan.spec.kind());
         lay_out(&mut self.arena, plan, streams)?;
         side_vaults::place(&mut self.arena, plan, streams);
@@ -130,7 +133,10 @@ impl Generator {
             secret: draft.secret,
         };
         let name = |id| plan.content.name(id);
-        let spawn = |&Spawn { at, archetype, level }: &Spawn<_>| Spawn { at, archetype: name(archetype), level };
+        let spawn = |&Spawn { at, archetype, level, behaviour, group }: &Spawn<_>| {
+            let archetype = name(archetype);
+            Spawn { at, archetype, level, behaviour, group }
+        };
         let trap = |&Trap { at, archetype, level }: &Trap<_>| Trap { at, archetype: name(archetype), level };
         let item = |&Item { at, archetype, value, opens_lock }: &Item<_>| {
             let archetype = name(archetype);
@@ -143,6 +149,7 @@ impl Generator {
             region: arena.region.clone(),
             entry: arena.point(arena.entry),
             exit: arena.point(arena.exit),
+            landing: arena.point(arena.landing),
             rooms: arena.rooms.iter().enumerate().map(room).collect(),
             connections: arena.connections.iter().map(connection).collect(),
             spawns: arena.spawns.iter().map(spawn).collect(),
@@ -160,19 +167,34 @@ pub fn generate(spec: &FloorSpec) -> Floor<'static> {
     Generator::new().generate(spec)
 }
 
+/// The center of a room that is reached without a key: where one lands who falls.
+fn landing(arena: &mut Arena, rng: &mut Rng) -> usize {
+    let is_free = |room: &RoomDraft| room.zone == 0 && room.role == RoomRole::Combat && !room.set_piece;
+    let Arena { rooms, room_list, .. } = arena;
+    room_list.clear();
+    room_list.extend((0..rooms.len()).filter(|&room| is_free(&rooms[room])).map(|room| room as u8));
+    // The entry's room is always reached.
+    let room = if room_list.is_empty() { None } else { Some(usize::from(rng.pick(room_list))) };
+    let room = room.or_else(|| rooms.iter().position(|room| room.role == RoomRole::Entry)).unwrap_or(0);
+    arena.rooms[room].center
+}
+
 /// Fills the rooms of a layout.
 fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let (_, rules) = &kinds::of(plan.spec.kind());
     stairs::build(arena, plan)?;
+    arena.landing = landing(arena, &mut streams.open("landing"));
     gates::place_keys(arena, plan, rules, &mut streams.open("keys"));
     if !rules.fixed_roles {
         roles::assign(arena, &mut streams.open("roles"));
     }
     let lakes = lakes::place_lakes(arena, plan, &mut streams.open("lakes"));
     streams.note("lakes", lakes);
+    windows::cut(arena, plan, &mut streams.open("windows"));
     scenery::decorate(arena, plan, rules, &mut streams.open("scenery"));
     loot::place_loot(arena, plan, &mut streams.open("loot"));
     monsters::place_monsters(arena, plan, &mut streams.open("monsters"));
+    patrols::place(arena, plan, &mut streams.open("patrols"));
     traps::place_traps(arena, plan, &mut streams.open("traps"));
     Ok(())
 }

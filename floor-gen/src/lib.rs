@@ -54,7 +54,7 @@ mod terrain;
 pub mod validate;
 pub mod vault;
 
-pub use floor::{Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
+pub use floor::{Behaviour, Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};
 pub use pack::{Pack, Theme};
 pub use spec::{FloorSpec, Kind, PackHash, SpecError};

@@ -26,7 +26,7 @@ impl Fingerprint {
         ]);
         floor.terrain.iter().for_each(|&cell| print.byte(cell as u8));
         floor.region.iter().for_each(|&mark| print.byte(mark));
-        print.points([floor.entry, floor.exit]);
+        print.points([floor.entry, floor.exit, floor.landing]);
         for room in &floor.rooms {
             print.numbers([room.id.into(), room.role as u64]);
             print.points([room.min, room.max, room.center]);
@@ -42,7 +42,7 @@ impl Fingerprint {
         for spawn in &floor.spawns {
             print.points([spawn.at]);
             print.text(spawn.archetype);
-            print.numbers([spawn.level.into()]);
+            print.numbers([spawn.level.into(), spawn.behaviour as u64, spawn.group.into()]);
         }
         for item in &floor.items {
             print.points([item.at]);

@@ -202,6 +202,17 @@ params! {
         treasure: "thousandths" 0, 5_000, "Strength of a room of role treasure.";
         passage: "thousandths" 0, 5_000, "Strength of a room of role passage.";
         exit: "thousandths" 0, 5_000, "Strength of the exit room.";
+        sleeps: "weight" 0, 1_000, "Weight of packs that sleep, among those that guard nothing.";
+        wanders: "weight" 0, 1_000, "Weight of packs that wander.";
+        patrol_chance: "thousandths" 0, 1_000, "How often a corridor has a patrol.";
+        in_a_patrol: "monsters" 1, 6, "The most monsters of a patrol.";
+    }
+    windows Windows {
+        chance: "thousandths" 0, 1_000, "How often a floor has a window that shows a reward.";
+        thickest: "cells" 1, 8, "The thickest wall that a window is cut through.";
+        detour: "doors" 2, 12, "Doors on the walk to the reward, at the least.";
+        depth: "cells" 1, 8, "How far from the window the reward lies, at the most.";
+        worth: "tenths" 0, 1_000, "Worth of the reward, in tenths of ordinary loot.";
     }
     traps Traps {
         rooms: "rooms" 1, 1_000, "Rooms for each trap.";
@@ -290,11 +301,16 @@ params! {
     maze Maze {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
         spots: "spots" 1, 60, "Spots tried for each room.";
-        across: "cells" 3, 12, "Cells from one passage to the next, from west to east.";
-        narrow_across: "cells" 3, 4, "The same on floors that are narrower than 40.";
-        down: "cells" 3, 4, "The same from north to south.";
+        spread: "per cent" 0, 80, "How much the cells for each room vary from floor to floor.";
+        pitch_least: "cells" 3, 5, "Cells from one passage to the next, at the least ...";
+        pitch_most: "cells" 3, 5, "... and at the most.";
+        winding: "weight" 0, 1_000, "Weight of floors with long, winding passages ...";
+        bushy: "weight" 0, 1_000, "... of those with many short branches ...";
+        rings: "weight" 0, 1_000, "... of those with passages around the middle ...";
+        chambers: "weight" 0, 1_000, "... and of those with many rooms.";
+        jumps: "thousandths" 0, 1_000, "How often a bushy maze goes on from another crossing.";
+        tangential: "thousandths" 0, 1_000, "How often a passage of a maze of rings leads around the middle.";
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
-        level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
     }
     boss Boss forms {
         arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";

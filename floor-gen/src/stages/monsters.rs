@@ -1,8 +1,8 @@
 //! Monsters in packs, as strong as the difficulty curve asks at their room.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, ConnectionDraft};
 use crate::curve;
-use crate::floor::{RoomRole, Spawn};
+use crate::floor::{Behaviour, RoomRole, Spawn};
 use crate::pack::content::{NameId, Part};
 use crate::pack::params::Monsters;
 use crate::plan::Plan;
@@ -11,12 +11,12 @@ use crate::stages::spots;
 
 /// A monster of a pack.
 #[derive(Debug, Clone, Copy)]
-struct PackMember {
-    archetype: NameId,
+pub(crate) struct PackMember {
+    pub(crate) archetype: NameId,
     /// Its share of the pack's strength, in thousandths of a full room's.
     cost: u32,
     /// Levels above the room's.
-    above: u16,
+    pub(crate) above: u16,
 }
 
 /// A monster of that part.
@@ -34,7 +34,7 @@ fn member(plan: &Plan<'_>, numbers: &Monsters, part: Part, rng: &mut Rng) -> Pac
 }
 
 /// A leader, and followers while strength is left.
-fn draw_pack(plan: &Plan<'_>, numbers: &Monsters, rng: &mut Rng) -> (PackMember, PackMember) {
+pub(crate) fn draw_pack(plan: &Plan<'_>, numbers: &Monsters, rng: &mut Rng) -> (PackMember, PackMember) {
     let packs = &plan.content.packs;
     let mut left = rng.below(packs.iter().map(|pack| pack.weight).sum());
     let drawn = packs.iter().find(|pack| {
@@ -47,6 +47,12 @@ fn draw_pack(plan: &Plan<'_>, numbers: &Monsters, rng: &mut Rng) -> (PackMember,
     (leader, member(plan, numbers, follower, rng))
 }
 
+/// The level of monsters where a walk has made that progress.
+pub(crate) fn level_at(numbers: &Monsters, floor_level: u32, progress: u32) -> u16 {
+    let above_entry = progress * numbers.level_rise / curve::FULL_PROGRESS;
+    (floor_level * (numbers.level_at_entry + above_entry) / 1_000).max(1) as u16
+}
+
 /// Places a pack in every room that may hold one. Entry rooms, shrines and shops have none.
 pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let max_depth = arena.max_depth();
@@ -57,8 +63,7 @@ pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) 
             continue;
         }
         let progress = arena.rooms[room].depth * curve::FULL_PROGRESS / max_depth;
-        let above_entry = progress * numbers.level_rise / curve::FULL_PROGRESS;
-        let level = (floor_level * (numbers.level_at_entry + above_entry) / 1_000).max(1) as u16;
+        let level = level_at(&numbers, floor_level, progress);
         let share = match arena.rooms[room].role {
             RoomRole::Combat => numbers.combat,
             RoomRole::Key => numbers.key,
@@ -77,57 +82,104 @@ pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) 
         // A room larger than full holds up to a third more.
         let filled_area = arena.rooms[room].area.min(numbers.full_room * 4 / 3);
         let strength = curve.intensity(progress) * share / 1_000 * filled_area / numbers.full_room;
+        let post = post(arena, room);
         for _ in 0..1 + (arena.rooms[room].area / numbers.cells_per_pack).min(numbers.packs_most - 1) {
             let pack = draw_pack(plan, &numbers, rng);
-            spawn_pack(arena, room, strength, level, pack, rng);
+            let behaviour = match post {
+                Some(_) => Behaviour::Guards,
+                None if rng.weighted(&[numbers.sleeps, numbers.wanders]) == 0 => Behaviour::Sleeps,
+                None => Behaviour::Wanders,
+            };
+            spawn_pack(arena, Place { room, post }, strength, level, (pack, behaviour), rng);
         }
     }
 }
 
-/// Places a pack of that strength in a room.
+/// Where a pack stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    room: usize,
+    /// What it guards: its leader stands near that cell.
+    post: Option<usize>,
+}
+
+/// What monsters of a room guard: its key, the lock that leads out of it, or the stairs down.
+fn post(arena: &Arena, room: usize) -> Option<usize> {
+    let key = arena.items.iter().find_map(|item| {
+        let at = arena.at(item.at.x.into(), item.at.y.into());
+        (item.opens_lock > 0 && arena.room_at(at) == Some(room)).then_some(at)
+    });
+    let gate = || {
+        let locked = |draft: &&ConnectionDraft| {
+            let other = if usize::from(draft.from) == room { draft.to } else { draft.from };
+            draft.lock > 0 && draft.touches(room as u8) && arena.rooms[usize::from(other)].zone > arena.rooms[room].zone
+        };
+        arena.connections.iter().find(locked).and_then(|draft| draft.gate).map(|gate| gate as usize)
+    };
+    let stairs = || (arena.rooms[room].role == RoomRole::Exit).then_some(arena.exit);
+    key.or_else(gate).or_else(stairs)
+}
+
+/// Places a pack of that strength in a room. Two monsters or more are a group.
 fn spawn_pack(
     arena: &mut Arena,
-    room: usize,
+    Place { room, post }: Place,
     strength: u32,
     level: u16,
-    (leader, follower): (PackMember, PackMember),
+    ((leader, follower), behaviour): ((PackMember, PackMember), Behaviour),
     rng: &mut Rng,
 ) {
+    let first = arena.spawns.len();
     let mut left = strength;
-    let mut head = None;
+    let mut head = post;
     let numbers = arena.params.monsters;
     for i in 0..numbers.in_a_pack {
         // Too little strength for a leader places a single follower.
         let leads = i == 0 && left >= leader.cost;
         let member = if leads { leader } else { follower };
         if left < member.cost / 2 {
-            return;
+            break;
         }
         left = left.saturating_sub(member.cost);
         let near = |at| head.is_none_or(|head| spots::distance(arena, head, at) <= numbers.reach);
         let Some(at) = spots::open_where(arena, room, rng, near) else { continue };
         head = head.or(Some(at));
-        spawn(arena, at, member.archetype, level + member.above);
+        spawn(arena, at, member.archetype, level + member.above, behaviour);
     }
+    group(arena, first);
+}
+
+/// Makes the monsters from the `first` on a group, if they are two or more.
+pub(crate) fn group(arena: &mut Arena, first: usize) {
+    if arena.spawns.len() < first + 2 || arena.groups == u8::MAX {
+        return;
+    }
+    arena.groups += 1;
+    let Arena { spawns, groups, .. } = arena;
+    spawns[first..].iter_mut().for_each(|spawn| spawn.group = *groups);
 }
 
 /// Places the boss at the center of its arena, and its guards.
 fn spawn_boss(arena: &mut Arena, plan: &Plan<'_>, room: usize, level: u16, rng: &mut Rng) {
     let numbers = arena.params.monsters;
-    if let Some(at) = spots::center_or_open(arena, room, rng) {
+    let first = arena.spawns.len();
+    let boss_at = spots::center_or_open(arena, room, rng);
+    if let Some(at) = boss_at {
         let boss = plan.choose(plan.theme().monsters(Part::Boss), rng);
         let level = u32::from(level) * numbers.boss_level / 1_000 + numbers.boss_above;
-        spawn(arena, at, boss, level as u16);
+        spawn(arena, at, boss, level as u16, Behaviour::Guards);
     }
     for &guard in &plan.content.guards {
-        if let Some(at) = spots::open(arena, room, rng) {
+        let near = |at| boss_at.is_none_or(|boss| spots::distance(arena, boss, at) <= 2 * numbers.reach);
+        if let Some(at) = spots::open_where(arena, room, rng, near).or_else(|| spots::open(arena, room, rng)) {
             let guard = plan.choose(plan.theme().monsters(guard), rng);
-            spawn(arena, at, guard, level + numbers.guard_above as u16);
+            spawn(arena, at, guard, level + numbers.guard_above as u16, Behaviour::Guards);
         }
     }
+    group(arena, first);
 }
 
-fn spawn(arena: &mut Arena, at: usize, archetype: NameId, level: u16) {
+pub(crate) fn spawn(arena: &mut Arena, at: usize, archetype: NameId, level: u16, behaviour: Behaviour) {
     arena.reserve(at);
-    arena.spawns.push(Spawn { at: arena.point(at), archetype, level });
+    arena.spawns.push(Spawn { at: arena.point(at), archetype, level, behaviour, group: 0 });
 }

@@ -1,7 +1,7 @@
 //! Set pieces: hand-made vaults carved into a floor.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft, Side};
-use crate::floor::{Item, Point, RoomRole, Spawn, Terrain, Trap};
+use crate::floor::{Behaviour, Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::pack::content::Part;
 use crate::plan::Plan;
 use crate::rng::Rng;
@@ -139,7 +139,13 @@ fn place_contents(
             };
             let enemy = |part: Part, above: u32, rng: &mut Rng| {
                 let archetype = plan.choose(theme.monsters(part), rng);
-                Spawn { at: place, archetype, level: (level + above).max(1) as u16 }
+                Spawn {
+                    at: place,
+                    archetype,
+                    level: (level + above).max(1) as u16,
+                    behaviour: Behaviour::Guards,
+                    group: 0,
+                }
             };
             match drawn {
                 b'$' => arena.items.push(find(plan.choose(&content.fine, rng), worths.fine_worth)),

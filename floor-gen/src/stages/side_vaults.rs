@@ -132,7 +132,9 @@ fn within(
     let top = usize::from(draft.min.y) + 1 + rng.index(free.1 + 1);
     let mark = host as u8 + 1;
     let mut cells = (top - 1..=top + height).flat_map(|y| (left - 1..=left + width).map(move |x| arena.at(x, y)));
-    cells.all(|at| arena.region[at] == mark && arena.terrain[at] == Terrain::Floor).then_some((left, top))
+    cells
+        .all(|at| arena.region[at] == mark && arena.terrain[at] == Terrain::Floor && !arena.is_reserved(at))
+        .then_some((left, top))
 }
 
 /// Fills a part of the room with rock.

@@ -49,6 +49,14 @@ pub(crate) fn own(
     if entry == exit { Err(LayoutRejected("both stairs in one room")) } else { Ok((entry, exit)) }
 }
 
+/// Keeps vaults and other late additions off the cells of the stairs.
+pub(crate) fn reserve(arena: &mut Arena, plan: &Plan<'_>) {
+    for cell in [plan.arrival, plan.departure] {
+        let at = index(arena, cell);
+        arena.reserve(at);
+    }
+}
+
 /// Places both stairs on their cells, in the rooms for them.
 pub(crate) fn build(arena: &mut Arena, plan: &Plan<'_>) -> Result<(), LayoutRejected> {
     let ends =

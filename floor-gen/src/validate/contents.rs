@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::walker::{Walker, is_open};
+use super::walker::{Walker, is_open, steps_between};
 use super::{Violation, cells, index, things};
 use crate::floor::{Floor, RoomRole};
 
@@ -29,6 +29,17 @@ pub(super) fn check_reach(floor: &Floor<'_>, explorer: &Walker, searcher: &Walke
         if secret && explorer.reaches(at) {
             found.push(Violation::SecretInTheOpen(at));
         }
+    }
+}
+
+/// Groups are numbered from 1 and have two members or more; who falls lands where a walker without a key gets.
+pub(super) fn check_groups_and_landing(floor: &Floor<'_>, found: &mut Vec<Violation>) {
+    let greatest = floor.spawns.iter().map(|spawn| spawn.group).max().unwrap_or(0);
+    let members = |group: u8| floor.spawns.iter().filter(|spawn| spawn.group == group).count();
+    found.extend((1..=greatest).filter(|&group| members(group) < 2).map(Violation::Group));
+    let lands = is_open(floor.terrain[index(floor, floor.landing)]);
+    if !lands || steps_between(floor, floor.entry, floor.landing, |_| false).is_none() {
+        found.push(Violation::LandingOutOfReach(floor.landing));
     }
 }
 

@@ -8,7 +8,9 @@ use crate::generator::generate;
 use crate::spec::{FloorSpec, Kind};
 
 /// The rules, as [`rule`] names them.
-const RULES: [&str; 24] = [
+const RULES: [&str; 26] = [
+    "landing out of reach",
+    "group",
     "grid size",
     "outside",
     "no such room",
@@ -90,7 +92,7 @@ fn every_broken_rule_is_reported() {
     };
     let swap = |id: u8| [0, 2, 1].get(usize::from(id)).copied().unwrap_or(id);
 
-    let cases: [Case<'_>; 25] = [
+    let cases: [Case<'_>; 28] = [
         (&|f| f.terrain.truncate(9_999), &|v| matches!(v, Violation::GridSize { grid: "terrain", cells: 9_999 })),
         (&|f| f.entry.x = 100, &|v| matches!(v, Violation::Outside("entry", _))),
         (&|f| f.connections[0].to_room = 250, &|v| *v == Violation::NoSuchRoom(250)),
@@ -131,6 +133,9 @@ fn every_broken_rule_is_reported() {
         (&|f| f.items.push(Item { at: key.at, archetype: "gem", value: 1, opens_lock: 0 }), &|v| {
             *v == Violation::ThingsCollide(key.at)
         }),
+        (&|f| f.landing = point(rock), &|v| *v == Violation::LandingOutOfReach(point(rock))),
+        (&|f| f.landing = f.rooms[secret].center, &|v| matches!(v, Violation::LandingOutOfReach(_))),
+        (&|f| f.spawns[0].group = 200, &|v| *v == Violation::Group(200)),
         (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Metric { name: "critical_path", .. })),
         (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Metric { name: "passable_cells", .. })),
         (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Metric { name: "loops", .. })),

@@ -60,6 +60,10 @@ pub enum Violation {
     SecretInTheOpen(Point),
     /// A spawn, item or trap lies on a cell that cannot be reached with all keys and a search.
     ThingOutOfReach(&'static str, Point),
+    /// Who falls from the floor above lands on a cell that blocks, or that is reached only with a key or a search.
+    LandingOutOfReach(Point),
+    /// Groups of monsters are not numbered 1, 2, 3 and so on, or one has a single member.
+    Group(u8),
     /// Two things lie on one cell.
     ThingsCollide(Point),
     /// A metric is not that of the floor.
@@ -98,6 +102,8 @@ impl Violation {
             Self::RoomOutOfReach(..) => "room out of reach",
             Self::SecretInTheOpen(_) => "secret in the open",
             Self::ThingOutOfReach(..) => "thing out of reach",
+            Self::LandingOutOfReach(_) => "landing out of reach",
+            Self::Group(_) => "group",
             Self::ThingsCollide(_) => "things collide",
             Self::Metric { .. } => "metric",
         }
@@ -121,7 +127,11 @@ impl Violation {
             | Self::DoorWithoutLock(at)
             | Self::SecretInTheOpen(at)
             | Self::ThingOutOfReach(_, at)
+            | Self::LandingOutOfReach(at)
             | Self::ThingsCollide(at) => vec![at],
+            Self::Group(group) => {
+                floor.spawns.iter().filter(|spawn| spawn.group == group).map(|spawn| spawn.at).collect()
+            }
             Self::NoSuchRoom(room) => {
                 let marked = floor.region.iter().enumerate().filter(|&(_, &mark)| usize::from(mark) == room + 1);
                 marked.map(|(i, _)| cell(i)).collect()
@@ -170,6 +180,8 @@ impl fmt::Display for Violation {
             Self::RoomOutOfReach(room, role) => write!(f, "the center of room {room} ({role:?}) is out of reach"),
             Self::SecretInTheOpen(at) => write!(f, "the secret cell at {} is reached without searching", Cell(*at)),
             Self::ThingOutOfReach(what, at) => write!(f, "the {what} at {} is out of reach", Cell(*at)),
+            Self::LandingOutOfReach(at) => write!(f, "the landing at {} is out of reach without a key", Cell(*at)),
+            Self::Group(group) => write!(f, "group {group} has one monster, or a lower one has none"),
             Self::ThingsCollide(at) => write!(f, "two things lie at {}", Cell(*at)),
             Self::Metric { name, stated, counted } => write!(f, "{name} is {counted}, not {stated}"),
         }
