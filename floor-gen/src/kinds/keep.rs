@@ -445,7 +445,7 @@ fn dig_moats(arena: &mut Arena, site: &Site, motte: Option<Plot>, deep: Terrain)
 fn cover_yards(arena: &mut Arena, ground: &Ground, rng: &mut Rng) {
     for room in 0..arena.rooms.len() {
         let draft = arena.rooms[room];
-        let patches = if is_yard(&draft) { 1 + draft.area / 500 } else { 0 };
+        let patches = if is_yard(&draft) { 1 + draft.area / 700 } else { 0 };
         for _ in 0..patches.min(12) {
             let x = rng.range(draft.min.x.into(), draft.max.x.into());
             let y = rng.range(draft.min.y.into(), draft.max.y.into());
