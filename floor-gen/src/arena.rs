@@ -12,6 +12,7 @@ use crate::mask::Mask;
 use crate::pack::content::{NameId, StoryPart};
 use crate::pack::params::Params;
 use crate::plan::Plan;
+use crate::runs::Runs;
 
 /// A floor under construction.
 #[derive(Debug, Default)]
@@ -61,10 +62,16 @@ pub(crate) struct Arena {
     pub(crate) tile_path: Vec<u32>,
     /// Cells of a vault's doors and doorways, each with its character of the vault file.
     pub(crate) vault_doors: Vec<(u32, u8)>,
-    /// The plots of a keep's halls, or of a story's scenes.
+    /// Plots that rooms are built on, or that are not cut up yet.
     pub(crate) plots: Vec<Plot>,
     /// The scenes of a story, in the order in which they are built.
     pub(crate) scenes: Vec<Scene>,
+    /// Doorways that may be opened.
+    pub(crate) doorways: Vec<Doorway>,
+    /// Scratch list of runs.
+    pub(crate) runs: Runs,
+    /// Scratch set of cells.
+    pub(crate) scratch: Mask,
     /// A cave before it is carved.
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
@@ -91,6 +98,30 @@ pub(crate) struct Scene {
     /// Whether a gate leads to it.
     pub(crate) begins_act: bool,
     pub(crate) part: StoryPart,
+}
+
+/// A cell of rock beside a room where a door may lead to another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Doorway {
+    /// The cheapest are opened first.
+    pub(crate) cost: u32,
+    pub(crate) gate: u32,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    /// The side of its room.
+    pub(crate) side: Side,
+}
+
+impl Plot {
+    pub(crate) fn holds(self, at: Point) -> bool {
+        let (x, y) = (i32::from(at.x), i32::from(at.y));
+        (self.x..self.x + self.width).contains(&x) && (self.y..self.y + self.height).contains(&y)
+    }
+
+    /// Smaller by so many cells on each side, or larger.
+    pub(crate) const fn inset(self, by: i32) -> Self {
+        Self { x: self.x + by, y: self.y + by, width: self.width - 2 * by, height: self.height - 2 * by }
+    }
 }
 
 /// The zone of a room whose only connection is locked or secret.

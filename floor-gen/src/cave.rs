@@ -1,12 +1,11 @@
 //! Caves: chambers and winding necks are sketched, and a cellular automaton smooths noise around them, 64 cells at a
 //! time. The rule (a cell becomes what most of the nine cells around it are) is from Jim Babcock, 2005.
 
-use alloc::vec::Vec;
-
 use crate::floor::Terrain;
 use crate::mask::Mask;
 use crate::pack::params::Cavern;
 use crate::rng::Rng;
+use crate::runs::Runs;
 
 /// A cave under construction.
 #[derive(Debug, Default)]
@@ -15,48 +14,31 @@ pub(crate) struct Cave {
     chambers: Mask,
     /// The middle lines of the necks, which always stay open.
     necks: Mask,
+    /// Rock that nothing else opens.
+    rock: Mask,
     open: Mask,
     /// The next generation of the automaton.
     next: Mask,
-    /// Horizontal runs, of rock or of open cells.
-    runs: Vec<Run>,
-}
-
-/// A horizontal run of open cells or of rock, and its component.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    row: u16,
-    /// Columns `from .. to`.
-    from: u16,
-    to: u16,
-    /// Another run of the same component; a root is its own parent.
-    parent: u32,
-    /// Cells of the component, in the root.
-    cells: u32,
+    /// Of rock or of open cells.
+    runs: Runs,
 }
 
 impl Cave {
     /// Resets to solid rock and an empty sketch.
     pub(crate) fn reset(&mut self, width: usize, height: usize) {
-        for mask in [&mut self.chambers, &mut self.necks, &mut self.open, &mut self.next] {
+        for mask in [&mut self.chambers, &mut self.necks, &mut self.rock, &mut self.open, &mut self.next] {
             mask.reset(width, height);
         }
     }
 
     /// Adds an ellipse to the sketch, clipped to the border.
-    pub(crate) fn sketch(&mut self, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
-        let (rx, ry) = (reach.0.max(1), reach.1.max(1));
-        for dy in -ry..=ry {
-            let row = y + dy;
-            if row < 1 || row >= height as i32 - 1 {
-                continue;
-            }
-            let half = ((rx * rx * (ry * ry - dy * dy) + ry * ry / 2) / (ry * ry)).isqrt();
-            let (from, to) = ((x - half).max(1), (x + half + 1).min(width as i32 - 1));
-            if from < to {
-                self.chambers.insert_run(row as usize, from as usize, to as usize);
-            }
-        }
+    pub(crate) fn sketch(&mut self, size: (usize, usize), center: (i32, i32), reach: (i32, i32)) {
+        insert_ellipse(&mut self.chambers, size, center, reach);
+    }
+
+    /// Keeps an ellipse of rock, which only necks cut.
+    pub(crate) fn keep_rock(&mut self, size: (usize, usize), center: (i32, i32), reach: (i32, i32)) {
+        insert_ellipse(&mut self.rock, size, center, reach);
     }
 
     /// Cuts the middle line of a neck between two cells, two cells wide, by random steps towards the end. Both ends lie
@@ -101,6 +83,7 @@ impl Cave {
         }
         self.smooth((width, height), numbers.last_rounds as usize);
         for y in 1..height - 1 {
+            self.open.row_mut(y).iter_mut().zip(self.rock.row(y)).for_each(|(word, &rock)| *word &= !rock);
             self.open_necks(y);
         }
     }
@@ -119,19 +102,19 @@ impl Cave {
         }
     }
 
-    /// Removes rocks smaller than [`least`].
-    pub(crate) fn remove_small_rocks(&mut self, (width, height): (usize, usize), least: u32) {
-        label(&mut self.runs, (width, height), |y, x| {
+    /// Removes rocks smaller than `least`.
+    pub(crate) fn remove_small_rocks(&mut self, size @ (width, _): (usize, usize), least: u32) {
+        self.runs.label(size, |y, x| {
             let from = self.open.next_unset(y, x).filter(|&from| from < width)?;
             Some((from, self.open.next_set(y, from).unwrap_or(width)))
         });
-        let border = root(&mut self.runs, 0);
+        // The first run is a part of the border.
+        let border = self.runs.root(0);
         for i in 0..self.runs.len() {
-            let component = root(&mut self.runs, i);
-            // The first run is a part of the border.
-            if component != border && self.runs[component].cells < least {
-                let Run { row, from, to, .. } = self.runs[i];
-                self.open.insert_run(row.into(), from.into(), to.into());
+            let component = self.runs.root(i);
+            if component != border && self.runs.cells(component) < least {
+                let (y, from, to) = self.runs.place(i);
+                self.open.insert_run(y, from, to);
             }
         }
     }
@@ -139,78 +122,41 @@ impl Cave {
     /// Carves the largest cave into `terrain` and claims its cells and their neighbours. The rest stays rock.
     pub(crate) fn carve_largest(
         &mut self,
-        (width, height): (usize, usize),
+        size @ (width, height): (usize, usize),
         terrain: &mut [Terrain],
         claimed: &mut Mask,
     ) {
         let Self { open, next: kept, runs, .. } = self;
-        label(runs, (width, height), |y, x| {
+        runs.label(size, |y, x| {
             let from = open.next_set(y, x)?;
             Some((from, open.next_unset(y, from).unwrap_or(width)))
         });
-        let Some(largest) = (0..runs.len()).max_by_key(|&i| if is_root(runs, i) { runs[i].cells } else { 0 }) else {
-            return;
-        };
+        let Some(largest) = runs.roots().max_by_key(|&i| runs.cells(i)) else { return };
         kept.reset(width, height);
         for i in 0..runs.len() {
-            if root(runs, i) == largest {
-                let Run { row, from, to, .. } = runs[i];
-                let (row, from, to) = (usize::from(row), usize::from(from), usize::from(to));
-                terrain[row * width + from..row * width + to].fill(Terrain::Floor);
-                kept.insert_run(row, from, to);
+            if runs.root(i) == largest {
+                let (y, from, to) = runs.place(i);
+                terrain[y * width + from..y * width + to].fill(Terrain::Floor);
+                kept.insert_run(y, from, to);
             }
         }
         claimed.insert_around(kept, height);
     }
 }
 
-/// Lists the runs of one ground and joins those that touch into components. `next` finds the first run of a row from a
-/// column on.
-///
-/// Joins runs rather than cells: He, Chao, Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on
-/// Image Processing 2008.
-fn label(runs: &mut Vec<Run>, (width, height): (usize, usize), next: impl Fn(usize, usize) -> Option<(usize, usize)>) {
-    runs.clear();
-    // The runs of the row above.
-    let (mut above, mut here) = (0, 0);
-    for y in 0..height {
-        let mut x = 0;
-        while let Some((from, to)) = next(y, x).filter(|_| x < width) {
-            let place = runs.len();
-            let cells = (to - from) as u32;
-            runs.push(Run { row: y as u16, from: from as u16, to: to as u16, parent: place as u32, cells });
-            while above < here && usize::from(runs[above].to) <= from {
-                above += 1;
-            }
-            let mut touching = above;
-            while touching < here && usize::from(runs[touching].from) < to {
-                join(runs, touching, place);
-                touching += 1;
-            }
-            x = to;
+/// Adds an ellipse, clipped to the border.
+fn insert_ellipse(mask: &mut Mask, (width, height): (usize, usize), (x, y): (i32, i32), reach: (i32, i32)) {
+    let (rx, ry) = (reach.0.max(1), reach.1.max(1));
+    for dy in -ry..=ry {
+        let row = y + dy;
+        if row < 1 || row >= height as i32 - 1 {
+            continue;
         }
-        (above, here) = (here, runs.len());
-    }
-}
-
-fn is_root(runs: &[Run], run: usize) -> bool {
-    runs[run].parent as usize == run
-}
-
-/// The root of a run's component, with path halving.
-fn root(runs: &mut [Run], mut run: usize) -> usize {
-    while !is_root(runs, run) {
-        runs[run].parent = runs[runs[run].parent as usize].parent;
-        run = runs[run].parent as usize;
-    }
-    run
-}
-
-fn join(runs: &mut [Run], a: usize, b: usize) {
-    let (a, b) = (root(runs, a), root(runs, b));
-    if a != b {
-        runs[a].parent = b as u32;
-        runs[b].cells += runs[a].cells;
+        let half = ((rx * rx * (ry * ry - dy * dy) + ry * ry / 2) / (ry * ry)).isqrt();
+        let (from, to) = ((x - half).max(1), (x + half + 1).min(width as i32 - 1));
+        if from < to {
+            mask.insert_run(row as usize, from as usize, to as usize);
+        }
     }
 }
 
@@ -266,6 +212,7 @@ mod tests {
     use super::*;
     use crate::pack::Pack;
     use crate::spec::Kind;
+    use alloc::vec::Vec;
 
     #[test]
     fn a_cell_becomes_what_most_around_it_are() {
@@ -313,13 +260,12 @@ mod tests {
             cave.generate(size, &numbers, &mut rng);
             cave.remove_small_rocks(size, numbers.least_rock);
             let mut components = |open: bool| {
-                label(&mut cave.runs, size, |y, x| {
+                cave.runs.label(size, |y, x| {
                     let next = |set, x| if set { cave.open.next_set(y, x) } else { cave.open.next_unset(y, x) };
                     let from = next(open, x).filter(|&from| from < size.0)?;
                     Some((from, next(!open, from).unwrap_or(size.0).min(size.0)))
                 });
-                let runs = &cave.runs;
-                (0..runs.len()).filter(|&i| is_root(runs, i)).map(|i| runs[i].cells).collect::<Vec<_>>()
+                cave.runs.roots().map(|i| cave.runs.cells(i)).collect::<Vec<_>>()
             };
             assert!(components(false).iter().all(|&cells| cells >= numbers.least_rock), "seed {seed}");
             // Unconnected pockets are small; the cave holds both chambers.

@@ -13,7 +13,7 @@ pub(crate) enum Form {
     Octagon,
     /// An ellipse.
     Rotunda,
-    /// Overlapping ellipses.
+    /// A natural cave: overlapping ellipses with a ragged outline.
     Grotto,
 }
 

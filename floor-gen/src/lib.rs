@@ -45,6 +45,7 @@ pub mod pack;
 mod plan;
 pub mod rng;
 mod role;
+mod runs;
 mod schedule;
 mod shape;
 pub mod spec;

@@ -1,11 +1,16 @@
 //! Room shapes: one word for each row of cells, so that a shape is tested against the floor by a few word operations.
 
 use crate::arena::Side;
+use crate::cave::noise;
 pub(crate) use crate::form::Form;
 use crate::rng::Rng;
 
 /// The largest width and height of a shape, in cells: a row with a neighbour on each side fits a word.
 pub(crate) const MAX_SHAPE: i32 = 60;
+
+/// A grotto grows so often, each time by so many of 16 cells beside it.
+const ROUNDS_OF_GROWTH: usize = 2;
+const GROWTH: u32 = 6;
 
 /// The cells of a room in its bounding box. Its outermost rows and columns are not empty, and its cells are connected.
 #[derive(Debug, Clone)]
@@ -22,6 +27,7 @@ impl Shape {
         let mut shape = Self { width, height, rows: [0; MAX_SHAPE as usize] };
         let small = width < 5 || height < 5;
         match form {
+            Form::Grotto => shape.grotto(rng),
             _ if small => shape.fill(0, 0, width, height),
             Form::Hall => shape.fill(0, 0, width, height),
             Form::Cross | Form::Ell => {
@@ -42,7 +48,6 @@ impl Shape {
                 }
             }
             Form::Rotunda => shape.ellipse(0, 0, width, height),
-            Form::Grotto => shape.grotto(rng),
         }
         shape
     }
@@ -99,13 +104,21 @@ impl Shape {
         }
     }
 
-    /// Two ellipses across each other.
+    /// Two ellipses across each other, with cells beside them at random.
     fn grotto(&mut self, rng: &mut Rng) {
         let (width, height) = (self.width, self.height);
         let (tall, wide) = (rng.range(height / 2, 2 * height / 3).max(3), rng.range(width / 2, 2 * width / 3).max(3));
         // Both cover the middle of the box, so they overlap at any position.
         self.ellipse(0, rng.range((height / 2 + 1 - tall).max(0), (height / 2 - 1).min(height - tall)), width, tall);
         self.ellipse(rng.range((width / 2 + 1 - wide).max(0), (width / 2 - 1).min(width - wide)), 0, wide, height);
+        for _ in 0..ROUNDS_OF_GROWTH {
+            let before = self.rows;
+            let row = |y: usize| before.get(y).copied().unwrap_or(0);
+            for y in 0..height as usize {
+                let beside = row(y) << 1 | row(y) >> 1 | row(y + 1) | row(y.wrapping_sub(1));
+                self.rows[y] |= beside & noise(GROWTH, rng) & ((1 << width) - 1);
+            }
+        }
     }
 }
 

@@ -241,12 +241,30 @@ params! {
         least_loops: "loops" 0, 4, "Loops of a floor of 100x100 and more, at the least.";
     }
     keep Keep {
-        cells: "cells" 100, 20_000, "Cells of floor and wall for each hall.";
-        wall: "cells" 1, 3, "Thickness of walls.";
-        thin_wall: "cells" 1, 3, "Thickness of walls on floors with a side under 40.";
-        halls_per_door: "halls" 1, 255, "Halls for each door that the way needs not.";
-        split_least: "per cent" 10, 50, "A hall is split off at this share of the longer side at the least.";
-        split_most: "per cent" 50, 90, "And at this at the most.";
+        cells: "cells" 60, 20_000, "Cells of a floor of 100x100 for each room; smaller floors have smaller rooms.";
+        spread: "per cent" 0, 80, "How much that varies from floor to floor.";
+        spur: "weight" 0, 1_000, "Weight of up to three walled courts in a row, with a donjon in the last.";
+        concentric: "weight" 0, 1_000, "Weight of a castle with a second curtain wall within the first.";
+        motte: "weight" 0, 1_000, "Weight of a bailey with a motte in a moat beside it.";
+        palace: "weight" 0, 1_000, "Weight of a palace around several courts.";
+        least_side: "cells" 26, 513, "Floors with a shorter side are a single block of rooms.";
+        ward: "thousandths" 0, 1_000, "How often a castle leaves a ward outside on a side of the floor ...";
+        ward_least: "per cent" 5, 60, "... of this share of the floor's side at the least ...";
+        ward_most: "per cent" 5, 60, "... and at the most.";
+        rock: "thousandths" 0, 1_000, "How often it leaves rock on any other side ...";
+        rock_least: "per cent" 5, 60, "... of this share of the floor's side at the least ...";
+        rock_most: "per cent" 5, 60, "... and at the most.";
+        crags: "crags" 0, 12, "Most crags that nothing is built on ...";
+        crag_least: "per cent" 1, 60, "... their least width and height, of the floor's ...";
+        crag_most: "per cent" 1, 60, "... and their greatest.";
+        moat: "thousandths" 0, 1_000, "How often a moat lies between a castle and such a ward.";
+        tower_least: "per cent" 10, 100, "Least diameter of a tower, of the distance from one room to the next.";
+        tower_most: "per cent" 10, 100, "Greatest diameter.";
+        passage: "cells" 0, 3, "Greatest width of the passages in curtain walls; 0: walls are solid.";
+        stone: "cells" 1, 4, "Most stone on both sides of a passage.";
+        court: "per cent" 0, 100, "Largest share of a court that buildings along its walls take.";
+        rooms_per_loop: "rooms" 1, 255, "Rooms for each loop.";
+        detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
     }
     halls Halls forms {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
@@ -263,9 +281,15 @@ params! {
         halls_per_loop: "halls" 1, 255, "Halls for each loop.";
     }
     cavern Cavern {
-        tile_width: "cells" 12, 60, "Width of the tile that holds a chamber.";
+        chambers: "weight" 0, 1_000, "Weight of a cave of chambers of all sizes.";
+        great: "weight" 0, 1_000, "Weight of a great chamber among small ones.";
+        river: "weight" 0, 1_000, "Weight of a river through chambers.";
+        tunnels: "weight" 0, 1_000, "Weight of small chambers with many necks.";
+        tile_width: "cells" 12, 60, "Width of the tile that holds a chamber, on floors of 100x100 and more.";
         tile_height: "cells" 12, 60, "Height of it.";
+        spread: "per cent" 0, 50, "How much both vary from floor to floor.";
         spare_necks: "thousandths" 0, 1_000, "How often a neck joins two neighbouring chambers that are connected already.";
+        spare_tunnels: "thousandths" 0, 1_000, "The same where chambers are small.";
         winding: "divisor" 1, 20, "A neck bends from the straight line by its length over this, at the most.";
         open_inside: "cells" 8, 15, "Open cells in 16 before smoothing, inside chambers.";
         open_outside: "cells" 0, 8, "And outside them.";

@@ -283,7 +283,7 @@ fn place_beyond(
 }
 
 /// The index of the `n`-th set bit.
-fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
+pub(crate) fn nth_bit(mut bits: u64, n: u32) -> Option<i32> {
     for _ in 0..n {
         bits &= bits.wrapping_sub(1);
     }

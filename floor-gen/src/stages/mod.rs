@@ -8,6 +8,7 @@ pub(crate) mod kind_rules;
 pub(crate) mod lakes;
 pub(crate) mod loops;
 pub(crate) mod loot;
+pub(crate) mod masonry;
 pub(crate) mod monsters;
 pub(crate) mod niches;
 pub(crate) mod patrols;

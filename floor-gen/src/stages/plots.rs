@@ -20,11 +20,6 @@ const CONTACT: i32 = 3;
 const TRIES: usize = 12;
 
 impl Plot {
-    pub(crate) fn holds(&self, cell: Point) -> bool {
-        let (x, y) = (i32::from(cell.x) - self.x, i32::from(cell.y) - self.y);
-        (0..self.width).contains(&x) && (0..self.height).contains(&y)
-    }
-
     pub(crate) const fn area(&self) -> u32 {
         (self.width * self.height) as u32
     }

@@ -5,8 +5,8 @@ use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{Point, RoomRole, Terrain};
 use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::shape::{Form, Shape};
-use crate::stages::accrete::{self, RoomParams, doorway_on, fits, is_flanked, join, place};
+use crate::shape::Shape;
+use crate::stages::accrete::{self, RoomParams, fits, is_flanked, join, nth_bit, place};
 use crate::stages::corridors::connect;
 use crate::stages::loops::cast_ray;
 use crate::stages::survey::LayoutRejected;
@@ -115,33 +115,40 @@ fn build_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDra
     let (cell, first) = (arena.point(at), rng.index(4));
     for i in 0..TRIES {
         let side = Side::ALL[(first + i as usize) % 4];
-        let most = 3 + (TRIES - i) / 3;
-        let shape = Shape::draw(Form::Hall, rng.range(3, most), rng.range(3, most), rng);
+        let shape = draw_small(arena, TRIES - i, rng);
         let Some((x, y)) = place_around(arena, &shape, cell, rng) else { continue };
-        // The cells from the shape to the room beyond it, in line with the cell of the stairs.
-        let inside = match side {
-            Side::North => i32::from(cell.y) - y,
-            Side::South => y + shape.height - 1 - i32::from(cell.y),
-            Side::West => i32::from(cell.x) - x,
-            Side::East => x + shape.width - 1 - i32::from(cell.x),
+        let edge = shape.edge(side);
+        let Some(line) = nth_bit(edge, rng.below(edge.count_ones())) else { continue };
+        let (gate_x, gate_y) = match side {
+            Side::North => (x + line, y - 1),
+            Side::South => (x + line, y + shape.height),
+            Side::West => (x - 1, y + line),
+            Side::East => (x + shape.width, y + line),
         };
-        let gate = at.wrapping_add_signed(arena.step(side) * (inside as isize + 1));
+        let gate = arena.at(gate_x as usize, gate_y as usize);
         let Some(hit) = cast_ray(arena, usize::MAX, gate, side, CORRIDOR) else { continue };
         if !fit(&arena.rooms[hit.room]) || arena.terrain[gate] != Terrain::Wall || !is_flanked(arena, gate, side) {
             continue;
         }
         let room = place(arena, &shape, x as usize, y as usize);
-        let line = if side.is_level() { cell.y } else { cell.x };
-        debug_assert_eq!(doorway_on(arena, room, side, line.into()), Some(gate));
         join(arena, (room, hit.room), gate, side, hit.corridor, Terrain::Door);
         return Some(room);
     }
     None
 }
 
+/// A shape like that of a niche; the fewer tries are left, the smaller.
+fn draw_small(arena: &Arena, left: i32, rng: &mut Rng) -> Shape {
+    let numbers = arena.params.niches;
+    let form = numbers.forms.draw(rng);
+    let mut side = |most: u32| rng.range(3, 3 + (most as i32 - 3) * left / TRIES);
+    let (width, height) = (side(numbers.width), side(numbers.height));
+    Shape::draw(form, width, height, rng)
+}
+
 /// Builds a small room around a cell far from all others, with a corridor to one of the nearest.
 fn build_far_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
-    let shape = Shape::draw(Form::Hall, rng.range(3, 6), rng.range(3, 6), rng);
+    let shape = draw_small(arena, TRIES / 2, rng);
     let (x, y) = (0..TRIES).find_map(|_| place_around(arena, &shape, arena.point(at), rng))?;
     let Arena { rooms, room_list, .. } = arena;
     room_list.clear();
