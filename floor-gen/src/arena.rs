@@ -9,7 +9,7 @@ pub(crate) use crate::draft::{ConnectionDraft, MAX_ROOMS, RoomDraft};
 use crate::floor::{Item, Lock, Metrics, Point, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::mask::Mask;
-use crate::pack::content::NameId;
+use crate::pack::content::{NameId, StoryPart};
 use crate::pack::params::Params;
 use crate::plan::Plan;
 
@@ -57,12 +57,14 @@ pub(crate) struct Arena {
     pub(crate) cell_list: Vec<u32>,
     /// Pairs of rooms that may be joined, each with its cost.
     pub(crate) candidates: Vec<(u32, u8, u8)>,
-    /// Tiles of the cycle or ear that is laid.
+    /// Tiles of the cycle or ear that is laid, or plots of a walk.
     pub(crate) tile_path: Vec<u32>,
     /// Cells of a vault's doors and doorways, each with its character of the vault file.
     pub(crate) vault_doors: Vec<(u32, u8)>,
-    /// The plots of a keep's halls.
+    /// The plots of a keep's halls, or of a story's scenes.
     pub(crate) plots: Vec<Plot>,
+    /// The scenes of a story, in the order in which they are built.
+    pub(crate) scenes: Vec<Scene>,
     /// A cave before it is carved.
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
@@ -71,13 +73,24 @@ pub(crate) struct Arena {
     pub(crate) alcove: Vec<u8>,
 }
 
-/// A rectangle for one hall of a keep, without walls.
+/// A rectangle for one room, without walls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) width: i32,
     pub(crate) height: i32,
+}
+
+/// A scene of a story's walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene {
+    pub(crate) plot: u8,
+    /// The scene that it is entered from.
+    pub(crate) after: u8,
+    /// Whether a gate leads to it.
+    pub(crate) begins_act: bool,
+    pub(crate) part: StoryPart,
 }
 
 /// The zone of a room whose only connection is locked or secret.

@@ -8,8 +8,11 @@ use crate::spec::FloorSpec;
 
 /// Cells drawn in each quarter of the floor for a joint.
 const DRAWN_IN_A_QUARTER: u64 = 2;
-/// Least distance from a joint to the border, in cells.
-const MARGIN: usize = 2;
+/// Least distance from a joint to the border, in cells: rooms of every kind fit around the cell. Narrow sides have
+/// less.
+const MARGIN: u16 = 5;
+const NARROW_MARGIN: u16 = 4;
+const NARROW: u16 = 32;
 
 impl FloorSpec {
     /// The cell of the stairs up, on which a climber arrives: the [`departure`](Self::departure) of the floor below.
@@ -54,7 +57,8 @@ fn rng_of(spec: &FloorSpec, below: u32) -> Rng {
 /// A cell of that quarter. The walls of the fallback are left out.
 fn draw(spec: &FloorSpec, quarter: u32, rng: &mut Rng) -> Point {
     let mut along = |side: u16, far: bool| {
-        let (first, last) = (MARGIN, usize::from(side) - 1 - MARGIN);
+        let margin = margin(side);
+        let (first, last) = (usize::from(margin), usize::from(side - 1 - margin));
         let half = (last - first).div_ceil(2);
         (first + if far { half } else { 0 } + rng.index(half)) as u16
     };
@@ -62,9 +66,13 @@ fn draw(spec: &FloorSpec, quarter: u32, rng: &mut Rng) -> Point {
     inside(spec, at)
 }
 
+const fn margin(side: u16) -> u16 {
+    if side < NARROW { NARROW_MARGIN } else { MARGIN }
+}
+
 /// A cell in a corner of the floor.
 fn corner(spec: &FloorSpec, quarter: u32) -> Point {
-    let along = |side: u16, far: bool| if far { side - 1 - MARGIN as u16 } else { MARGIN as u16 };
+    let along = |side: u16, far: bool| if far { side - 1 - margin(side) } else { margin(side) };
     inside(spec, Point { x: along(spec.width(), quarter & 1 == 1), y: along(spec.height(), quarter & 2 == 2) })
 }
 
@@ -97,7 +105,7 @@ mod tests {
                 let (from, to) = (spec.arrival(), spec.departure());
                 for at in [from, to] {
                     assert!(
-                        (2..=spec.width() - 3).contains(&at.x) && (2..=spec.height() - 3).contains(&at.y),
+                        (3..=spec.width() - 4).contains(&at.x) && (3..=spec.height() - 4).contains(&at.y),
                         "{at:?}"
                     );
                 }

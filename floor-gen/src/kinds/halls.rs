@@ -8,7 +8,7 @@ use crate::arena::{Arena, RoomDraft, SEALED};
 use crate::graph::Components;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::shape::Shape;
+use crate::shape::{Form, MAX_SHAPE, Shape};
 use crate::stages::accrete::{RoomParams, place};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
@@ -18,11 +18,20 @@ use crate::stages::survey::LayoutRejected;
 
 /// The most halls.
 const MAX_HALLS: usize = 200;
+/// Floors with a shorter side have halls of so many hundredths of the size.
+const SMALL: usize = 72;
+const SMALL_PERCENT: i32 = 62;
+/// Halls that a floor has at the least, if there are so many cells for each.
+const LEAST_HALLS: usize = 15;
+const LEAST_CELLS: usize = 120;
+/// Tries to place the hall that others lie around.
+const FIRST_TRIES: usize = 20;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    scatter(arena, &mut streams.open("halls"));
+    let family = scatter(arena, &mut streams.open("halls"));
+    streams.note("family", family as usize);
     list_candidates(arena);
     let rng = &mut streams.open("corridors");
     let mut components = Components::singletons(arena.rooms.len());
@@ -43,32 +52,69 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     Ok(())
 }
 
+/// What the other halls lie around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Nothing.
+    Scattered,
+    /// A great hall.
+    GreatHall,
+    /// A gallery as long as most of the floor.
+    Gallery,
+    /// A middle of solid rock.
+    Ring,
+}
+
 /// Places halls at random, apart from each other.
-fn scatter(arena: &mut Arena, rng: &mut Rng) {
+fn scatter(arena: &mut Arena, rng: &mut Rng) -> Family {
     let params = RoomParams::of(arena);
     let halls = arena.params.halls;
+    let families = [Family::Scattered, Family::GreatHall, Family::Gallery, Family::Ring];
+    let family = families[rng.weighted(&[halls.scattered, halls.great_hall, halls.gallery, halls.ring])];
     let gap = halls.gap as i32;
+    let (side, cells) = (arena.width.min(arena.height), arena.width * arena.height);
+    // Small floors have more and smaller halls than their share.
+    let small = if side < SMALL { SMALL_PERCENT } else { 100 };
+    let spread = rng.range(100 - halls.spread as i32, 100 + halls.spread as i32) as usize;
+    let wanted =
+        (cells * 100 / (halls.cells as usize * spread)).max((cells / LEAST_CELLS).min(LEAST_HALLS) * 100 / spread);
+    let wanted = wanted.clamp(3, MAX_HALLS);
+    let (across, down) = (arena.width as i32, arena.height as i32);
     // A row of a hall with the gap on both sides fits a word.
-    let most = |side: i32, limit: i32| (side * halls.most as i32 / 100, limit.max(3).min(65 - 2 * gap));
-    let wanted = (arena.width * arena.height / halls.cells as usize).clamp(3, MAX_HALLS);
-    let least = |side: i32| (side * halls.least as i32 / 100).max(3);
-    let (widest, highest) = ((arena.width as i32 - 2) / 2 - gap, (arena.height as i32 - 2) / 2 - gap);
-    for _ in 0..wanted * halls.spots as usize {
+    let size = |largest: i32, side: i32, rng: &mut Rng| {
+        let (least, most) =
+            (largest * halls.least as i32 * small / 10_000, largest * halls.most as i32 * small / 10_000);
+        rng.range(least.max(3), most.max(least.max(3))).clamp(3, ((side - 2) / 2 - gap).max(3)).min(65 - 2 * gap)
+    };
+    for tried in 0..wanted * halls.spots as usize {
         if arena.rooms.len() >= wanted {
-            return;
+            break;
         }
-        let (broad, widest) = most(params.width.1, widest);
-        let (high, highest) = most(params.height.1, highest);
-        let width = rng.range(least(params.width.1), broad).clamp(3, widest);
-        let height = rng.range(least(params.height.1), high).clamp(3, highest);
-        let form = arena.params.halls.forms.draw(rng);
-        let shape = Shape::draw(form, width, height, rng);
-        let x = rng.range(1, arena.width as i32 - 1 - shape.width);
-        let y = rng.range(1, arena.height as i32 - 1 - shape.height);
-        if is_clear(arena, &shape, x, y, gap) {
-            place(arena, &shape, x as usize, y as usize);
+        let (mut width, mut height) = (size(params.width.1, across, rng), size(params.height.1, down, rng));
+        let mut form = arena.params.halls.forms.draw(rng);
+        match family {
+            // The first tries are for what the others lie around.
+            Family::GreatHall if tried < FIRST_TRIES && arena.rooms.is_empty() => {
+                (width, height) = (across * 38 / 100, down * 38 / 100);
+            }
+            Family::Gallery if tried < FIRST_TRIES && arena.rooms.is_empty() => {
+                form = Form::Hall;
+                (width, height) =
+                    if rng.chance(500) { (across * 70 / 100, down / 12) } else { (across / 12, down * 70 / 100) };
+            }
+            _ => {}
+        }
+        let fits = |side: i32, least: i32| side.clamp(least, 65 - 2 * gap).min(MAX_SHAPE);
+        let shape = Shape::draw(form, fits(width, 3), fits(height, 3), rng);
+        let x = rng.range(1, across - 1 - shape.width);
+        let y = rng.range(1, down - 1 - shape.height);
+        let is_middle = |at: i32, length: i32, side: i32| at + length > side * 3 / 10 && at < side * 7 / 10;
+        let in_the_middle = is_middle(x, shape.width, across) && is_middle(y, shape.height, down);
+        if (family != Family::Ring || !in_the_middle) && is_clear(arena, &shape, x, y, gap) {
+            let _ = place(arena, &shape, x as usize, y as usize);
         }
     }
+    family
 }
 
 /// Whether the shape's box and `gap` cells around it are free. The border needs no gap.
@@ -105,19 +151,31 @@ fn gap(a: &RoomDraft, b: &RoomDraft) -> u32 {
     between(a.min.x, a.max.x, b.min.x, b.max.x) + between(a.min.y, a.max.y, b.min.y, b.max.y)
 }
 
-/// Digs corridors along the Gabriel graph between rooms whose walk is a detour.
+/// Digs corridors along the Gabriel graph between rooms whose walk is a detour; if none is dug, between any such rooms.
 fn close_loops(arena: &mut Arena, rng: &mut Rng) -> usize {
     let wanted = arena.rooms.len() / arena.params.halls.halls_per_loop as usize + 1;
+    match close_loops_where(arena, wanted, rng, is_gabriel) {
+        0 => close_loops_where(arena, 1, rng, |_, _, _| true),
+        made => made,
+    }
+}
+
+fn close_loops_where(
+    arena: &mut Arena,
+    wanted: usize,
+    rng: &mut Rng,
+    fit: impl Fn(&Arena, usize, usize) -> bool,
+) -> usize {
     let mut made = 0;
     for i in 0..arena.candidates.len() {
         let (_, a, b) = arena.candidates[i];
         let (a, b) = (usize::from(a), usize::from(b));
         let same_zone = arena.rooms[a].zone == arena.rooms[b].zone && arena.rooms[a].zone != SEALED;
-        if made >= wanted || !same_zone || !is_gabriel(arena, a, b) {
+        if made >= wanted || !same_zone || !fit(arena, a, b) {
             continue;
         }
         arena.graph.rebuild(arena.rooms.len(), &arena.connections);
-        if !arena.graph.within_doors(a, b, 2, &arena.connections)
+        if !arena.graph.within_doors(a, b, 1, &arena.connections)
             && connect(arena, a, b, arena.params.halls.door_chance, rng)
         {
             made += 1;

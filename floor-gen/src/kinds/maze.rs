@@ -1,4 +1,5 @@
-//! MAZE: a braided maze with rooms in it. Most of its dead ends are opened again; the others hold loot.
+//! MAZE: a braided maze with rooms in it. Most of its dead ends are opened again; the others hold loot. Four families
+//! differ in how the passages run.
 
 use crate::arena::{Arena, ConnectionDraft, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
@@ -9,12 +10,17 @@ use crate::stages::accrete::place;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::survey::LayoutRejected;
-use crate::stages::{niches, stairs, territory};
+use crate::stages::{niches, territory};
 
 /// The most rooms.
 const MAX_ROOMS_OF_MAZE: usize = 120;
 /// Additional spots, so that the smallest floor gets two rooms.
 const MIN_SPOTS: usize = 60;
+
+/// Floors with a shorter side have the least pitch and small rooms.
+const SMALL: usize = 48;
+/// The side from which rooms have their full number of cells.
+const PLAIN_SIDE: usize = 100;
 
 /// Evenly spread crossings, with passages between neighbours.
 #[derive(Debug, Clone, Copy)]
@@ -35,17 +41,16 @@ const BUILT_ON: u8 = 2;
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let lattice = Lattice::over(arena);
-    place_rooms(arena, &lattice, &mut streams.open("rooms"));
-    if arena.rooms.len() < 2 {
-        return Err(LayoutRejected("fewer than two rooms"));
-    }
-    carve_passages(arena, &lattice, &mut streams.open("passages"));
+    let rng = &mut streams.open("family");
+    let family = draw_family(arena, rng);
+    streams.note("family", family as usize);
+    let lattice = Lattice::over(arena, rng);
+    let (entry, exit) = place_rooms(arena, plan, &lattice, family, &mut streams.open("rooms"))?;
+    carve_passages(arena, &lattice, family, &mut streams.open("passages"));
     braid(arena, &lattice, &mut streams.open("braid"));
     streams.note("dead ends", arena.dead_ends.len());
     let rng = &mut streams.open("doors");
     let wanted = LockCounts::for_cells(arena, plan);
-    let (entry, exit) = stairs::own(arena, plan, rng, |_| true)?;
     arena.rooms[entry].role = RoomRole::Entry;
     arena.rooms[exit].role = RoomRole::Exit;
     choose_closed_rooms(arena, (entry, exit), wanted, rng);
@@ -56,9 +61,12 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 }
 
 impl Lattice {
-    fn over(arena: &Arena) -> Self {
+    /// A lattice whose passages lie closer on small floors.
+    fn over(arena: &Arena, rng: &mut Rng) -> Self {
         let maze = arena.params.maze;
-        let pitch = (if arena.width < 40 { maze.narrow_across } else { maze.across } as usize, maze.down as usize);
+        let most = if arena.width.min(arena.height) < SMALL { maze.pitch_least } else { maze.pitch_most };
+        let pitch = rng.range(maze.pitch_least as i32, most as i32) as usize;
+        let pitch = (pitch, pitch);
         let (columns, rows) = ((arena.width - 3) / pitch.0 + 1, (arena.height - 3) / pitch.1 + 1);
         let spare = (arena.width - 3 - (columns - 1) * pitch.0, arena.height - 3 - (rows - 1) * pitch.1);
         Self { columns, rows, pitch, origin: (1 + spare.0 / 2, 1 + spare.1 / 2) }
@@ -79,46 +87,115 @@ impl Lattice {
     }
 }
 
-/// Places rooms on random blocks of the lattice, with one cell of wall between a room and the passages around it.
-fn place_rooms(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+/// How the passages run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Long and winding: recursive backtracking.
+    Winding,
+    /// Many short branches: a growing tree that goes on from any crossing.
+    Bushy,
+    /// Around the middle of the floor.
+    Rings,
+    /// Short passages between many rooms.
+    Chambers,
+}
+
+fn draw_family(arena: &Arena, rng: &mut Rng) -> Family {
+    let maze = arena.params.maze;
+    let families = [Family::Winding, Family::Bushy, Family::Rings, Family::Chambers];
+    families[rng.weighted(&[maze.winding, maze.bushy, maze.rings, maze.chambers])]
+}
+
+/// Places the rooms of both stairs, then others on random blocks of the lattice. Returns the stairs' rooms.
+fn place_rooms(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    lattice: &Lattice,
+    family: Family,
+    rng: &mut Rng,
+) -> Result<(usize, usize), LayoutRejected> {
     let maze = arena.params.maze;
     let Arena { marks, width, height, .. } = arena;
     marks.clear();
     marks.resize(*width * *height, 0);
-    let wanted = (*width * *height / maze.cells as usize).clamp(2, MAX_ROOMS_OF_MAZE);
-    // The largest blocks, in crossings; they grow with the floor.
-    let (broadest, highest) = ((3 + *width / 200).min(lattice.columns / 2), (4 + *height / 200).min(lattice.rows / 2));
+    let cells = *width * *height;
+    // Small floors have smaller rooms, and more of them.
+    let share = cells.isqrt().min(PLAIN_SIDE) * rng.range(100 - maze.spread as i32, 100 + maze.spread as i32) as usize;
+    let cells_of_a_room = maze.cells as usize * share / PLAIN_SIDE / if family == Family::Chambers { 170 } else { 100 };
+    let wanted = (cells / cells_of_a_room.max(1)).clamp(2, MAX_ROOMS_OF_MAZE);
+    for cell in [plan.arrival, plan.departure] {
+        let cell = (cell.x.into(), cell.y.into());
+        let around = |size: usize, along: usize, at: usize, first: fn(&Lattice, usize) -> usize, rng: &mut Rng| {
+            let fits = |&start: &usize| first(lattice, start) + 2 <= at && at + 2 <= first(lattice, start + size);
+            let count = (0..along - size).filter(fits).count();
+            (count > 0).then(|| (0..along - size).filter(fits).nth(rng.index(count))).flatten()
+        };
+        let built = (0..maze.spots).any(|_| {
+            let (across, down) = draw_block(arena, lattice, rng);
+            let left = around(across, lattice.columns, cell.0, |lattice, column| lattice.cell(column).0, rng);
+            let row_of = |lattice: &Lattice, row: usize| lattice.cell(row * lattice.columns).1;
+            let top = around(down, lattice.rows, cell.1, row_of, rng);
+            left.zip(top).is_some_and(|corner| place_room(arena, lattice, corner, (across, down), rng))
+        });
+        if !built {
+            return Err(LayoutRejected("no block of the maze around the stairs"));
+        }
+    }
     for _ in 0..wanted * maze.spots as usize + MIN_SPOTS {
         if arena.rooms.len() >= wanted {
-            return;
+            break;
         }
-        let (across, down) = (2 + rng.index(broadest - 1), 2 + rng.index(highest - 1));
-        let (left, top) = (rng.index(lattice.columns - across), rng.index(lattice.rows - down));
-        // The crossings on the edge of the room's block stay passages, those inside are built on.
-        let mut rows = (top..=top + down).map(|row| row * lattice.columns + left);
-        if rows.any(|first| arena.marks[first..=first + across].contains(&BUILT_ON)) {
-            continue;
-        }
-        for row in top + 1..top + down {
-            let first = row * lattice.columns + left;
-            arena.marks[first + 1..first + across].fill(BUILT_ON);
-        }
-        let (x, y) = lattice.cell(top * lattice.columns + left);
-        let (width, height) = (across * lattice.pitch.0 - 3, down * lattice.pitch.1 - 3);
-        let shape = Shape::draw(Form::Hall, width as i32, height as i32, rng);
-        place(arena, &shape, x + 2, y + 2);
+        let (across, down) = draw_block(arena, lattice, rng);
+        let corner = (rng.index(lattice.columns - across), rng.index(lattice.rows - down));
+        let _ = place_room(arena, lattice, corner, (across, down), rng);
     }
+    Ok((0, 1))
 }
 
-/// Carves passages to every crossing by recursive backtracking. The lattice is connected, because rooms leave the
-/// crossings around them free.
-fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
+/// The size of a block, in crossings. Blocks grow with the floor.
+fn draw_block(arena: &Arena, lattice: &Lattice, rng: &mut Rng) -> (usize, usize) {
+    let side = arena.width.min(arena.height);
+    let largest = if side < SMALL { 3 } else { 4 + side / 200 };
+    let along = |count: usize, rng: &mut Rng| 2 + rng.index(largest.min(count / 2) - 1);
+    (along(lattice.columns, rng), along(lattice.rows, rng))
+}
+
+/// Builds a room on a block, with one cell of wall between it and the passages around it, if no other room is there.
+fn place_room(
+    arena: &mut Arena,
+    lattice: &Lattice,
+    (left, top): (usize, usize),
+    (across, down): (usize, usize),
+    rng: &mut Rng,
+) -> bool {
+    // The crossings on the edge of the room's block stay passages, those inside are built on.
+    let mut rows = (top..=top + down).map(|row| row * lattice.columns + left);
+    if rows.any(|first| arena.marks[first..=first + across].contains(&BUILT_ON)) {
+        return false;
+    }
+    for row in top + 1..top + down {
+        let first = row * lattice.columns + left;
+        arena.marks[first + 1..first + across].fill(BUILT_ON);
+    }
+    let (x, y) = lattice.cell(top * lattice.columns + left);
+    let (width, height) = (across * lattice.pitch.0 - 3, down * lattice.pitch.1 - 3);
+    let shape = Shape::draw(Form::Hall, width as i32, height as i32, rng);
+    let _ = place(arena, &shape, x + 2, y + 2);
+    true
+}
+
+/// Carves passages to every crossing, as a growing tree (Buck, 2011): from the newest crossing it is recursive
+/// backtracking. The lattice is connected, because rooms leave the crossings around them free.
+fn carve_passages(arena: &mut Arena, lattice: &Lattice, family: Family, rng: &mut Rng) {
     let Some(start) = (0..lattice.count()).find(|&crossing| arena.marks[crossing] == 0) else { return };
     arena.marks[start] = REACHED;
     arena.cell_list.clear();
     arena.cell_list.push(start as u32);
-    while let Some(&here) = arena.cell_list.last() {
-        let here = here as usize;
+    while !arena.cell_list.is_empty() {
+        let newest = arena.cell_list.len() - 1;
+        let jumps = family == Family::Bushy && rng.chance(arena.params.maze.jumps);
+        let pick = if jumps { rng.index(newest + 1) } else { newest };
+        let here = arena.cell_list[pick] as usize;
         let mut sides = [Side::North; 4];
         let mut count = 0;
         for side in Side::ALL {
@@ -128,12 +205,15 @@ fn carve_passages(arena: &mut Arena, lattice: &Lattice, rng: &mut Rng) {
             }
         }
         if count == 0 {
-            arena.cell_list.pop();
+            arena.cell_list.swap_remove(pick);
             continue;
         }
         let mut side = sides[rng.index(count)];
-        if !side.is_level() && rng.chance(arena.params.maze.level) {
-            side = sides[..count].iter().copied().find(|side| side.is_level()).unwrap_or(side);
+        if family == Family::Rings && rng.chance(arena.params.maze.tangential) {
+            // Level passages north and south of the middle, upright ones beside it.
+            let (x, y) = (2 * (here % lattice.columns), 2 * (here / lattice.columns));
+            let is_level = x.abs_diff(lattice.columns) * lattice.rows < y.abs_diff(lattice.rows) * lattice.columns;
+            side = sides[..count].iter().copied().find(|side| side.is_level() == is_level).unwrap_or(side);
         }
         if let Some(there) = lattice.neighbour(here, side) {
             arena.marks[there] = REACHED;

@@ -32,7 +32,7 @@ pub(crate) struct Content {
     pub(crate) packs: Vec<MonsterPack>,
     /// Monsters beside a boss.
     pub(crate) guards: Vec<Part>,
-    /// The beats of a story between its first and its last two.
+    /// What the scenes of a story are drawn from.
     pub(crate) beats: Vec<Beat>,
     pub(crate) plain: Vec<Choice>,
     pub(crate) fine: Vec<Choice>,
@@ -103,22 +103,66 @@ pub(crate) struct MonsterPack {
     pub(crate) weight: u32,
 }
 
-/// A room of a story.
+/// A scene that a story may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beat {
+    pub(crate) part: StoryPart,
     pub(crate) role: RoomRole,
     pub(crate) form: Form,
-    /// Share of its tile that it fills, in thousandths.
+    /// Share of its plot's sides that it fills, in thousandths.
     pub(crate) fill: (i32, i32),
-    /// Whether a gate closes the act after it.
-    pub(crate) ends_act: bool,
+    pub(crate) weight: u32,
 }
 
 impl Beat {
-    pub(crate) const ROLES: [RoomRole; 6] =
-        [RoomRole::Passage, RoomRole::Combat, RoomRole::Key, RoomRole::Treasure, RoomRole::Shrine, RoomRole::Shop];
+    pub(crate) const ROLES: [RoomRole; 9] = [
+        RoomRole::Entry,
+        RoomRole::Exit,
+        RoomRole::Boss,
+        RoomRole::Passage,
+        RoomRole::Combat,
+        RoomRole::Key,
+        RoomRole::Treasure,
+        RoomRole::Shrine,
+        RoomRole::Shop,
+    ];
     pub(crate) const ROLE_NAMES: [&'static str; Self::ROLES.len()] =
-        ["passage", "combat", "key", "treasure", "shrine", "shop"];
+        ["entry", "exit", "boss", "passage", "combat", "key", "treasure", "shrine", "shop"];
+
+    /// Whether only the arrival is the entry, and only the departure the exit.
+    pub(crate) fn has_fitting_role(&self) -> bool {
+        let is = |part| self.part == part;
+        match self.role {
+            RoomRole::Entry => is(StoryPart::Arrival),
+            RoomRole::Exit => is(StoryPart::Departure),
+            _ => !is(StoryPart::Arrival) && !is(StoryPart::Departure),
+        }
+    }
+}
+
+/// A scene's part in a story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoryPart {
+    Arrival,
+    /// The action that rises.
+    Rise,
+    /// Holds the key of the gate that closes the act.
+    Key,
+    /// Before the gate.
+    Rest,
+    /// Before the departure.
+    Climax,
+    Departure,
+    /// Beside the walk.
+    Side,
+}
+
+impl StoryPart {
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Arrival, Self::Rise, Self::Key, Self::Rest, Self::Climax, Self::Departure, Self::Side];
+    /// Their names in a pack.
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
+        ["arrival", "rise", "key", "rest", "climax", "departure", "side"];
 }
 
 /// A monster's part in a fight.

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::content::{Beat, DRAWN, Ground, Part};
+use super::content::{Beat, DRAWN, Ground, Part, StoryPart};
 use super::params::{PARAMS, Param};
 use crate::form::Form;
 use crate::spec::{FloorSpec, Kind};
@@ -78,7 +78,7 @@ const FIRST: [&str; Kind::NAMES.len() + 1] = {
 };
 
 /// The keys that hold none of [`PARAMS`], by their table; `""` is the file.
-static KEYS: [(&str, &str, Shape, Need); 33] = [
+static KEYS: [(&str, &str, Shape, Need); 34] = [
     ("", "name", Shape::Name('-'), Need::Always),
     ("", "description", Shape::Text(200), Need::Never),
     ("", "tower_vaults", Shape::Truth, Need::Never),
@@ -98,11 +98,12 @@ static KEYS: [(&str, &str, Shape, Need); 33] = [
     ("cyclic", "forms", FORMS, Need::IfNew),
     ("boss", "forms", FORMS, Need::IfNew),
     ("story", "beats", Shape::List(60, "beats", &Shape::Table(Table::BEAT)), Need::IfNew),
+    ("beat", "part", Shape::OneOf(&StoryPart::NAMES), Need::Always),
     ("beat", "role", Shape::OneOf(&Beat::ROLE_NAMES), Need::Always),
     ("beat", "form", Shape::OneOf(&Form::NAMES), Need::Always),
     ("beat", "fill_least", Shape::Number(100, 1_000, "thousandths"), Need::Always),
     ("beat", "fill_most", Shape::Number(100, 1_000, "thousandths"), Need::Always),
-    ("beat", "ends_act", Shape::Truth, Need::Never),
+    ("beat", "weight", Shape::WEIGHT, Need::Never),
     ("theme", "weights", Shape::Table(Table::WEIGHTS), Need::IfNew),
     ("theme", "deep", Shape::OneOf(&Ground::DEEP), Need::IfNew),
     ("theme", "cover", Shape::List(2, "kinds of ground", &Shape::OneOf(&Ground::COVER)), Need::IfNew),

@@ -247,6 +247,11 @@ params! {
     halls Halls forms {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall.";
         spots: "spots" 1, 60, "Spots tried for each hall.";
+        spread: "per cent" 0, 80, "How much the cells for each hall vary from floor to floor.";
+        scattered: "weight" 0, 1_000, "Weight of floors with halls at random ...";
+        great_hall: "weight" 0, 1_000, "... of those around a great hall ...";
+        gallery: "weight" 0, 1_000, "... of those along a gallery ...";
+        ring: "weight" 0, 1_000, "... and of those around a middle of rock.";
         gap: "cells" 3, 6, "The least rock between two halls.";
         least: "per cent" 10, 200, "Least side of a hall, of the largest room's.";
         most: "per cent" 10, 200, "Greatest side.";
@@ -277,11 +282,16 @@ params! {
     maze Maze {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each room.";
         spots: "spots" 1, 60, "Spots tried for each room.";
-        across: "cells" 3, 12, "Cells from one passage to the next, from west to east.";
-        narrow_across: "cells" 3, 4, "The same on floors that are narrower than 40.";
-        down: "cells" 3, 4, "The same from north to south.";
+        spread: "per cent" 0, 80, "How much the cells for each room vary from floor to floor.";
+        pitch_least: "cells" 3, 5, "Cells from one passage to the next, at the least ...";
+        pitch_most: "cells" 3, 5, "... and at the most.";
+        winding: "weight" 0, 1_000, "Weight of floors with long, winding passages ...";
+        bushy: "weight" 0, 1_000, "... of those with many short branches ...";
+        rings: "weight" 0, 1_000, "... of those with passages around the middle ...";
+        chambers: "weight" 0, 1_000, "... and of those with many rooms.";
+        jumps: "thousandths" 0, 1_000, "How often a bushy maze goes on from another crossing.";
+        tangential: "thousandths" 0, 1_000, "How often a passage of a maze of rings leads around the middle.";
         braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
-        level: "thousandths" 0, 1_000, "How often a vertical passage is replaced by a horizontal one.";
     }
     boss Boss forms {
         arena_length: "per cent" 20, 50, "Length of the arena, of the floor's longer side.";
@@ -309,10 +319,22 @@ params! {
         detour: "doors" 2, 12, "Doors on a walk that a loop shortens, at the least.";
     }
     story Story {
-        tile_width: "cells" 12, 60, "Width of the tile that holds a room of the story.";
-        tile_height: "cells" 12, 60, "Height of it.";
+        winding: "weight" 0, 1_000, "Weight of a walk that winds over most of the floor ...";
+        road: "weight" 0, 1_000, "... of a short one with many side scenes ...";
+        round: "weight" 0, 1_000, "... of one that leads round by the farthest place ...";
+        braid: "weight" 0, 1_000, "... of one with a second way beside it ...";
+        hub: "weight" 0, 1_000, "... and of one whose acts begin at a hub.";
+        gap: "cells" 3, 8, "Rock between two plots, which hold a scene each.";
+        plot_least: "cells" 5, 30, "Least side of a plot.";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
+        act_least: "scenes" 1, 20, "Scenes of an act at the least ...";
+        act_most: "scenes" 1, 20, "... and at the most.";
+        rest_chance: "thousandths" 0, 1_000, "How often an act of three scenes or more ends with a rest.";
+        scenes_per_gate: "scenes" 1, 60, "Scenes of the walk for each gate.";
         most_gates: "gates" 0, 10, "The most gates.";
-        most_beats: "rooms" 4, 60, "The most rooms of the story.";
+        side_chance: "thousandths" 0, 1_000, "How often a plot beside the walk holds a side scene.";
+        full: "thousandths" 0, 1_000, "Share of the plots that hold a scene at the least, if there is space.";
+        shortcut_chance: "thousandths" 0, 1_000, "How often two scenes of an act that lie beside each other are joined ...";
+        detour: "doors" 2, 12, "... if the walk between them has so many doors at the least.";
     }
 }

@@ -11,7 +11,7 @@ use core::slice;
 use toml_spans::Spanned;
 use toml_spans::de::{DeTable, DeValue};
 
-use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, Theme};
+use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, StoryPart, Theme};
 use super::error::{PackError, PackErrors, listed, nearest, shortened};
 use super::files::Files;
 use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
@@ -235,12 +235,8 @@ impl<'i> Reader<'i> {
                 self.content.packs = list(value).map(pack).collect();
             }
             ("story", "beats") => {
-                let beats: Vec<Beat> = list(value).map(beat).collect();
-                if beats.iter().any(|beat| beat.fill.0 > beat.fill.1) {
-                    let what = format!("`{path}` has a `fill_least` above its `fill_most`");
-                    self.error(value.span(), what, "no least value above its greatest", None);
-                }
-                self.content.beats = beats;
+                self.content.beats = list(value).map(beat).collect();
+                self.check_beats(path, value);
             }
             ("theme", "weights") => {
                 self.theme.weights = DRAWN.map(|kind| value.get_ref().get(kind.name()).map_or(0, number));
@@ -260,6 +256,24 @@ impl<'i> Reader<'i> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn check_beats(&mut self, path: &str, value: &Value<'i>) {
+        let beats = &self.content.beats;
+        let missing = StoryPart::ALL.iter().position(|&part| beats.iter().all(|beat| beat.part != part));
+        let (is_turned, fits) = (beats.iter().any(|beat| beat.fill.0 > beat.fill.1), Beat::has_fitting_role);
+        if !beats.iter().all(fits) {
+            let what = format!("`{path}` has a role that does not fit its part");
+            self.error(value.span(), what, "`entry` for each arrival and `exit` for each departure only", None);
+        }
+        if is_turned {
+            let what = format!("`{path}` has a `fill_least` above its `fill_most`");
+            self.error(value.span(), what, "no least value above its greatest", None);
+        }
+        if let Some(part) = missing {
+            let what = format!("`{path}` has no beat for `{}`", StoryPart::NAMES[part]);
+            self.error(value.span(), what, "a beat for each part", None);
         }
     }
 
@@ -480,9 +494,10 @@ fn part(value: &Value<'_>) -> Part {
 fn beat(value: &Value<'_>) -> Beat {
     let value = value.get_ref();
     Beat {
+        part: StoryPart::ALL[position(&value["part"], &StoryPart::NAMES)],
         role: Beat::ROLES[position(&value["role"], &Beat::ROLE_NAMES)],
         form: Form::ALL[position(&value["form"], &Form::NAMES)],
         fill: (number(&value["fill_least"]) as i32, number(&value["fill_most"]) as i32),
-        ends_act: value.get("ends_act").is_some_and(|truth| truth.get_ref().as_bool() == Some(true)),
+        weight: value.get("weight").map_or(1, number),
     }
 }

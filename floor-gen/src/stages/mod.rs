@@ -11,6 +11,7 @@ pub(crate) mod loot;
 pub(crate) mod monsters;
 pub(crate) mod niches;
 pub(crate) mod patrols;
+pub(crate) mod plots;
 pub(crate) mod roles;
 pub(crate) mod scenery;
 pub(crate) mod set_pieces;
