@@ -308,7 +308,7 @@ mod tests {
             }
         });
         let own = text(&|floor| {
-            (floor.theme, floor.landing) = ("study".to_owned(), floor.exit);
+            floor.theme = "study".to_owned();
             // A group has two monsters or more.
             let group = u32::from(floor.spawns.len() > 1);
             for spawn in &mut floor.spawns {
@@ -321,7 +321,7 @@ mod tests {
         let (bare, own) = (served(11), served(12));
         assert_eq!((bare.theme.as_str(), bare.landing), ("warren", written.entry));
         assert!(bare.spawns.iter().all(|spawn| spawn.behaviour() == v1::Behaviour::Guards && spawn.group == 0));
-        assert_eq!((own.theme.as_str(), own.landing), ("study", written.exit));
+        assert_eq!((own.theme.as_str(), own.landing), ("study", written.landing));
         let group = u32::from(own.spawns.len() > 1);
         assert!(own.spawns.iter().all(|spawn| spawn.behaviour() == v1::Behaviour::Sleeps && spawn.group == group));
 
