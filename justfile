@@ -20,6 +20,10 @@ lint:
 bench *filter:
     cargo bench -- {{ filter }}
 
+# Write everything anew that follows from floors or the .proto, or parts of it: just regenerate vectors viewer
+regenerate *parts:
+    .ci/regenerate {{ parts }}
+
 # Run the release server end to end with floorctl
 e2e:
     .ci/run programs end-to-end

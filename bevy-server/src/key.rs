@@ -80,8 +80,9 @@ const VERSION: u8 = 2 << 3;
 const HASH: u8 = 3 << 3 | 1;
 /// The tag of the pack in a spec.
 const PACK: u8 = 6 << 3 | 2;
-/// The tag of a floor's last field, the hash of the pack: 16 << 3 | 1 as a varint.
+/// The tags of a floor's last fields, the hash of the pack and the landing: 16 << 3 | 1 and 17 << 3 | 2 as varints.
 const PACK_HASH: [u8; 2] = [0x81, 0x01];
+const LANDING: [u8; 2] = [0x8a, 0x01];
 /// Where the fields of the spec begin.
 const SPEC_START: usize = 2;
 /// The most bytes of `NAME@HASH`.
@@ -91,9 +92,8 @@ const LONGEST_PACK: usize = MAX_NAME + 1 + 16;
 /// each such hit, so it neither decodes nor allocates.
 ///
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
-/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash at its end. The content is
-/// not checked: a floor with the right start and wrong
-/// rooms passes. Sealing with `cache.keys` prevents that.
+/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash near its end. The
+/// content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents that.
 ///
 /// # Errors
 /// What is wrong with the value.
@@ -134,14 +134,25 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
 }
 
 /// `NAME@HASH` in a floor whose spec begins with `before` bytes of other fields, if its hash is `wanted` in both places:
-/// there, and in the last field of the floor.
+/// there, and in the last field of the floor but one.
 fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
     let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
     let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
     let hash = PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
-    let (tag, last) = message.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
+    let before = without_landing(message)?;
+    let (tag, last) = before.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
     let is_wanted = hash == Some(wanted.0) && *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0;
     is_wanted.then_some(name)
+}
+
+/// What is before the last field of a floor, the landing: a point whose coordinates have one or two bytes each, since a
+/// border of wall keeps both from being 0.
+fn without_landing(message: &[u8]) -> Option<&[u8]> {
+    (4..=6).find_map(|length| {
+        let start = message.len().checked_sub(LANDING.len() + 1 + length)?;
+        let (before, landing) = message.split_at(start);
+        (landing.starts_with(&LANDING) && usize::from(landing[LANDING.len()]) == length).then_some(before)
+    })
 }
 
 /// The canonical encoding of the first fields of a floor, on the stack.
@@ -249,7 +260,9 @@ mod tests {
             }
         }
         let mut value = one.framed(&mut generator, &resolve(&one)).to_vec();
-        *value.last_mut().unwrap() ^= 1;
+        let hash = resolve(&one).pack().0.to_le_bytes();
+        let at = value.windows(hash.len()).rposition(|bytes| bytes == hash).unwrap();
+        value[at] ^= 1;
         assert_eq!(check(&keys[0], &value), Err("it is not of the pack of its key"));
         for length in FRAME_PREFIX_BYTES..200 {
             check(&keys[0], &reframed(value[..length].to_vec())).unwrap_err();

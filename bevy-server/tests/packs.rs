@@ -3,7 +3,7 @@
 
 use std::{fs, path::PathBuf};
 
-use floor_gen::Kind;
+use floor_gen::{GENERATOR_VERSION, Kind};
 use floor_proto::{
     floor_json::FLOOR,
     hash,
@@ -102,7 +102,7 @@ async fn packs_are_listed_and_their_files_make_the_same_floors() {
     assert_eq!(list[0], ("mine", true, "one", 1));
     assert_eq!((list.len(), list[1].0, packs[1].hash), (2, "tower", 0));
     let pack = client.get_pack(GetPackRequest::default()).await.unwrap().into_inner();
-    assert_eq!((pack.name.as_str(), pack.hash, pack.generator_version), ("mine", packs[0].hash, 3));
+    assert_eq!((pack.name.as_str(), pack.hash, pack.generator_version), ("mine", packs[0].hash, GENERATOR_VERSION));
     let loaded = LoadedPack::from_bytes(&pack.file).unwrap();
     let mut generator = floor_gen::Generator::new();
     for number in [7, 10] {
@@ -277,8 +277,9 @@ async fn answers_by_url_are_kept_for_a_year_only_if_the_url_names_the_version_of
     let version = get(&mut client, of("mine", 42, 7)).await.unwrap().0.spec.unwrap().pack;
     let cached = |spec: &str| {
         let message = format!("{{\"spec\":{spec}}}").replace('"', "%22").replace('{', "%7b").replace('}', "%7d");
-        let path =
-            format!("/floors.v1.FloorService/GetFloor?connect=v1&encoding=json&generator_version=3&message={message}");
+        let path = format!(
+            "/floors.v1.FloorService/GetFloor?connect=v1&encoding=json&generator_version={GENERATOR_VERSION}&message={message}"
+        );
         let (status, headers, body) =
             http1(&server.grpc, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"), &[]);
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));

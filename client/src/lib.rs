@@ -56,7 +56,9 @@ pub use credential_error::CredentialError;
 pub use encoded::EncodedFloor;
 pub use error::{ClientError, StatusError, Violation};
 pub use floor_proto::floor::{Floor, InvalidFloor, is_passable};
-pub use floor_proto::v1::{self, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo};
+pub use floor_proto::v1::{
+    self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo,
+};
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
 pub use options::CallOptions;
 pub use served::{Served, ServedBy, TraceStep};

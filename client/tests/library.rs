@@ -125,13 +125,14 @@ async fn a_deadline_ends_a_call_that_is_never_answered() {
 async fn invalid_floors_are_rejected() {
     let forged = Floor { generator_version: 9, ..floor(1) };
     let outside = with_content_hash(Floor { entry: Some(Point { x: 16, y: 0 }), ..floor(1) });
+    let fallen = with_content_hash(Floor { landing: Some(Point { x: 3, y: 16 }), ..floor(1) });
     let no_grid = with_content_hash(Floor { region: None, ..floor(1) });
     let small = with_content_hash(Floor { region: Some(grid::encode(1, 1, &[0])), ..floor(1) });
     let terrain = with_content_hash(Floor { terrain: Some(grid::encode(16, 16, &[0; 256])), ..floor(1) });
-    let replies = [forged, outside, no_grid, small, terrain, floor(2)];
+    let replies = [forged, outside, fallen, no_grid, small, terrain, floor(2)];
     let (_, client) = ScriptedServer::serve(replies.map(|floor| Ok(vec![floor]))).await;
     let mut errors = Vec::new();
-    for _ in 0..6 {
+    for _ in 0..7 {
         let error = client.get(spec(1)).await.unwrap_err();
         let ClientError::Invalid { spec: requested, source } = error else { panic!("{error}") };
         assert_eq!(*requested, spec(1));
@@ -143,6 +144,7 @@ async fn invalid_floors_are_rejected() {
             [
                 InvalidFloor::Hash(_),
                 InvalidFloor::Outside { what: "entry", x: 16, y: 0 },
+                InvalidFloor::Outside { what: "landing", x: 3, y: 16 },
                 InvalidFloor::Missing("region"),
                 InvalidFloor::Grid { grid: "region", .. },
                 InvalidFloor::Terrain { x: 0, y: 0 },
@@ -204,6 +206,16 @@ async fn unknown_terrain_is_unspecified_and_impassable() {
     let floor = client.get(spec(1)).await.unwrap().value;
     assert_eq!(floor.terrain_at(1, 1), Some(Terrain::Unspecified));
     assert!(!floor.passable(1, 1), "unknown terrain is impassable");
+}
+
+#[tokio::test]
+async fn the_landing_is_the_entry_where_a_floor_has_none() {
+    let at = Point { x: 5, y: 6 };
+    let newer = with_content_hash(Floor { landing: Some(at), ..floor(1) });
+    let (_, client) = ScriptedServer::serve([Ok(vec![newer]), Ok(vec![floor(1)])]).await;
+    assert_eq!(client.get(spec(1)).await.unwrap().value.landing(), at);
+    let older = client.get(spec(1)).await.unwrap().value;
+    assert_eq!(older.landing(), older.entry());
 }
 
 #[tokio::test]

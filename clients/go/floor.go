@@ -32,11 +32,20 @@ func (f *Floor) Width() uint32 { return f.Message.Spec.Width }
 // Height returns the cells from north to south.
 func (f *Floor) Height() uint32 { return f.Message.Spec.Height }
 
-// Theme returns the name of the floor's theme, "" for a floor of the built-in pack.
+// Theme returns the name of the floor's theme, "" for a floor of the built-in pack before generator version 4.
 func (f *Floor) Theme() string { return f.Message.Theme }
 
 // PackHash returns the hash of the pack in Message.Spec.Pack, 0 for the built-in pack.
 func (f *Floor) PackHash() uint64 { return f.Message.PackHash }
+
+// Landing returns the cell for those who fall through a chasm of the floor above, unless the same cell is passable here.
+// It is the entry for a floor without one, as those before generator version 4.
+func (f *Floor) Landing() *floorsv1.Point {
+	if f.Message.Landing == nil {
+		return f.Message.Entry
+	}
+	return f.Message.Landing
+}
 
 // TerrainAt returns the terrain of a cell, UNSPECIFIED outside the floor.
 func (f *Floor) TerrainAt(x, y uint32) floorsv1.Terrain {
@@ -121,6 +130,7 @@ func (f *Floor) checkPoints() error {
 	}
 	check("entry", m.Entry)
 	check("exit", m.Exit)
+	check("landing", f.Landing())
 	for _, room := range m.Rooms {
 		check("room", room.Min)
 		check("room", room.Max)

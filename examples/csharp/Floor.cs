@@ -14,6 +14,9 @@ namespace Floors
 
     public enum RoomRole { Unspecified, Entry, Exit, Combat, Treasure, Key, Shrine, Shop, Boss, Vault, Secret, Passage }
 
+    /// <summary>What a monster does until it notices a player. Treat an unknown one as Guards.</summary>
+    public enum Behaviour { Unspecified, Sleeps, Guards, Patrols, Wanders }
+
     /// <summary>Names a floor. In a request, what is 0 is left to the server, except for the seed.</summary>
     public struct FloorSpec
     {
@@ -131,12 +134,15 @@ namespace Floors
         public bool Secret;
     }
 
-    /// <summary>A monster or a trap.</summary>
+    /// <summary>A monster or a trap. A trap has neither behaviour nor group.</summary>
     public sealed class Spawn
     {
         public Point At;
         public string Archetype = "";
         public int Level;
+        public Behaviour Behaviour;
+        /// <summary>Monsters of one group act together; 0 if it is alone.</summary>
+        public int Group;
     }
 
     /// <summary>Loot or a key.</summary>
@@ -182,6 +188,9 @@ namespace Floors
         public byte[] Region { get; private set; }
         public Point Entry { get; private set; }
         public Point Exit { get; private set; }
+        /// <summary>Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on
+        /// this one. The entry for a floor without one, as those before generator version 4.</summary>
+        public Point Landing { get; private set; }
         public List<Room> Rooms { get; } = new List<Room>();
         public List<Connection> Connections { get; } = new List<Connection>();
         public List<Spawn> Spawns { get; } = new List<Spawn>();
@@ -189,7 +198,7 @@ namespace Floors
         public List<Lock> Locks { get; } = new List<Lock>();
         public List<Spawn> Traps { get; } = new List<Spawn>();
         public FloorMetrics Metrics { get; private set; } = new FloorMetrics();
-        /// <summary>The name of its theme; empty for a floor of the built-in pack.</summary>
+        /// <summary>The name of its theme; empty for a floor of the built-in pack before generator version 4.</summary>
         public string Theme { get; private set; } = "";
         /// <summary>The hash of the pack in Spec.Pack; 0 for the built-in pack.</summary>
         public ulong PackHash { get; private set; }
@@ -216,7 +225,7 @@ namespace Floors
             var points = new List<Point?>();
             Grid terrain = null, region = null;
             FloorSpec? spec = null;
-            Point? entry = null, exit = null;
+            Point? entry = null, exit = null, landing = null;
             var hashed = new List<byte>(encoded.Length);
             var hashes = 0;
             var reader = new ProtobufReader(encoded);
@@ -240,6 +249,7 @@ namespace Floors
                     case 14: floor.Traps.Add(ReadSpawn(reader.Message(), points)); break;
                     case 15: floor.Theme = reader.Text(); break;
                     case 16: floor.PackHash = reader.Fixed(); break;
+                    case 17: landing = Point.Read(reader.Message()); break;
                     default: reader.Skip(); break;
                 }
                 if (reader.Field == HashField) hashes++;
@@ -249,11 +259,13 @@ namespace Floors
                 throw FloorException.Invalid("hash", "the content hash is not that of the bytes");
             points.Add(entry);
             points.Add(exit);
+            points.Add(landing ?? entry);
             if (spec == null || terrain == null || region == null || points.Contains(null))
                 throw FloorException.Invalid("missing", "a field that every floor has is missing");
             floor.Spec = spec.Value;
             floor.Entry = entry.Value;
             floor.Exit = exit.Value;
+            floor.Landing = landing ?? entry.Value;
             floor.Terrain = floor.Cells(terrain);
             floor.Region = floor.Cells(region);
             if (Array.IndexOf(floor.Terrain, (byte)Floors.Terrain.Unspecified) >= 0)
@@ -330,6 +342,8 @@ namespace Floors
                     case 1: at = Point.Read(reader.Message()); break;
                     case 2: spawn.Archetype = reader.Text(); break;
                     case 3: spawn.Level = reader.Int(); break;
+                    case 4: spawn.Behaviour = (Behaviour)reader.Int(); break;
+                    case 5: spawn.Group = reader.Int(); break;
                     default: reader.Skip(); break;
                 }
             spawn.At = ReadPoint(at, points);

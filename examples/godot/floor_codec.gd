@@ -10,6 +10,8 @@ enum Terrain {
 	CHASM, BRIDGE, GRASS, RUBBLE, PILLAR,
 }
 enum Role {UNSPECIFIED, ENTRY, EXIT, COMBAT, TREASURE, KEY, SHRINE, SHOP, BOSS, VAULT, SECRET, PASSAGE}
+# What a monster does until it notices a player. Treat an unknown one as GUARDS.
+enum Behaviour {UNSPECIFIED, SLEEPS, GUARDS, PATROLS, WANDERS}
 enum Encoding {UNIFORM = 1, RAW8, PACKED, RLE}
 
 const SPEC := {
@@ -28,8 +30,11 @@ const CONNECTION := {
 	1: ["from_room", Protobuf.UINT], 2: ["to_room", Protobuf.UINT], 3: ["lock_id", Protobuf.UINT],
 	4: ["secret", Protobuf.BOOL],
 }
-# A Spawn or a Trap.
-const DANGER := {1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["level", Protobuf.UINT]}
+const SPAWN := {
+	1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["level", Protobuf.UINT], 4: ["behaviour", Protobuf.UINT],
+	5: ["group", Protobuf.UINT],
+}
+const TRAP := {1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["level", Protobuf.UINT]}
 const ITEM := {
 	1: ["at", POINT], 2: ["archetype", Protobuf.TEXT], 3: ["value", Protobuf.UINT], 4: ["opens_lock", Protobuf.UINT],
 }
@@ -43,9 +48,9 @@ const FLOOR := {
 	1: ["spec", SPEC], 2: ["generator_version", Protobuf.UINT], CONTENT_HASH: ["content_hash", Protobuf.FIXED64],
 	4: ["terrain", GRID], 5: ["region", GRID], 6: ["entry", POINT], 7: ["exit", POINT],
 	8: ["rooms", ROOM, Protobuf.REPEATED], 9: ["connections", CONNECTION, Protobuf.REPEATED],
-	10: ["spawns", DANGER, Protobuf.REPEATED], 11: ["items", ITEM, Protobuf.REPEATED],
-	12: ["locks", LOCK, Protobuf.REPEATED], 13: ["metrics", METRICS], 14: ["traps", DANGER, Protobuf.REPEATED],
-	15: ["theme", Protobuf.TEXT], 16: ["pack_hash", Protobuf.FIXED64],
+	10: ["spawns", SPAWN, Protobuf.REPEATED], 11: ["items", ITEM, Protobuf.REPEATED],
+	12: ["locks", LOCK, Protobuf.REPEATED], 13: ["metrics", METRICS], 14: ["traps", TRAP, Protobuf.REPEATED],
+	15: ["theme", Protobuf.TEXT], 16: ["pack_hash", Protobuf.FIXED64], 17: ["landing", POINT],
 }
 const MAX_SIDE := 512
 # A floor has two grids and two points at least.
@@ -115,7 +120,10 @@ func _problem(decoded: Dictionary, hashed: Dictionary, asked: Dictionary) -> Str
 			for cell in decoded.terrain:
 				if cell == Terrain.UNSPECIFIED:
 					return "terrain"
-	var points := [decoded.entry, decoded.exit]
+	# Floors before generator version 4 have none.
+	if decoded.landing == null:
+		decoded.landing = decoded.entry
+	var points := [decoded.entry, decoded.exit, decoded.landing]
 	for room in decoded.rooms:
 		points += [room.min, room.max, room.center]
 	for thing in decoded.spawns + decoded.items + decoded.locks + decoded.traps:

@@ -6,7 +6,8 @@
 use floor_proto::{
     floor::Floor,
     v1::{
-        self, Connection, FloorKind, FloorMetrics, FloorSpec, Item, Lock, Point, Room, RoomRole, Spawn, Terrain, Trap,
+        self, Behaviour, Connection, FloorKind, FloorMetrics, FloorSpec, Item, Lock, Point, Room, RoomRole, Spawn,
+        Terrain, Trap,
     },
 };
 use floor_proto::{grid, hash};
@@ -67,7 +68,13 @@ pub(crate) fn message() -> v1::Floor {
         }
     }
     let connection = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
-    let spawn = |at, archetype: &str, level| Spawn { at, archetype: archetype.to_owned(), level };
+    let spawn = |at, archetype: &str, level, behaviour: Behaviour, group| Spawn {
+        at,
+        archetype: archetype.to_owned(),
+        level,
+        behaviour: behaviour.into(),
+        group,
+    };
     let item = |at, archetype: &str, value, opens_lock| Item { at, archetype: archetype.to_owned(), value, opens_lock };
     let mut floor = v1::Floor {
         spec: Some(FloorSpec {
@@ -79,8 +86,9 @@ pub(crate) fn message() -> v1::Floor {
             ..FloorSpec::default()
         }),
         generator_version: 1,
-        theme: String::new(),
+        theme: "crypt".to_owned(),
         pack_hash: 0,
+        landing: at(3, 2),
         content_hash: 0,
         terrain: Some(grid::encode(width, height, &terrain())),
         region: Some(grid::encode(width, height, &region)),
@@ -95,10 +103,10 @@ pub(crate) fn message() -> v1::Floor {
             connection(3, 4, 0, true),
         ],
         spawns: vec![
-            spawn(at(17, 2), "goblin", 3),
-            spawn(at(20, 3), "ghoul", 4),
-            spawn(at(16, 10), "goblin", 5),
-            spawn(at(26, 4), "ogre", 6),
+            spawn(at(17, 2), "goblin", 3, Behaviour::Guards, 1),
+            spawn(at(20, 3), "ghoul", 4, Behaviour::Sleeps, 0),
+            spawn(at(16, 10), "goblin", 5, Behaviour::Patrols, 1),
+            spawn(at(26, 4), "ogre", 6, Behaviour::Wanders, 0),
         ],
         items: vec![item(at(2, 11), "key", 0, 1), item(at(21, 11), "gem", 120, 0), item(at(4, 4), "bread", 5, 0)],
         locks: vec![Lock { id: 1, at: at(22, 4) }],

@@ -65,8 +65,6 @@ struct EntityKind {
     fields: &'static [(&'static str, Kind)],
 }
 
-const LEVELLED: &[(&str, Kind)] = &[("archetype", Kind::String), ("level", Kind::Int)];
-
 const ENTRY: usize = 0;
 const EXIT: usize = 1;
 const ROOM: usize = 2;
@@ -75,9 +73,10 @@ const LOCK: usize = 4;
 const TRAP: usize = 5;
 const ITEM: usize = 6;
 const SPAWN: usize = 7;
+const LANDING: usize = 8;
 
 /// The kinds of entity, by the indices above.
-static ENTITIES: [EntityKind; 8] = [
+static ENTITIES: [EntityKind; 9] = [
     EntityKind { name: "Entry", tile: None, colour: "#7BE07B", fields: &[] },
     EntityKind { name: "Exit", tile: None, colour: "#6FB4FF", fields: &[] },
     EntityKind {
@@ -104,21 +103,33 @@ static ENTITIES: [EntityKind; 8] = [
         colour: "#E84D8A",
         fields: &[("id", Kind::Int)],
     },
-    EntityKind { name: "Trap", tile: Some(Tile::Trap), colour: "#D06BE8", fields: LEVELLED },
+    EntityKind {
+        name: "Trap",
+        tile: Some(Tile::Trap),
+        colour: "#D06BE8",
+        fields: &[("archetype", Kind::String), ("level", Kind::Int)],
+    },
     EntityKind {
         name: "Item",
         tile: Some(Tile::Loot),
         colour: "#FFD24A",
         fields: &[("archetype", Kind::String), ("value", Kind::Int), ("opens_lock", Kind::Int)],
     },
-    EntityKind { name: "Spawn", tile: Some(Tile::Monster), colour: "#E54B3C", fields: LEVELLED },
+    EntityKind {
+        name: "Spawn",
+        tile: Some(Tile::Monster),
+        colour: "#E54B3C",
+        fields: &[("archetype", Kind::String), ("level", Kind::Int), ("behaviour", Kind::String), ("group", Kind::Int)],
+    },
+    EntityKind { name: "Landing", tile: None, colour: "#B9A6FF", fields: &[] },
 ];
 
 /// The fields of the level.
-const LEVEL_FIELDS: [(&str, Kind); 9] = [
+const LEVEL_FIELDS: [(&str, Kind); 10] = [
     ("seed", Kind::String),
     ("number", Kind::Int),
     ("kind", Kind::String),
+    ("theme", Kind::String),
     ("generator_version", Kind::Int),
     ("content_hash", Kind::String),
     ("critical_path", Kind::Int),
@@ -391,6 +402,7 @@ fn level(floor: &Floor, ids: &mut Ids) -> Value {
         floor.spec().seed.to_string().into(),
         floor.spec().number.into(),
         names::kind_of(floor.spec()).into(),
+        floor.theme().into(),
         floor.wire().generator_version.into(),
         hash(floor.content_hash()).into(),
         metrics.critical_path.into(),
@@ -533,11 +545,13 @@ fn entities(floor: &Floor, ids: &mut Ids) -> Vec<Value> {
         }
         entity
     }));
-    entities.extend(
-        wire.spawns
-            .iter()
-            .map(|spawn| entity(SPAWN, spawn.at, &[spawn.archetype.as_str().into(), spawn.level.into()], ids)),
-    );
+    entities.extend(wire.spawns.iter().map(|spawn| {
+        let behaviour = names::behaviour_of(spawn);
+        let fields: [Value; 4] =
+            [spawn.archetype.as_str().into(), spawn.level.into(), behaviour.into(), spawn.group.into()];
+        entity(SPAWN, spawn.at, &fields, ids)
+    }));
+    entities.push(entity(LANDING, Some(floor.landing()), &[], ids));
     entities
 }
 

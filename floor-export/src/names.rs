@@ -1,7 +1,7 @@
 //! Readable names of the enum values in the .proto: `standard` for `FLOOR_KIND_STANDARD`, `locked door` for
 //! `TERRAIN_LOCKED_DOOR`.
 
-use floor_proto::v1::{FloorKind, FloorSpec, Point, Room, RoomRole, Terrain};
+use floor_proto::v1::{Behaviour, FloorKind, FloorSpec, Point, Room, RoomRole, Spawn, Terrain};
 
 /// `standard` for `FLOOR_KIND_STANDARD`.
 #[must_use]
@@ -19,6 +19,14 @@ pub fn kind_of(spec: &FloorSpec) -> String {
 #[must_use]
 pub fn role_of(room: &Room) -> String {
     RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
+}
+
+/// The name of the behaviour of a monster, `sleeps` for `BEHAVIOUR_SLEEPS`; the number if this program does not know the
+/// behaviour.
+#[must_use]
+pub fn behaviour_of(spawn: &Spawn) -> String {
+    let known = Behaviour::try_from(spawn.behaviour);
+    known.map_or_else(|_| format!("behaviour {}", spawn.behaviour), |known| plain(known.as_str_name(), "BEHAVIOUR_"))
 }
 
 /// `treasure` for `ROOM_ROLE_TREASURE`.

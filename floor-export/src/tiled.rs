@@ -78,11 +78,14 @@ fn document(floor: &Floor) -> Value {
     layers.objects(
         "spawns",
         wire.spawns.iter().map(|spawn| {
-            Object::tile("spawn", spawn.at, Tile::Monster, &spawn.archetype).with("level", int(spawn.level))
+            Object::tile("spawn", spawn.at, Tile::Monster, &spawn.archetype)
+                .with("level", int(spawn.level))
+                .with("behaviour", names::behaviour_of(spawn).into())
+                .with("group", int(spawn.group))
         }),
     );
-    let stairs = [("entry", floor.entry()), ("exit", floor.exit())];
-    layers.objects("stairs", stairs.into_iter().map(|(name, at)| Object::cell(name, Some(at), name)));
+    let ends = [("entry", floor.entry()), ("exit", floor.exit()), ("landing", floor.landing())];
+    layers.objects("stairs", ends.into_iter().map(|(name, at)| Object::cell(name, Some(at), name)));
     json!({
         "type": "map",
         "version": VERSION,
@@ -113,6 +116,7 @@ fn map_properties(floor: &Floor) -> Vec<(&'static str, Value)> {
         ("seed", floor.spec().seed.to_string().into()),
         ("number", int(floor.spec().number)),
         ("kind", names::kind_of(floor.spec()).into()),
+        ("theme", floor.theme().into()),
         ("generator_version", int(floor.wire().generator_version)),
         ("content_hash", hash(floor.content_hash()).into()),
         ("critical_path", int(metrics.critical_path)),

@@ -147,6 +147,17 @@ mod tests {
             let count = floor.rooms.iter().filter(|room| room.role == role).count();
             assert_eq!(holds(&format!("{fact} == {count}")), Some(true), "{fact}");
         }
+        for (fact, behaviour) in [
+            ("sleepers", floor_gen::Behaviour::Sleeps),
+            ("guards", floor_gen::Behaviour::Guards),
+            ("patrollers", floor_gen::Behaviour::Patrols),
+            ("wanderers", floor_gen::Behaviour::Wanders),
+        ] {
+            let count = floor.spawns.iter().filter(|spawn| spawn.behaviour == behaviour).count();
+            assert_eq!(holds(&format!("{fact} == {count}")), Some(true), "{fact}");
+        }
+        let groups: BTreeSet<u8> = floor.spawns.iter().map(|spawn| spawn.group).filter(|group| *group > 0).collect();
+        assert_eq!(holds(&format!("groups == {}", groups.len())), Some(true));
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The facts of a floor that a condition can use.
 
-use std::cell::{OnceCell, RefCell};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeSet,
+};
 
-use floor_gen::{Floor, FloorSpec, Generator, Pack, RoomRole};
+use floor_gen::{Behaviour, Floor, FloorSpec, Generator, Pack, RoomRole};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
@@ -54,6 +57,11 @@ facts! {
     Shrines = "shrines": |floor| floor.rooms(RoomRole::Shrine),
     Shops = "shops": |floor| floor.rooms(RoomRole::Shop),
     Spawns = "spawns": |floor| floor.generated().spawns.len() as i128,
+    Sleepers = "sleepers": |floor| floor.spawns(Behaviour::Sleeps),
+    Guards = "guards": |floor| floor.spawns(Behaviour::Guards),
+    Patrollers = "patrollers": |floor| floor.spawns(Behaviour::Patrols),
+    Wanderers = "wanderers": |floor| floor.spawns(Behaviour::Wanders),
+    Groups = "groups": |floor| floor.groups().len() as i128,
     Items = "items": |floor| floor.generated().items.len() as i128,
     Traps = "traps": |floor| floor.generated().traps.len() as i128,
     Passable = "passable": |floor| floor.generated().metrics.passable_cells.into(),
@@ -115,5 +123,15 @@ impl<'g> Candidate<'g> {
     /// The number of rooms with a role.
     fn rooms(&self, role: RoomRole) -> i128 {
         self.generated().rooms.iter().filter(|room| room.role == role).count() as i128
+    }
+
+    /// The number of monsters with a behaviour.
+    fn spawns(&self, behaviour: Behaviour) -> i128 {
+        self.generated().spawns.iter().filter(|spawn| spawn.behaviour == behaviour).count() as i128
+    }
+
+    /// The groups of monsters.
+    fn groups(&self) -> BTreeSet<u8> {
+        self.generated().spawns.iter().map(|spawn| spawn.group).filter(|group| *group != 0).collect()
     }
 }

@@ -71,6 +71,7 @@ fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<(FloorSpec, v1::Flo
         return Err(broken.into_iter().map(wrong).collect());
     }
     let spec = rules::spec(message.spec.as_ref().expect("the rules need it")).map_err(|wrong| vec![(0, 0, wrong)])?;
+    rules::set_defaults(&mut message);
     let message = v1::Floor {
         spec: None,
         generator_version: floor_gen::GENERATOR_VERSION,

@@ -49,7 +49,6 @@ fn reference(pack: &Pack) -> String {
 fn message_of(pack: PackHash, reference: String, floor: &Floor<'_>) -> v1::Floor {
     v1::Floor {
         spec: Some(v1::FloorSpec { pack: reference, ..spec(&floor.spec) }),
-        theme: floor.theme.to_owned(),
         pack_hash: pack.0,
         ..message(floor)
     }
@@ -99,7 +98,13 @@ pub fn message(floor: &Floor<'_>) -> v1::Floor {
         spawns: floor
             .spawns
             .iter()
-            .map(|s| v1::Spawn { at: point(s.at), archetype: s.archetype.into(), level: s.level.into() })
+            .map(|s| v1::Spawn {
+                at: point(s.at),
+                archetype: s.archetype.into(),
+                level: s.level.into(),
+                behaviour: s.behaviour as i32,
+                group: s.group.into(),
+            })
             .collect(),
         items: floor
             .items
@@ -123,8 +128,9 @@ pub fn message(floor: &Floor<'_>) -> v1::Floor {
             .iter()
             .map(|t| v1::Trap { at: point(t.at), archetype: t.archetype.into(), level: t.level.into() })
             .collect(),
-        theme: String::new(),
+        theme: floor.theme.to_owned(),
         pack_hash: 0,
+        landing: point(floor.landing),
     }
 }
 

@@ -293,6 +293,53 @@ mod tests {
 
     #[cfg(feature = "authored")]
     #[test]
+    fn an_authored_floor_may_leave_out_behaviours_the_theme_and_the_landing() {
+        let written = floor_json::parse(&json(3, Kind::Standard)).unwrap();
+        let text = |edit: &dyn Fn(&mut v1::Floor)| {
+            let (mut floor, mut text) = (written.clone(), Vec::new());
+            edit(&mut floor);
+            FLOOR.encode(&floor.encode_to_vec()[..], &mut text).unwrap();
+            text
+        };
+        let bare = text(&|floor| {
+            (floor.theme, floor.landing) = (String::new(), None);
+            for spawn in &mut floor.spawns {
+                (spawn.behaviour, spawn.group) = (0, 0);
+            }
+        });
+        let own = text(&|floor| {
+            floor.theme = "study".to_owned();
+            // A group has two monsters or more.
+            let group = u32::from(floor.spawns.len() > 1);
+            for spawn in &mut floor.spawns {
+                spawn.set_behaviour(v1::Behaviour::Sleeps);
+                spawn.group = group;
+            }
+        });
+        let pack = load(&[MANIFEST, ("floors/11.json", &bare), ("floors/12.json", &own)]).unwrap();
+        let served = |number| floor(&pack, &pack.resolve(1, number, 0, 0, None).unwrap());
+        let (bare, own) = (served(11), served(12));
+        assert_eq!((bare.theme.as_str(), bare.landing), ("warren", written.entry));
+        assert!(bare.spawns.iter().all(|spawn| spawn.behaviour() == v1::Behaviour::Guards && spawn.group == 0));
+        assert_eq!((own.theme.as_str(), own.landing), ("study", written.landing));
+        let group = u32::from(own.spawns.len() > 1);
+        assert!(own.spawns.iter().all(|spawn| spawn.behaviour() == v1::Behaviour::Sleeps && spawn.group == group));
+
+        let at = written.spawns[0].at.unwrap();
+        for (edit, expected) in [
+            (text(&|floor| floor.spawns[0].group = 256), "group 256 is more than 255"),
+            (text(&|floor| floor.spawns[0].behaviour = 9), "behaviour 9 is unknown to this program; they are 1 to 4"),
+        ] {
+            let errors = load(&[MANIFEST, ("floors/11.json", &edit)]).unwrap_err().to_string();
+            assert!(
+                errors.starts_with(&format!("floors/11.json: limits: the spawn at ({}, {}): {expected}", at.x, at.y)),
+                "{errors}"
+            );
+        }
+    }
+
+    #[cfg(feature = "authored")]
+    #[test]
     fn every_error_names_its_file() {
         let mut broken = floor_json::parse(&json(3, Kind::Cavern)).unwrap();
         broken.exit = broken.entry;

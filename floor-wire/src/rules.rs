@@ -6,11 +6,14 @@ use floor_gen::{
 };
 use floor_proto::{
     grid,
-    v1::{self, Grid, RoomRole, Terrain},
+    v1::{self, Behaviour, Grid, RoomRole, Terrain},
 };
 
 /// The rule of what the message cannot say at all: sizes, ids and positions beyond the protocol's limits.
 const LIMITS: &str = "limits";
+
+/// The behaviour of a monster whose floor does not say it.
+const DEFAULT_BEHAVIOUR: Behaviour = Behaviour::Guards;
 
 /// A rule that a floor breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,14 @@ pub fn correct_metrics(message: &mut v1::Floor, broken: &[BrokenRule]) {
             _ => {}
         }
     }
+}
+
+/// Sets what a floor may leave out: the behaviours of its monsters, and where who falls lands.
+pub fn set_defaults(message: &mut v1::Floor) {
+    for spawn in message.spawns.iter_mut().filter(|spawn| spawn.behaviour() == Behaviour::Unspecified) {
+        spawn.set_behaviour(DEFAULT_BEHAVIOUR);
+    }
+    message.landing = message.landing.or(message.entry);
 }
 
 impl BrokenRule {
@@ -90,10 +101,17 @@ fn generator_floor(message: &v1::Floor) -> Result<Floor<'static>, String> {
             secret: connection.secret,
         })
     });
-    let spawns = message
-        .spawns
-        .iter()
-        .map(|spawn| Ok(Spawn { at: point("a spawn", spawn.at)?, archetype: "", level: level(spawn.level)? }));
+    let spawns = message.spawns.iter().map(|spawn| {
+        let at = point("a spawn", spawn.at)?;
+        let of_this = |wrong| format!("the spawn at ({}, {}): {wrong}", at.x, at.y);
+        Ok(Spawn {
+            at,
+            archetype: "",
+            level: level(spawn.level)?,
+            behaviour: behaviour(spawn.behaviour).map_err(of_this)?,
+            group: group(spawn.group).map_err(of_this)?,
+        })
+    });
     let items = message.items.iter().map(|item| {
         let opens_lock = id("the lock of a key", item.opens_lock)?;
         Ok(Item { at: point("an item", item.at)?, archetype: "", value: item.value, opens_lock })
@@ -126,6 +144,7 @@ fn generator_floor(message: &v1::Floor) -> Result<Floor<'static>, String> {
         region: cells("region", &spec, message.region.as_ref())?,
         entry: point("the entry", message.entry)?,
         exit: point("the exit", message.exit)?,
+        landing: point("the landing", message.landing.or(message.entry))?,
         rooms: rooms.collect::<Result<_, String>>()?,
         connections: connections.collect::<Result<_, String>>()?,
         spawns: spawns.collect::<Result<_, String>>()?,
@@ -212,6 +231,17 @@ fn id(what: &str, id: u32) -> Result<u8, String> {
     u8::try_from(id).map_err(|_| format!("{what} has the id {id}; ids are at most 255"))
 }
 
+/// [`DEFAULT_BEHAVIOUR`] if a spawn has none.
+fn behaviour(value: i32) -> Result<floor_gen::Behaviour, String> {
+    let value = if value == 0 { DEFAULT_BEHAVIOUR.into() } else { value };
+    let known = u32::try_from(value).ok().and_then(floor_gen::Behaviour::from_number);
+    known.ok_or_else(|| format!("behaviour {value} is unknown to this program; they are 1 to 4"))
+}
+
+fn group(group: u32) -> Result<u8, String> {
+    u8::try_from(group).map_err(|_| format!("group {group} is more than 255; 0 is a monster without a group"))
+}
+
 fn level(level: u32) -> Result<u16, String> {
     u16::try_from(level).map_err(|_| format!("level {level} is more than 65535"))
 }
@@ -278,6 +308,9 @@ mod tests {
             (broken(&|floor| floor.rooms[0].id = 300), "the id 300"),
             (broken(&|floor| floor.rooms[0].role = 0), "room role 0"),
             (broken(&|floor| floor.entry = None), "the entry has no position"),
+            (broken(&|floor| floor.spawns[0].behaviour = 5), "behaviour 5 is unknown to this program; they are 1 to 4"),
+            (broken(&|floor| floor.spawns[0].group = 256), "group 256 is more than 255"),
+            (broken(&|floor| floor.landing.as_mut().unwrap().y = 65_536), "the landing is at ("),
             (broken(&|floor| floor.exit.as_mut().unwrap().x = 70_000), "(70000, "),
             (broken(&|floor| floor.rooms = vec![floor.rooms[0]; 256]), "at most 255 rooms, not 256"),
         ] {

@@ -2,7 +2,7 @@
 
 use floor_client::{
     Floor, Terrain,
-    v1::{Connection, Item, Lock, Point, Room},
+    v1::{Connection, Item, Lock, Point, Room, Spawn},
 };
 use floor_export::names;
 use serde::Serialize;
@@ -44,7 +44,7 @@ impl Comparison {
             list("connections", &a.connections, &b.connections, connection),
             list("locks", &a.locks, &b.locks, lock),
             list("items", &a.items, &b.items, item),
-            list("spawns", &a.spawns, &b.spawns, |spawn| with_level(&spawn.archetype, spawn.at, spawn.level)),
+            list("spawns", &a.spawns, &b.spawns, spawn),
             list("traps", &a.traps, &b.traps, |trap| with_level(&trap.archetype, trap.at, trap.level)),
         ];
         Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
@@ -63,10 +63,12 @@ fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
             ("tower", floor.spec().seed.to_string()),
             ("number", floor.spec().number.to_string()),
             ("kind", names::kind_of(floor.spec())),
+            ("theme", floor.theme().to_owned()),
             ("size", format!("{}x{}", floor.width(), floor.height())),
             ("generator version", floor.wire().generator_version.to_string()),
             ("entry", names::position(Some(floor.entry()))),
             ("exit", names::position(Some(floor.exit()))),
+            ("landing", names::position(Some(floor.landing()))),
             ("critical path", metrics.critical_path.to_string()),
             ("passable cells", metrics.passable_cells.to_string()),
             ("loops", metrics.loops.to_string()),
@@ -126,6 +128,11 @@ fn item(item: &Item) -> String {
     let what =
         if item.opens_lock == 0 { format!("worth {}", item.value) } else { format!("opens {}", item.opens_lock) };
     format!("{} at {}, {what}", item.archetype, names::position(item.at))
+}
+
+fn spawn(spawn: &Spawn) -> String {
+    let group = if spawn.group == 0 { String::new() } else { format!(", group {}", spawn.group) };
+    format!("{}, {}{group}", with_level(&spawn.archetype, spawn.at, spawn.level), names::behaviour_of(spawn))
 }
 
 fn with_level(archetype: &str, at: Option<Point>, level: u32) -> String {

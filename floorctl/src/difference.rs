@@ -28,6 +28,8 @@ pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<S
     }
     in_lists(a, b)
         .map(|(list, index, one, other)| describe(&format!("{list}[{index}]"), &one, &other))
+        .or_else(|| (a.theme != b.theme).then(|| describe("theme", &a.theme, &b.theme)))
+        .or_else(|| (a.landing != b.landing).then(|| describe("landing", &debug(&a.landing), &debug(&b.landing))))
         .or_else(|| (a.metrics != b.metrics).then(|| describe("metrics", &debug(&a.metrics), &debug(&b.metrics))))
         .or_else(|| {
             (a != b).then(|| describe("content hash", &names::hash(a.content_hash), &names::hash(b.content_hash)))

@@ -58,6 +58,7 @@ fn counts(floor: &v1::Floor) -> BTreeMap<&'static str, usize> {
     BTreeMap::from([
         ("entry", 1),
         ("exit", 1),
+        ("landing", 1),
         ("room", floor.rooms.len()),
         ("connection", floor.connections.len()),
         ("lock", floor.locks.len()),
@@ -67,14 +68,32 @@ fn counts(floor: &v1::Floor) -> BTreeMap<&'static str, usize> {
     ])
 }
 
-/// The cell, the archetype and the last number of each spawn and item, sorted.
-fn things(floor: &v1::Floor) -> Vec<(u32, u32, String, u32)> {
-    let cell = |at: Option<v1::Point>| (at.unwrap().x, at.unwrap().y);
-    let spawns = floor.spawns.iter().map(|spawn| (cell(spawn.at), &spawn.archetype, spawn.level));
-    let items = floor.items.iter().map(|item| (cell(item.at), &item.archetype, item.opens_lock));
-    let mut things = spawns.chain(items).map(|((x, y), name, number)| (x, y, name.clone(), number)).collect::<Vec<_>>();
+/// A spawn or an item: its cell, its archetype, and the rest of it by names, as text.
+type Thing = (u32, u32, String, BTreeMap<String, String>);
+
+/// The spawns and items of a floor, sorted.
+fn things(floor: &v1::Floor) -> Vec<Thing> {
+    let thing = |at: Option<v1::Point>, archetype: &String, values: &[(&str, String)]| {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        (at.unwrap().x, at.unwrap().y, archetype.clone(), values)
+    };
+    let spawns = floor.spawns.iter().map(|spawn| {
+        let behaviour = spawn.behaviour().as_str_name().trim_start_matches("BEHAVIOUR_").to_lowercase();
+        let (level, group) = (spawn.level.to_string(), spawn.group.to_string());
+        thing(spawn.at, &spawn.archetype, &[("level", level), ("behaviour", behaviour), ("group", group)])
+    });
+    let items = floor.items.iter().map(|item| {
+        let values = [("value", item.value.to_string()), ("opens_lock", item.opens_lock.to_string())];
+        thing(item.at, &item.archetype, &values)
+    });
+    let mut things = spawns.chain(items).collect::<Vec<_>>();
     things.sort();
     things
+}
+
+/// A value of a property as text.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The formats of `--to`, each with the test that reads it back.
@@ -130,10 +149,12 @@ fn ldtk_reads_every_cell_and_object() {
         for entity in &layer("Entities").entity_instances {
             *found.entry(entity.identifier.to_lowercase()).or_insert(0) += 1;
             if matches!(entity.identifier.as_str(), "Spawn" | "Item") {
-                let value = |index: usize| entity.field_instances[index].value.clone().unwrap();
-                let number = value(entity.field_instances.len() - 1).as_u64().unwrap() as u32;
+                let fields = entity.field_instances.iter();
+                let value = |field: &ldtk2::FieldInstance| text_of(field.value.as_ref().unwrap());
+                let mut values: BTreeMap<_, _> = fields.map(|field| (field.identifier.clone(), value(field))).collect();
+                let archetype = values.remove("archetype").unwrap();
                 let (x, y) = (entity.px[0] as u32 / SIDE, entity.px[1] as u32 / SIDE);
-                found_things.push((x, y, value(0).as_str().unwrap().to_owned(), number));
+                found_things.push((x, y, archetype, values));
             }
         }
         found_things.sort();
@@ -157,8 +178,8 @@ fn picture_info(file: &[u8]) -> (u32, u32) {
     (info.width, info.height)
 }
 
-/// An object of a Tiled map: its class, its position in pixels, its name and its numbers.
-type TiledObject = (String, f32, f32, String, BTreeMap<String, i64>);
+/// An object of a Tiled map: its class, its position in pixels, its name and its properties as text.
+type TiledObject = (String, f32, f32, String, BTreeMap<String, String>);
 
 /// What a Tiled map holds: the cells of its layers, and its objects.
 struct TiledMap {
@@ -180,12 +201,8 @@ impl TiledMap {
             .objects
             .iter()
             .filter(|object| is_thing(&object.0))
-            .map(|(class, x, y, name, numbers)| {
-                // Pictures are placed by their lower left corner.
-                let (x, y) = (*x as u32 / SIDE, *y as u32 / SIDE - 1);
-                let number = numbers[if class == "spawn" { "level" } else { "opens_lock" }];
-                (x, y, name.clone(), number as u32)
-            })
+            // Pictures are placed by their lower left corner.
+            .map(|(_, x, y, name, values)| (*x as u32 / SIDE, *y as u32 / SIDE - 1, name.clone(), values.clone()))
             .collect::<Vec<_>>();
         found.sort();
         assert_eq!(found, things(floor), "{name}");
@@ -222,14 +239,12 @@ fn a_tiled_map_has_every_cell_and_object() {
             ids.map(|id| u8::try_from(id.saturating_sub(first)).unwrap()).collect()
         };
         let objects = layers.iter().filter_map(|layer| layer["objects"].as_array()).flatten().map(|object| {
-            let numbers = object["properties"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|property| Some((property["name"].as_str()?.to_owned(), property["value"].as_i64()?)));
+            let properties = object["properties"].as_array().into_iter().flatten();
+            let values =
+                properties.map(|property| (property["name"].as_str().unwrap().to_owned(), text_of(&property["value"])));
             let text = |field: &str| object[field].as_str().unwrap().to_owned();
             let number = |field: &str| object[field].as_f64().unwrap() as f32;
-            (text("type"), number("x"), number("y"), text("name"), numbers.collect())
+            (text("type"), number("x"), number("y"), text("name"), values.collect())
         });
         let map = TiledMap {
             terrain: cells_of("terrain", ranges[0].0),
@@ -283,11 +298,12 @@ fn read_tmx(path: &Path) -> TiledMap {
     };
     let objects = layers.iter().filter_map(|layer| layer.as_object_layer()).flat_map(|layer| {
         let objects = layer.object_data().iter().map(|object| {
-            let numbers = object.properties.iter().filter_map(|(name, value)| match value {
-                tiled::PropertyValue::IntValue(number) => Some((name.clone(), i64::from(*number))),
+            let values = object.properties.iter().filter_map(|(name, value)| match value {
+                tiled::PropertyValue::IntValue(number) => Some((name.clone(), number.to_string())),
+                tiled::PropertyValue::StringValue(text) => Some((name.clone(), text.clone())),
                 _ => None,
             });
-            (object.user_type.clone(), object.x, object.y, object.name.clone(), numbers.collect())
+            (object.user_type.clone(), object.x, object.y, object.name.clone(), values.collect())
         });
         objects.collect::<Vec<_>>()
     });

@@ -15,6 +15,7 @@ pub struct Floor {
     spec: FloorSpec,
     entry: Point,
     exit: Point,
+    landing: Point,
     terrain: Vec<Terrain>,
     region: Vec<u8>,
     encoded_len: usize,
@@ -37,6 +38,7 @@ impl Floor {
         let check_inside = |what, at: Option<Point>| check_inside(&spec, what, at);
         let entry = check_inside("entry", wire.entry)?;
         let exit = check_inside("exit", wire.exit)?;
+        let landing = check_inside("landing", wire.landing.or(wire.entry))?;
         for room in &wire.rooms {
             for corner in [room.min, room.max, room.center] {
                 check_inside("room", corner)?;
@@ -45,7 +47,7 @@ impl Floor {
         for (what, at) in positions(&wire) {
             check_inside(what, at)?;
         }
-        Ok(Self { spec, entry, exit, terrain, region, encoded_len, wire })
+        Ok(Self { spec, entry, exit, landing, terrain, region, encoded_len, wire })
     }
 
     /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind, no
@@ -137,6 +139,13 @@ impl Floor {
         self.exit
     }
 
+    /// Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one. The
+    /// entry for a floor without one, as those before generator version 4.
+    #[must_use]
+    pub const fn landing(&self) -> Point {
+        self.landing
+    }
+
     /// The rooms, ordered by id.
     #[must_use]
     pub fn rooms(&self) -> &[v1::Room] {
@@ -149,7 +158,7 @@ impl Floor {
         self.room_at(x, y).map_or(RoomRole::Unspecified, v1::Room::role)
     }
 
-    /// The name of its theme; empty for a floor of the built-in pack.
+    /// The name of its theme. Empty for a floor of the built-in pack before generator version 4.
     #[must_use]
     pub fn theme(&self) -> &str {
         &self.wire.theme

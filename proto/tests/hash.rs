@@ -16,7 +16,7 @@ fn floor(seed: u64, archetype: String) -> Floor {
         generator_version: 1,
         terrain: Some(grid::encode(16, 16, &[1; 256])),
         entry: Some(Point { x: 1, y: 2 }),
-        spawns: vec![Spawn { at: Some(Point { x: 3, y: 4 }), archetype, level: 2 }],
+        spawns: vec![Spawn { at: Some(Point { x: 3, y: 4 }), archetype, level: 2, ..Spawn::default() }],
         ..Floor::default()
     }
 }

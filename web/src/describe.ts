@@ -32,7 +32,7 @@ export function facts(scene: Scene, fog?: Fog): [string, string][] {
     ["Passable cells", numeral(metrics.passable)],
   ];
   return [
-    ["Theme", scene.theme], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
+    ["Theme", plain(floor.theme)], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
     ["Content hash", floor.hash],
   ];
 }
@@ -45,7 +45,7 @@ export function describeFloor(scene: Scene, fog?: Fog): string {
     .filter(([role, count]) => role && count).map(([role, count]) => `${count} ${role}`);
   const known = `${several(rooms.length, "room")}${roles.length ? ` (${roles.join(", ")})` : ""}`;
   return [
-    `${titleOf(floor)}. Theme ${scene.theme}.`,
+    `${titleOf(floor)}. Theme ${plain(floor.theme)}.`,
     ...(fog ? [`You have seen ${known}.`, ...inSight(scene, fog)] : [`${known}, ${several(floor.metrics.loops, "loop")}.`, ...contents(floor)]),
     ...knownLocks(floor, fog).map(({ id, at }) => `Lock ${id} is at ${at.x}, ${at.y}${keyOf(scene, id, fog)}.`),
   ].join(" ");
@@ -87,11 +87,11 @@ export const roomName = ({ id, role }: Room): string => `room ${id} (${ROLES[rol
 
 export const roomAt = (floor: Floor, index: number): Room | undefined => floor.rooms[floor.region[index] - 1];
 
-function nameOf({ layer, archetype, number }: Thing): string {
+function nameOf({ layer, archetype, number, behaviour }: Thing): string {
   const name = plain(archetype);
   if (layer === "locks") return `key of lock ${number}`;
   if (layer === "loot") return `${name}, value ${number}`;
-  return `${layer === "traps" ? `trap: ${name}` : name}, level ${number}`;
+  return layer === "traps" ? `trap: ${name}, level ${number}` : `${name}, level ${number}, ${behaviour}`;
 }
 
 /** What a cell is and holds: its first part is the most important. */

@@ -13,11 +13,13 @@ export const TERRAIN_NAMES = ["", "wall", "floor", "door", "locked door", "secre
 export const KINDS = ["scheduled", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 export const ROLES = ["", "entry", "exit", "combat", "treasure", "key", "shrine", "shop", "boss", "vault", "secret",
   "passage"];
+export const BEHAVIOURS = ["", "sleeps", "guards", "patrols", "wanders"];
 
 export interface Point { x: number; y: number }
 export interface Room { id: number; min: Point; max: Point; role: number; center: Point }
 export interface Connection { from: number; to: number; lock: number; secret: boolean }
-export interface Spawn { at: Point; archetype: string; level: number }
+/** A monster; or a trap, which has neither behaviour nor group. */
+export interface Spawn { at: Point; archetype: string; level: number; behaviour: number; group: number }
 export interface Item { at: Point; archetype: string; value: number; opens: number }
 export interface Lock { id: number; at: Point }
 export interface Metrics { criticalPath: number; passable: number; loops: number; difficulty: number }
@@ -35,6 +37,8 @@ export interface Floor {
   region: Uint8Array;
   entry: Point;
   exit: Point;
+  /** Where who falls from the floor above lands, unless the cell below is passable. */
+  landing: Point;
   rooms: Room[];
   connections: Connection[];
   spawns: Spawn[];
@@ -42,7 +46,6 @@ export interface Floor {
   locks: Lock[];
   traps: Spawn[];
   metrics: Metrics;
-  /** Empty for a floor of the built-in pack. */
   theme: string;
   /** 0 for the built-in pack. */
   packHash: bigint;
@@ -61,8 +64,8 @@ export const passable = (terrain: number): boolean =>
 export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
   const floor: Floor = {
     spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" }, version: 0, hash: "0", width: 0, height: 0,
-    terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 }, rooms: [],
-    connections: [], spawns: [], items: [], locks: [], traps: [],
+    terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 },
+    landing: { x: 0, y: 0 }, rooms: [], connections: [], spawns: [], items: [], locks: [], traps: [],
     metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, theme: "", packHash: 0n, bytes,
   };
   new Reader(bytes).fields({
@@ -82,6 +85,7 @@ export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
     14: (r) => floor.traps.push(spawn(r.message())),
     15: (r) => (floor.theme = r.string()),
     16: (r) => (floor.packHash = r.fixed64()),
+    17: (r) => (floor.landing = point(r.message())),
   });
   ({ width: floor.width, height: floor.height } = floor.spec);
   return floor;
@@ -178,11 +182,13 @@ function connection(reader: Reader): Connection {
 }
 
 function spawn(reader: Reader): Spawn {
-  const spawn = { at: { x: 0, y: 0 }, archetype: "", level: 0 };
+  const spawn = { at: { x: 0, y: 0 }, archetype: "", level: 0, behaviour: 0, group: 0 };
   reader.fields({
     1: (r) => (spawn.at = point(r.message())),
     2: (r) => (spawn.archetype = r.string()),
     3: (r) => (spawn.level = r.uint()),
+    4: (r) => (spawn.behaviour = r.uint()),
+    5: (r) => (spawn.group = r.uint()),
   });
   return spawn;
 }

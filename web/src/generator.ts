@@ -9,7 +9,6 @@ interface Exports {
   output(): number;
   output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
-  theme(number: number): void;
   names(): void;
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
@@ -84,13 +83,6 @@ export class Generator {
       if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(this.#text());
       return this.#bytes();
     });
-  }
-
-  /** The theme of floor `number`. */
-  theme(number: number): string {
-    this.#usePack();
-    this.#exports.theme(number);
-    return this.#text();
   }
 
   /** The names that a condition may use. */

@@ -86,7 +86,7 @@ class Page {
   }
 
   #scene(spec: Spec): Scene {
-    return new Scene(decode(this.generator.floor(spec)), this.generator.theme(spec.number));
+    return new Scene(decode(this.generator.floor(spec)));
   }
 
   /** Shows another floor in the active view. */
@@ -109,10 +109,10 @@ class Page {
   }
 
   /** Shows what the pack, which has changed, makes of a floor that is shown. */
-  replace(at: number, bytes: Uint8Array<ArrayBuffer>, theme: string): void {
+  replace(at: number, bytes: Uint8Array<ArrayBuffer>): void {
     const before = this.scenes[at]?.floor.bytes;
     if (!before || (before.length === bytes.length && before.every((byte, index) => byte === bytes[index]))) return;
-    this.scenes[at] = new Scene(decode(bytes), theme);
+    this.scenes[at] = new Scene(decode(bytes));
     this.#endWalk(at);
     this.refresh();
   }

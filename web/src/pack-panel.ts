@@ -29,7 +29,7 @@ export interface Host {
   readonly specs: Spec[];
   readonly palette: Palette;
   open(spec: Spec): boolean;
-  replace(at: number, bytes: Uint8Array<ArrayBuffer>, theme: string): void;
+  replace(at: number, bytes: Uint8Array<ArrayBuffer>): void;
   reload(): void;
   announce(text: string): void;
 }
@@ -253,7 +253,7 @@ export class PackPanel {
     if ("read" in reply) return this.#read(reply);
     if (reply.id !== this.#id) return;
     if ("floor" in reply) {
-      this.host.replace(reply.floor, reply.bytes, reply.theme);
+      this.host.replace(reply.floor, reply.bytes);
     } else if ("tile" in reply) {
       this.#sheet.show(reply.tile, this.#tiles[reply.tile], reply.spec, reply.pixels);
     } else {

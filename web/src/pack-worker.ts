@@ -24,7 +24,7 @@ export interface Request {
 export type Reply =
   /** What the files of request `id` are. */
   | { id: number; read: PackInfo | PackError[] }
-  | { id: number; floor: number; bytes: Uint8Array<ArrayBuffer>; theme: string }
+  | { id: number; floor: number; bytes: Uint8Array<ArrayBuffer> }
   | { id: number; tile: number; spec: Spec; pixels: Pixels }
   | { id: number; failed: string }
   | { id: number; ended: true };
@@ -56,14 +56,14 @@ async function run(request: Request): Promise<void> {
     if (generator.pack) {
       for (const [floor, spec] of floors.entries()) {
         const bytes = generator.floor(spec);
-        post({ id, floor, bytes, theme: generator.theme(spec.number) }, [bytes.buffer]);
+        post({ id, floor, bytes }, [bytes.buffer]);
         if (!(await isLatest(request))) return;
       }
       const palette = request.palette === "dark" ? DARK : LIGHT_PALETTE;
       for (const [tile, spec] of tiles.entries()) {
         const floor = decode(generator.floor(spec));
         const cell = Math.min(Math.max(Math.ceil(side / Math.max(floor.width, floor.height)), 1), MAX_SIDE);
-        const pixels = paint(new Scene(floor, generator.theme(spec.number)), palette, cell);
+        const pixels = paint(new Scene(floor), palette, cell);
         post({ id, tile, spec: floor.spec, pixels }, [pixels.data.buffer]);
         if (!(await isLatest(request))) return;
       }

@@ -1,6 +1,6 @@
 // What each cell of a floor shows, and what of it is switched on.
 
-import { type Floor, Terrain } from "./floor";
+import { BEHAVIOURS, type Floor, Terrain } from "./floor";
 import { behindLocks, criticalPath, indexOf, type Segment } from "./paths";
 
 /** The layers: key of the share link, name. The number keys switch them in this order. */
@@ -20,6 +20,8 @@ export interface Thing {
   archetype: string;
   /** Level of a monster or trap, value of loot, lock of a key. */
   number: number;
+  /** What a monster does, and its group: `patrols, group 2`. */
+  behaviour?: string;
 }
 
 export class Scene {
@@ -31,15 +33,15 @@ export class Scene {
   #behind?: Int16Array;
   #colours?: number[];
 
-  /** `theme` is the one of the floor's number. */
-  constructor(readonly floor: Floor, readonly theme: string) {
+  constructor(readonly floor: Floor) {
     this.letters = letters(floor.spawns.map((spawn) => spawn.archetype));
     for (const { at, archetype, level } of floor.traps) {
       this.things.set(indexOf(floor, at), { layer: "traps", sprite: "trap", archetype, number: level });
     }
-    for (const { at, archetype, level } of floor.spawns) {
+    for (const { at, archetype, level, ...does } of floor.spawns) {
       const sprite = `monster:${this.letters.get(archetype)}`;
-      this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level });
+      const behaviour = `${BEHAVIOURS[does.behaviour]}${does.group ? `, group ${does.group}` : ""}`;
+      this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level, behaviour });
     }
     for (const { at, archetype, value, opens } of floor.items) {
       const thing: Thing = opens

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use floor_gen::GENERATOR_VERSION;
 use floor_proto::{
     operations::PurgedTiers,
     v1::{
@@ -125,7 +126,7 @@ async fn the_default_of_a_tenant_decides_what_caches_may_do() {
         let message = format!("{{\"spec\":{{\"seed\":42,\"number\":7{pack}}}}}");
         let path = format!("/floors.v1.FloorService/GetFloor?connect=v1&encoding=json&message={}", encoded(&message));
         let head = format!(
-            "GET {path}&generator_version=3 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+            "GET {path}&generator_version={GENERATOR_VERSION} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
         );
         let (status, headers, body) = http1(&server.grpc, &head, &[]);
         let header = |name: &str| headers.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));

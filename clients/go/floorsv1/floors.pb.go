@@ -357,6 +357,66 @@ func (RoomRole) EnumDescriptor() ([]byte, []int) {
 	return file_floors_v1_floors_proto_rawDescGZIP(), []int{3}
 }
 
+// What a monster does until it notices a player. Treat an unknown behaviour as GUARDS.
+type Behaviour int32
+
+const (
+	Behaviour_BEHAVIOUR_UNSPECIFIED Behaviour = 0
+	// Sleeps where it is.
+	Behaviour_BEHAVIOUR_SLEEPS Behaviour = 1
+	// Stays by what it guards: a lock, a key, the stairs down, a treasure.
+	Behaviour_BEHAVIOUR_GUARDS Behaviour = 2
+	// Walks along a corridor or a ring of rooms.
+	Behaviour_BEHAVIOUR_PATROLS Behaviour = 3
+	// Walks about in its room.
+	Behaviour_BEHAVIOUR_WANDERS Behaviour = 4
+)
+
+// Enum value maps for Behaviour.
+var (
+	Behaviour_name = map[int32]string{
+		0: "BEHAVIOUR_UNSPECIFIED",
+		1: "BEHAVIOUR_SLEEPS",
+		2: "BEHAVIOUR_GUARDS",
+		3: "BEHAVIOUR_PATROLS",
+		4: "BEHAVIOUR_WANDERS",
+	}
+	Behaviour_value = map[string]int32{
+		"BEHAVIOUR_UNSPECIFIED": 0,
+		"BEHAVIOUR_SLEEPS":      1,
+		"BEHAVIOUR_GUARDS":      2,
+		"BEHAVIOUR_PATROLS":     3,
+		"BEHAVIOUR_WANDERS":     4,
+	}
+)
+
+func (x Behaviour) Enum() *Behaviour {
+	p := new(Behaviour)
+	*p = x
+	return p
+}
+
+func (x Behaviour) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Behaviour) Descriptor() protoreflect.EnumDescriptor {
+	return file_floors_v1_floors_proto_enumTypes[4].Descriptor()
+}
+
+func (Behaviour) Type() protoreflect.EnumType {
+	return &file_floors_v1_floors_proto_enumTypes[4]
+}
+
+func (x Behaviour) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Behaviour.Descriptor instead.
+func (Behaviour) EnumDescriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{4}
+}
+
 // Identifies a floor.
 type FloorSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -661,10 +721,14 @@ type Floor struct {
 	Locks   []*Lock       `protobuf:"bytes,12,rep,name=locks,proto3" json:"locks,omitempty"`
 	Metrics *FloorMetrics `protobuf:"bytes,13,opt,name=metrics,proto3" json:"metrics,omitempty"`
 	Traps   []*Trap       `protobuf:"bytes,14,rep,name=traps,proto3" json:"traps,omitempty"`
-	// The theme of the floor, a name that the pack gives it. Unset for floors of the built-in pack.
+	// The theme of the floor, a name that the pack gives it. Unset before generator version 4 for floors of the built-in
+	// pack.
 	Theme string `protobuf:"bytes,15,opt,name=theme,proto3" json:"theme,omitempty"`
 	// The hash in spec.pack; 0 for the built-in pack.
-	PackHash      uint64 `protobuf:"fixed64,16,opt,name=pack_hash,json=packHash,proto3" json:"pack_hash,omitempty"`
+	PackHash uint64 `protobuf:"fixed64,16,opt,name=pack_hash,json=packHash,proto3" json:"pack_hash,omitempty"`
+	// Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one. Unset
+	// before generator version 4.
+	Landing       *Point `protobuf:"bytes,17,opt,name=landing,proto3" json:"landing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -809,6 +873,13 @@ func (x *Floor) GetPackHash() uint64 {
 		return x.PackHash
 	}
 	return 0
+}
+
+func (x *Floor) GetLanding() *Point {
+	if x != nil {
+		return x.Landing
+	}
+	return nil
 }
 
 // A rectangle of small values, in the shortest of four encodings (docs/protocol.md).
@@ -1113,7 +1184,11 @@ type Spawn struct {
 	Archetype string `protobuf:"bytes,2,opt,name=archetype,proto3" json:"archetype,omitempty"`
 	// Strength, 1 or more. Grows with the square root of the floor's number: about 1 on floor 1, 5 on floor 10, 19 on
 	// floor 100, 1,999 on the last. Higher near the exit and for leaders of packs.
-	Level         uint32 `protobuf:"varint,3,opt,name=level,proto3" json:"level,omitempty"`
+	Level uint32 `protobuf:"varint,3,opt,name=level,proto3" json:"level,omitempty"`
+	// What it does until it notices a player. UNSPECIFIED before generator version 4.
+	Behaviour Behaviour `protobuf:"varint,4,opt,name=behaviour,proto3,enum=floors.v1.Behaviour" json:"behaviour,omitempty"`
+	// Monsters of one group, 1 or more, stand together and act together; 0 = alone.
+	Group         uint32 `protobuf:"varint,5,opt,name=group,proto3" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1165,6 +1240,20 @@ func (x *Spawn) GetArchetype() string {
 func (x *Spawn) GetLevel() uint32 {
 	if x != nil {
 		return x.Level
+	}
+	return 0
+}
+
+func (x *Spawn) GetBehaviour() Behaviour {
+	if x != nil {
+		return x.Behaviour
+	}
+	return Behaviour_BEHAVIOUR_UNSPECIFIED
+}
+
+func (x *Spawn) GetGroup() uint32 {
+	if x != nil {
+		return x.Group
 	}
 	return 0
 }
@@ -2048,7 +2137,7 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x06floors\x18\x01 \x03(\v2\x10.floors.v1.FloorR\x06floors\"W\n" +
 	"\x13StreamFloorsRequest\x12*\n" +
 	"\x05first\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\x88\x05\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xb4\x05\n" +
 	"\x05Floor\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\x12+\n" +
 	"\x11generator_version\x18\x02 \x01(\rR\x10generatorVersion\x12!\n" +
@@ -2066,7 +2155,8 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\ametrics\x18\r \x01(\v2\x17.floors.v1.FloorMetricsR\ametrics\x12%\n" +
 	"\x05traps\x18\x0e \x03(\v2\x0f.floors.v1.TrapR\x05traps\x12\x14\n" +
 	"\x05theme\x18\x0f \x01(\tR\x05theme\x12\x1b\n" +
-	"\tpack_hash\x18\x10 \x01(\x06R\bpackHash\"\xab\x01\n" +
+	"\tpack_hash\x18\x10 \x01(\x06R\bpackHash\x12*\n" +
+	"\alanding\x18\x11 \x01(\v2\x10.floors.v1.PointR\alanding\"\xab\x01\n" +
 	"\x04Grid\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\rR\x05width\x12\x16\n" +
 	"\x06height\x18\x02 \x01(\rR\x06height\x12\x18\n" +
@@ -2088,11 +2178,13 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\tfrom_room\x18\x01 \x01(\rR\bfromRoom\x12\x17\n" +
 	"\ato_room\x18\x02 \x01(\rR\x06toRoom\x12\x17\n" +
 	"\alock_id\x18\x03 \x01(\rR\x06lockId\x12\x16\n" +
-	"\x06secret\x18\x04 \x01(\bR\x06secret\"]\n" +
+	"\x06secret\x18\x04 \x01(\bR\x06secret\"\xa7\x01\n" +
 	"\x05Spawn\x12 \n" +
 	"\x02at\x18\x01 \x01(\v2\x10.floors.v1.PointR\x02at\x12\x1c\n" +
 	"\tarchetype\x18\x02 \x01(\tR\tarchetype\x12\x14\n" +
-	"\x05level\x18\x03 \x01(\rR\x05level\"{\n" +
+	"\x05level\x18\x03 \x01(\rR\x05level\x122\n" +
+	"\tbehaviour\x18\x04 \x01(\x0e2\x14.floors.v1.BehaviourR\tbehaviour\x12\x14\n" +
+	"\x05group\x18\x05 \x01(\rR\x05group\"{\n" +
 	"\x04Item\x12 \n" +
 	"\x02at\x18\x01 \x01(\v2\x10.floors.v1.PointR\x02at\x12\x1c\n" +
 	"\tarchetype\x18\x02 \x01(\tR\tarchetype\x12\x14\n" +
@@ -2208,7 +2300,13 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x0fROOM_ROLE_VAULT\x10\t\x12\x14\n" +
 	"\x10ROOM_ROLE_SECRET\x10\n" +
 	"\x12\x15\n" +
-	"\x11ROOM_ROLE_PASSAGE\x10\v2\xc9\x03\n" +
+	"\x11ROOM_ROLE_PASSAGE\x10\v*\x80\x01\n" +
+	"\tBehaviour\x12\x19\n" +
+	"\x15BEHAVIOUR_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10BEHAVIOUR_SLEEPS\x10\x01\x12\x14\n" +
+	"\x10BEHAVIOUR_GUARDS\x10\x02\x12\x15\n" +
+	"\x11BEHAVIOUR_PATROLS\x10\x03\x12\x15\n" +
+	"\x11BEHAVIOUR_WANDERS\x10\x042\xc9\x03\n" +
 	"\fFloorService\x12=\n" +
 	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x01\x12Z\n" +
 	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\"\x03\x90\x02\x01\x12G\n" +
@@ -2230,84 +2328,87 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 	return file_floors_v1_floors_proto_rawDescData
 }
 
-var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_floors_v1_floors_proto_goTypes = []any{
 	(FloorKind)(0),                 // 0: floors.v1.FloorKind
 	(GridEncoding)(0),              // 1: floors.v1.GridEncoding
 	(Terrain)(0),                   // 2: floors.v1.Terrain
 	(RoomRole)(0),                  // 3: floors.v1.RoomRole
-	(*FloorSpec)(nil),              // 4: floors.v1.FloorSpec
-	(*GetFloorRequest)(nil),        // 5: floors.v1.GetFloorRequest
-	(*BatchGetFloorsRequest)(nil),  // 6: floors.v1.BatchGetFloorsRequest
-	(*BatchGetFloorsResponse)(nil), // 7: floors.v1.BatchGetFloorsResponse
-	(*StreamFloorsRequest)(nil),    // 8: floors.v1.StreamFloorsRequest
-	(*Floor)(nil),                  // 9: floors.v1.Floor
-	(*Grid)(nil),                   // 10: floors.v1.Grid
-	(*Point)(nil),                  // 11: floors.v1.Point
-	(*Room)(nil),                   // 12: floors.v1.Room
-	(*Connection)(nil),             // 13: floors.v1.Connection
-	(*Spawn)(nil),                  // 14: floors.v1.Spawn
-	(*Item)(nil),                   // 15: floors.v1.Item
-	(*Lock)(nil),                   // 16: floors.v1.Lock
-	(*Trap)(nil),                   // 17: floors.v1.Trap
-	(*GetServerInfoRequest)(nil),   // 18: floors.v1.GetServerInfoRequest
-	(*ServerInfo)(nil),             // 19: floors.v1.ServerInfo
-	(*GetPackRequest)(nil),         // 20: floors.v1.GetPackRequest
-	(*Pack)(nil),                   // 21: floors.v1.Pack
-	(*ListPacksRequest)(nil),       // 22: floors.v1.ListPacksRequest
-	(*ListPacksResponse)(nil),      // 23: floors.v1.ListPacksResponse
-	(*PackInfo)(nil),               // 24: floors.v1.PackInfo
-	(*TierInfo)(nil),               // 25: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 26: floors.v1.FloorMetrics
+	(Behaviour)(0),                 // 4: floors.v1.Behaviour
+	(*FloorSpec)(nil),              // 5: floors.v1.FloorSpec
+	(*GetFloorRequest)(nil),        // 6: floors.v1.GetFloorRequest
+	(*BatchGetFloorsRequest)(nil),  // 7: floors.v1.BatchGetFloorsRequest
+	(*BatchGetFloorsResponse)(nil), // 8: floors.v1.BatchGetFloorsResponse
+	(*StreamFloorsRequest)(nil),    // 9: floors.v1.StreamFloorsRequest
+	(*Floor)(nil),                  // 10: floors.v1.Floor
+	(*Grid)(nil),                   // 11: floors.v1.Grid
+	(*Point)(nil),                  // 12: floors.v1.Point
+	(*Room)(nil),                   // 13: floors.v1.Room
+	(*Connection)(nil),             // 14: floors.v1.Connection
+	(*Spawn)(nil),                  // 15: floors.v1.Spawn
+	(*Item)(nil),                   // 16: floors.v1.Item
+	(*Lock)(nil),                   // 17: floors.v1.Lock
+	(*Trap)(nil),                   // 18: floors.v1.Trap
+	(*GetServerInfoRequest)(nil),   // 19: floors.v1.GetServerInfoRequest
+	(*ServerInfo)(nil),             // 20: floors.v1.ServerInfo
+	(*GetPackRequest)(nil),         // 21: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 22: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 23: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 24: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 25: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 26: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 27: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
 	0,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
-	4,  // 1: floors.v1.GetFloorRequest.spec:type_name -> floors.v1.FloorSpec
-	4,  // 2: floors.v1.BatchGetFloorsRequest.specs:type_name -> floors.v1.FloorSpec
-	9,  // 3: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
-	4,  // 4: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
-	4,  // 5: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
-	10, // 6: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
-	10, // 7: floors.v1.Floor.region:type_name -> floors.v1.Grid
-	11, // 8: floors.v1.Floor.entry:type_name -> floors.v1.Point
-	11, // 9: floors.v1.Floor.exit:type_name -> floors.v1.Point
-	12, // 10: floors.v1.Floor.rooms:type_name -> floors.v1.Room
-	13, // 11: floors.v1.Floor.connections:type_name -> floors.v1.Connection
-	14, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
-	15, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
-	16, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	26, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
-	17, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
-	1,  // 17: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
-	11, // 18: floors.v1.Room.min:type_name -> floors.v1.Point
-	11, // 19: floors.v1.Room.max:type_name -> floors.v1.Point
-	3,  // 20: floors.v1.Room.role:type_name -> floors.v1.RoomRole
-	11, // 21: floors.v1.Room.center:type_name -> floors.v1.Point
-	11, // 22: floors.v1.Spawn.at:type_name -> floors.v1.Point
-	11, // 23: floors.v1.Item.at:type_name -> floors.v1.Point
-	11, // 24: floors.v1.Lock.at:type_name -> floors.v1.Point
-	11, // 25: floors.v1.Trap.at:type_name -> floors.v1.Point
-	0,  // 26: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	25, // 27: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	24, // 28: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
-	5,  // 29: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	6,  // 30: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	8,  // 31: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	18, // 32: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	20, // 33: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
-	22, // 34: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
-	9,  // 35: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	7,  // 36: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	9,  // 37: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	19, // 38: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	21, // 39: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
-	23, // 40: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
-	35, // [35:41] is the sub-list for method output_type
-	29, // [29:35] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	5,  // 1: floors.v1.GetFloorRequest.spec:type_name -> floors.v1.FloorSpec
+	5,  // 2: floors.v1.BatchGetFloorsRequest.specs:type_name -> floors.v1.FloorSpec
+	10, // 3: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
+	5,  // 4: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
+	5,  // 5: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
+	11, // 6: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
+	11, // 7: floors.v1.Floor.region:type_name -> floors.v1.Grid
+	12, // 8: floors.v1.Floor.entry:type_name -> floors.v1.Point
+	12, // 9: floors.v1.Floor.exit:type_name -> floors.v1.Point
+	13, // 10: floors.v1.Floor.rooms:type_name -> floors.v1.Room
+	14, // 11: floors.v1.Floor.connections:type_name -> floors.v1.Connection
+	15, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
+	16, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
+	17, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
+	27, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	18, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
+	12, // 17: floors.v1.Floor.landing:type_name -> floors.v1.Point
+	1,  // 18: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
+	12, // 19: floors.v1.Room.min:type_name -> floors.v1.Point
+	12, // 20: floors.v1.Room.max:type_name -> floors.v1.Point
+	3,  // 21: floors.v1.Room.role:type_name -> floors.v1.RoomRole
+	12, // 22: floors.v1.Room.center:type_name -> floors.v1.Point
+	12, // 23: floors.v1.Spawn.at:type_name -> floors.v1.Point
+	4,  // 24: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
+	12, // 25: floors.v1.Item.at:type_name -> floors.v1.Point
+	12, // 26: floors.v1.Lock.at:type_name -> floors.v1.Point
+	12, // 27: floors.v1.Trap.at:type_name -> floors.v1.Point
+	0,  // 28: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
+	26, // 29: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	25, // 30: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	6,  // 31: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	7,  // 32: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	9,  // 33: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	19, // 34: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	21, // 35: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	23, // 36: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	10, // 37: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	8,  // 38: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	10, // 39: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	20, // 40: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	22, // 41: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	24, // 42: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	37, // [37:43] is the sub-list for method output_type
+	31, // [31:37] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -2320,7 +2421,7 @@ func file_floors_v1_floors_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -81,7 +81,7 @@ impl Floor {
         self.message.pack_hash
     }
 
-    /// The name of its theme; empty for a floor of the built-in pack.
+    /// The name of its theme.
     #[getter]
     fn theme(&self) -> &str {
         &self.message.theme
@@ -97,6 +97,12 @@ impl Floor {
     #[getter]
     fn exit(&self) -> Point {
         self.message.exit.into()
+    }
+
+    /// Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one.
+    #[getter]
+    fn landing(&self) -> Point {
+        self.message.landing.into()
     }
 
     /// The rooms; room `i` has id `i`.

@@ -69,6 +69,10 @@ part! {
         archetype: String,
         /// Its strength.
         level: u32,
+        /// The number of its behaviour: 1 sleeps, 2 guards, 3 patrols, 4 wanders.
+        behaviour: i32,
+        /// Monsters of one group act together; 0 = alone.
+        group: u32,
     }
 }
 
@@ -144,7 +148,8 @@ impl From<&v1::Connection> for Connection {
 
 impl From<&v1::Spawn> for Spawn {
     fn from(spawn: &v1::Spawn) -> Self {
-        Self { at: spawn.at.into(), archetype: spawn.archetype.clone(), level: spawn.level }
+        let v1::Spawn { at, ref archetype, level, behaviour, group } = *spawn;
+        Self { at: at.into(), archetype: archetype.clone(), level, behaviour, group }
     }
 }
 

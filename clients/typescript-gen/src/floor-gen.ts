@@ -19,6 +19,11 @@ export enum RoomRole {
   UNSPECIFIED, ENTRY, EXIT, COMBAT, TREASURE, KEY, SHRINE, SHOP, BOSS, VAULT, SECRET, PASSAGE,
 }
 
+/** What a monster does until it notices a player. */
+export enum Behaviour {
+  UNSPECIFIED, SLEEPS, GUARDS, PATROLS, WANDERS,
+}
+
 /** Names a floor. */
 export interface FloorSpec {
   /** The tower: 0 to 2^64 - 1. */
@@ -85,12 +90,23 @@ export interface Connection {
   secret: boolean;
 }
 
-/** A monster or a trap. */
+/** A trap. */
+export interface Trap {
+  at: Point;
+  /** The name of the type, such as `spikes`. */
+  archetype: string;
+  level: number;
+}
+
+/** A monster. */
 export interface Spawn {
   at: Point;
   /** The name of the type, such as `bone_archer`. */
   archetype: string;
   level: number;
+  behaviour: Behaviour;
+  /** Monsters of one group act together; 0 if it is alone. */
+  group: number;
 }
 
 /** Loot or a key. */
@@ -133,6 +149,8 @@ export interface Floor {
   entry: Point;
   /** Stairs to the next floor. */
   exit: Point;
+  /** Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one. */
+  landing: Point;
   rooms: Room[];
   connections: Connection[];
   /** Monsters. */
@@ -140,9 +158,9 @@ export interface Floor {
   /** Loot and keys. */
   items: Item[];
   locks: Lock[];
-  traps: Spawn[];
+  traps: Trap[];
   metrics: FloorMetrics;
-  /** The name of its theme, empty for a floor of the built-in pack. */
+  /** The name of its theme. */
   theme: string;
   /** The hash of the pack in `spec.pack`, 0 for the built-in pack. */
   packHash: bigint;
@@ -208,6 +226,7 @@ export class FloorGenerator {
       region: floor.region,
       entry: floor.entry,
       exit: floor.exit,
+      landing: floor.landing,
       rooms: floor.rooms,
       connections: connections.map(({ from, to, lock, secret }) => {
         return { fromRoom: from, toRoom: to, lockId: lock, secret };
@@ -215,7 +234,7 @@ export class FloorGenerator {
       spawns: floor.spawns,
       items: items.map(({ opens, ...item }) => ({ ...item, opensLock: opens })),
       locks: floor.locks,
-      traps: floor.traps,
+      traps: floor.traps.map(({ at, archetype, level }) => ({ at, archetype, level })),
       metrics: { ...counts, passableCells: passable },
       theme: floor.theme,
       packHash: floor.packHash,

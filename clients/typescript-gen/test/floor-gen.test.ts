@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
-import { FloorGenerator, FloorKind, InvalidPackError, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
+import { Behaviour, FloorGenerator, FloorKind, InvalidPackError, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
 
 // Compiled to build/.
 const vectors = new URL("../../../proto/vectors/", import.meta.url);
@@ -54,6 +54,7 @@ function assertSame(value: unknown, expected: any, path: string): void {
   if (typeof value === "bigint") assert.equal(value.toString(), expected ?? "0", path);
   else if (path.endsWith(".pack") || path.endsWith(".theme")) assert.equal(value, expected ?? "", path);
   else if (path.endsWith(".kind")) assert.equal(`FLOOR_KIND_${FloorKind[value as number]}`, expected, path);
+  else if (path.endsWith(".behaviour")) assert.equal(`BEHAVIOUR_${Behaviour[value as number]}`, expected, path);
   else if (path.endsWith(".role")) assert.equal(`ROOM_ROLE_${RoomRole[value as number]}`, expected, path);
   else if (Array.isArray(value)) {
     assert.equal(value.length, expected?.length ?? 0, path);

@@ -37,6 +37,11 @@ export class Floor {
   readonly entry: Point;
   /** Stairs to the next floor. */
   readonly exit: Point;
+  /**
+   * Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one. The
+   * entry for a floor without one, as those before generator version 4.
+   */
+  readonly landing: Point;
 
   private constructor(
     /** The floor as received, with rooms, connections, spawns, items, locks, traps and metrics. */
@@ -53,6 +58,7 @@ export class Floor {
     }
     this.entry = this.#inside("entry", message.entry);
     this.exit = this.#inside("exit", message.exit);
+    this.landing = this.#inside("landing", message.landing ?? this.entry);
     for (const room of message.rooms) for (const at of [room.min, room.max, room.center]) this.#inside("room", at);
     for (const { at } of message.spawns) this.#inside("spawn", at);
     for (const { at } of message.items) this.#inside("item", at);
@@ -92,7 +98,7 @@ export class Floor {
     return this.spec.height;
   }
 
-  /** The name of its theme, empty for a floor of the built-in pack. */
+  /** The name of its theme. Empty for a floor of the built-in pack before generator version 4. */
   get theme(): string {
     return this.message.theme;
   }

@@ -15,17 +15,13 @@ use super::{
 };
 use crate::{counts, counts::thousands, names};
 use anstyle::Reset;
-use floor_proto::v1::{Item, Lock, Room, RoomRole, Terrain};
+use floor_proto::v1::{Item, Lock, Room, RoomRole, Spawn, Terrain};
 
 /// The text of a legend.
 #[derive(Debug)]
 pub struct Legend {
-    /// Number, tower, kind and size of the floor.
-    pub(crate) title: String,
-    /// Metrics of the floor.
-    pub(crate) summary: String,
-    /// Encoded size, generator version and content hash.
-    pub(crate) identity: String,
+    /// The lines above the marks: name, counts, monsters; encoded size, generator version and content hash.
+    pub(crate) heading: [String; 4],
     /// The marks that occur, and their descriptions.
     pub(crate) marks: Vec<(Mark, String)>,
     /// The room roles that occur and have a tint. Only PNGs show them.
@@ -38,8 +34,9 @@ impl Legend {
     pub fn new(scene: &Scene<'_>) -> Self {
         let floor = scene.floor;
         let wire = floor.wire();
+        let theme = if floor.theme().is_empty() { String::new() } else { format!(", theme {}", floor.theme()) };
         let title = format!(
-            "Floor {} of tower {}: {}, {}x{}",
+            "Floor {} of tower {}: {}, {}x{}{theme}",
             floor.spec().number,
             floor.spec().seed,
             names::kind_of(floor.spec()),
@@ -67,7 +64,7 @@ impl Legend {
         marks.extend(monsters(scene));
         marks.extend(items(scene));
         marks.extend(traps(scene));
-        Self { title, summary, identity, marks, tints: tints(scene) }
+        Self { heading: [title, summary, behaviours(&wire.spawns), identity], marks, tints: tints(scene) }
     }
 
     /// Writes the legend as text.
@@ -75,7 +72,7 @@ impl Legend {
     /// # Errors
     /// As of `out`.
     pub fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
-        writeln!(out, "\n{}\n{}\n{}\n", self.title, self.summary, self.identity)?;
+        writeln!(out, "\n{}\n", self.heading.join("\n"))?;
         let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
         // Two columns fit into 80 characters unless a name is long.
         let columns = if widest <= 36 { 2 } else { 1 };
@@ -147,6 +144,19 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
         )
     };
     groups.into_iter().map(entry).collect()
+}
+
+/// `3 monsters: 2 guards, 1 sleeps; 1 group`.
+fn behaviours(spawns: &[Spawn]) -> String {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for spawn in spawns {
+        *counts.entry(names::behaviour_of(spawn)).or_default() += 1;
+    }
+    let does = counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ");
+    let groups = spawns.iter().map(|spawn| spawn.group).filter(|group| *group != 0).collect::<BTreeSet<_>>();
+    let colon = if spawns.is_empty() { "" } else { ": " };
+    let monsters = counts::counted(spawns.len() as u64, "monster");
+    format!("{monsters}{colon}{does}; {}", counts::counted(groups.len() as u64, "group"))
 }
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {

@@ -1,6 +1,6 @@
 //! Draws a floor as a PNG file, with the legend below the floor, or beside it if the legend is long.
 
-use std::io::Write;
+use std::{io::Write, iter};
 
 use super::{
     canvas::{Canvas, LETTER},
@@ -92,8 +92,8 @@ impl LegendSize {
     fn of(legend: &Legend) -> Self {
         let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
         let (marks, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
-        let heading = [&legend.title, &legend.summary, &legend.identity].map(|line| line.len() as f32);
-        Self { marks, mark: longest as f32 + 4.0, heading: heading.into_iter().fold(0.0, f32::max) }
+        let heading = legend.heading.iter().map(|line| line.len() as f32).fold(0.0, f32::max);
+        Self { marks, mark: longest as f32 + 4.0, heading }
     }
 
     /// Width of a legend with this number of columns.
@@ -104,7 +104,7 @@ impl LegendSize {
 
 /// Height of a legend with this number of rows under its heading, in letters.
 fn height(rows: usize) -> f32 {
-    2.0f32.mul_add(MARGIN, LINE * (4.0 + rows as f32))
+    2.0f32.mul_add(MARGIN, LINE * (5.0 + rows as f32))
 }
 
 impl ImageLayout {
@@ -168,9 +168,8 @@ impl LegendLayout {
         let left = MARGIN.mul_add(self.letter, self.left);
         let mut top = MARGIN.mul_add(self.letter, self.top);
         let size = self.letter / LETTER;
-        for (line, colour) in
-            [(&legend.title, colour::TEXT), (&legend.summary, colour::FAINT), (&legend.identity, colour::FAINT)]
-        {
+        let colours = iter::once(colour::TEXT).chain(iter::repeat(colour::FAINT));
+        for (line, colour) in legend.heading.iter().zip(colours) {
             canvas.text(left, top, size, line, colour);
             top += LINE * self.letter;
         }

@@ -32,6 +32,7 @@ A condition compares numbers and combines comparisons with operators:
   structure            rooms, connections, loops, locks
   rooms by role        secrets, treasures, vaults, shrines, shops
   contents             spawns, items (keys included), traps
+  spawns by behaviour  sleepers, guards, patrollers, wanderers; groups (of spawns)
   measures             passable (cells), critical_path (steps), difficulty (thousandths),
                        bytes (of the message)
   kinds                standard, keep, halls, cavern, cyclic, maze, boss, event, story

@@ -45,12 +45,6 @@ pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u
     respond(bytes.map_err(|error: SpecError| error.to_string()))
 }
 
-/// The output is the name of the theme of floor `number` of the open pack.
-#[unsafe(no_mangle)]
-pub extern "C" fn theme(number: u32) {
-    respond(Ok(with_pack(|pack| pack.pack().themes()[pack.pack().theme_of(number)].name().as_bytes().to_vec())));
-}
-
 /// The names that a condition may use: a line each of facts, kinds and themes.
 #[unsafe(no_mangle)]
 pub extern "C" fn names() {

@@ -28,13 +28,14 @@ from floors.errors import (
 from floors.floor import Batch, Floor
 from floors.options import CallOptions
 from floors.served import Served, TraceStep
-from floors.spec import FloorSpec, Kind, RoomRole, Terrain
+from floors.spec import Behaviour, FloorSpec, Kind, RoomRole, Terrain
 
 __all__ = [
     "AddressError",
     "AsyncClient",
     "AsyncFloorStream",
     "Batch",
+    "Behaviour",
     "CallError",
     "CallOptions",
     "Client",

@@ -114,7 +114,7 @@ class Floor:
 
     @property
     def theme(self) -> str:
-        """The name of its theme. Empty for a floor of the built-in pack, whose names docs/generator.md has."""
+        """The name of its theme. Empty for a floor of the built-in pack before generator version 4."""
         return self.message.theme
 
     @property
@@ -131,6 +131,14 @@ class Floor:
     def exit(self) -> pb.Point:
         """The stairs to the next floor. They lie inside the floor."""
         return self.message.exit
+
+    @property
+    def landing(self) -> pb.Point:
+        """Where a player lands who falls through a chasm of the floor above, unless the same cell is passable here.
+
+        The entry for a floor without a landing, as those before generator version 4.
+        """
+        return self.message.landing if self.message.HasField("landing") else self.message.entry
 
     @property
     def rooms(self) -> Sequence[pb.Room]:

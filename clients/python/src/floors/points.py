@@ -37,7 +37,8 @@ _TYPES = f"""
         field {{ name: "spawns" number: 10 {_ONE} ".floors.points.Things" }}
         field {{ name: "items" number: 11 {_ONE} ".floors.points.Things" }}
         field {{ name: "locks" number: 12 {_ONE} ".floors.points.Locks" }}
-        field {{ name: "traps" number: 14 {_ONE} ".floors.points.Things" }} }}
+        field {{ name: "traps" number: 14 {_ONE} ".floors.points.Things" }}
+        field {{ name: "landing" number: 17 {_LIST} }} }}
 """
 _POOL = descriptor_pool.DescriptorPool()
 _FILE = text_format.Parse(_TYPES, descriptor_pb2.FileDescriptorProto())
@@ -64,6 +65,7 @@ def check(encoded: bytes, message: pb.Floor) -> None:
         (points.items.at, len(message.items)),
         (points.locks.at, len(message.locks)),
         (points.traps.at, len(message.traps)),
+        (points.landing, int(message.HasField("landing"))),
     )
     packed = b"".join([b"".join(part) for part, _ in parts])
     if (
@@ -84,6 +86,7 @@ def _look_at_each(message: pb.Floor, width: int, height: int) -> None:
         ("item", message.items, ("at",)),
         ("lock", message.locks, ("at",)),
         ("trap", message.traps, ("at",)),
+        ("landing", (message,) if message.HasField("landing") else (), ("landing",)),
     )
     for what, holders, names in points:
         for holder in holders:

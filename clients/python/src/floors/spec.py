@@ -1,4 +1,4 @@
-"""The name of a floor, and the numbers of kinds, terrains and roles."""
+"""The name of a floor, and the numbers of kinds, terrains, roles and behaviours."""
 
 from __future__ import annotations
 
@@ -60,6 +60,15 @@ class RoomRole(IntEnum):
     VAULT = 9
     SECRET = 10
     PASSAGE = 11
+
+
+class Behaviour(IntEnum):
+    """What a monster does until it notices a player. Treat an unknown behaviour as `GUARDS`."""
+
+    SLEEPS = 1
+    GUARDS = 2
+    PATROLS = 3
+    WANDERS = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,7 @@ fn wrong_contents() -> Vec<Broken> {
         hash::encode_hashed(&floor, 0)
     };
     let outside = Some(Point { x: 16, y: 0 });
+    let rat = Spawn { at: outside, archetype: "rat".into(), level: 1, ..Spawn::default() };
     let solid = |value| Some(Grid { width: 16, height: 16, ..grid(GridEncoding::Uniform, 0, &[value], &[]) });
     vec![
         ("no_spec", edited(&|floor| floor.spec = None), "missing"),
@@ -187,10 +188,7 @@ fn wrong_contents() -> Vec<Broken> {
         ),
         ("a_cell_without_terrain", edited(&|floor| floor.terrain = solid(0)), "terrain"),
         ("an_entry_outside", edited(&|floor| floor.entry = outside), "outside"),
-        (
-            "a_spawn_outside",
-            edited(&|floor| floor.spawns.push(Spawn { at: outside, archetype: "rat".into(), level: 1 })),
-            "outside",
-        ),
+        ("a_spawn_outside", edited(&|floor| floor.spawns.push(rat.clone())), "outside"),
+        ("a_landing_outside", edited(&|floor| floor.landing = outside), "outside"),
     ]
 }

@@ -61,6 +61,14 @@ class RoomRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROOM_ROLE_VAULT: _ClassVar[RoomRole]
     ROOM_ROLE_SECRET: _ClassVar[RoomRole]
     ROOM_ROLE_PASSAGE: _ClassVar[RoomRole]
+
+class Behaviour(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BEHAVIOUR_UNSPECIFIED: _ClassVar[Behaviour]
+    BEHAVIOUR_SLEEPS: _ClassVar[Behaviour]
+    BEHAVIOUR_GUARDS: _ClassVar[Behaviour]
+    BEHAVIOUR_PATROLS: _ClassVar[Behaviour]
+    BEHAVIOUR_WANDERS: _ClassVar[Behaviour]
 FLOOR_KIND_UNSPECIFIED: FloorKind
 FLOOR_KIND_STANDARD: FloorKind
 FLOOR_KIND_KEEP: FloorKind
@@ -104,6 +112,11 @@ ROOM_ROLE_BOSS: RoomRole
 ROOM_ROLE_VAULT: RoomRole
 ROOM_ROLE_SECRET: RoomRole
 ROOM_ROLE_PASSAGE: RoomRole
+BEHAVIOUR_UNSPECIFIED: Behaviour
+BEHAVIOUR_SLEEPS: Behaviour
+BEHAVIOUR_GUARDS: Behaviour
+BEHAVIOUR_PATROLS: Behaviour
+BEHAVIOUR_WANDERS: Behaviour
 
 class FloorSpec(_message.Message):
     __slots__ = ("seed", "number", "width", "height", "kind", "pack")
@@ -148,7 +161,7 @@ class StreamFloorsRequest(_message.Message):
     def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Floor(_message.Message):
-    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash")
+    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash", "landing")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +178,7 @@ class Floor(_message.Message):
     TRAPS_FIELD_NUMBER: _ClassVar[int]
     THEME_FIELD_NUMBER: _ClassVar[int]
     PACK_HASH_FIELD_NUMBER: _ClassVar[int]
+    LANDING_FIELD_NUMBER: _ClassVar[int]
     spec: FloorSpec
     generator_version: int
     content_hash: int
@@ -181,7 +195,8 @@ class Floor(_message.Message):
     traps: _containers.RepeatedCompositeFieldContainer[Trap]
     theme: str
     pack_hash: int
-    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ..., theme: _Optional[str] = ..., pack_hash: _Optional[int] = ...) -> None: ...
+    landing: Point
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ..., theme: _Optional[str] = ..., pack_hash: _Optional[int] = ..., landing: _Optional[_Union[Point, _Mapping]] = ...) -> None: ...
 
 class Grid(_message.Message):
     __slots__ = ("width", "height", "palette", "encoding", "bits", "data")
@@ -234,14 +249,18 @@ class Connection(_message.Message):
     def __init__(self, from_room: _Optional[int] = ..., to_room: _Optional[int] = ..., lock_id: _Optional[int] = ..., secret: bool = ...) -> None: ...
 
 class Spawn(_message.Message):
-    __slots__ = ("at", "archetype", "level")
+    __slots__ = ("at", "archetype", "level", "behaviour", "group")
     AT_FIELD_NUMBER: _ClassVar[int]
     ARCHETYPE_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
+    BEHAVIOUR_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     at: Point
     archetype: str
     level: int
-    def __init__(self, at: _Optional[_Union[Point, _Mapping]] = ..., archetype: _Optional[str] = ..., level: _Optional[int] = ...) -> None: ...
+    behaviour: Behaviour
+    group: int
+    def __init__(self, at: _Optional[_Union[Point, _Mapping]] = ..., archetype: _Optional[str] = ..., level: _Optional[int] = ..., behaviour: _Optional[_Union[Behaviour, str]] = ..., group: _Optional[int] = ...) -> None: ...
 
 class Item(_message.Message):
     __slots__ = ("at", "archetype", "value", "opens_lock")
