@@ -117,7 +117,7 @@ fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
 }
 
 /// Towers and floor numbers of 17x16 on which no layout fits, so that they use the fallback.
-const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 6_857, 58), (Kind::Event, 16_737, 38)];
+const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 0, 3), (Kind::Event, 65, 8)];
 
 /// Records the vault of an event floor.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Kinds can be told apart: five simple measures identify the kind of a floor.
+//! Kinds can be told apart: a few simple measures identify the kind of a floor.
 
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 
@@ -6,8 +6,10 @@ use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
 const KNOWN: u64 = 200;
 const FRESH: u64 = 200;
 
-/// Doors, dead ends, openness, rooms, loops.
-type Measures = [f64; 5];
+/// Doors, dead ends, openness, rooms, loops, share of open cells in passages and in the largest room, share of walls that
+/// touch open ground, connections without a door, crossings of passages.
+type Measures = [f64; MEASURES];
+const MEASURES: usize = 10;
 
 fn measure(floor: &Floor<'_>) -> Measures {
     let width = usize::from(floor.spec.width());
@@ -20,13 +22,38 @@ fn measure(floor: &Floor<'_>) -> Measures {
     };
     let dead_ends = floor.rooms.iter().filter(|room| connections(room.id).count() == 1).count();
     let rows = floor.terrain.len() / width;
+    let passages =
+        floor.terrain.iter().zip(&floor.region).filter(|&(&cell, &mark)| walkable(cell) && mark == 0).count();
+    let mut areas = vec![0usize; floor.rooms.len() + 1];
+    floor.region.iter().for_each(|&mark| areas[usize::from(mark)] += 1);
+    let largest = areas[1..].iter().max().copied().unwrap_or_default();
+    let inside =
+        |at: usize| at / width > 0 && at / width < rows_of(floor) - 1 && at % width > 0 && at % width < width - 1;
+    let beside = |at: usize| [at - width, at + 1, at + width, at - 1];
+    let edges = (0..floor.terrain.len())
+        .filter(|&at| inside(at) && walkable(floor.terrain[at]))
+        .filter(|&at| beside(at).into_iter().any(|there| floor.terrain[there] == Terrain::Wall))
+        .count();
+    let crossings = (0..floor.terrain.len())
+        .filter(|&at| inside(at) && floor.region[at] == 0 && walkable(floor.terrain[at]))
+        .filter(|&at| beside(at).into_iter().filter(|&there| walkable(floor.terrain[there])).count() > 2)
+        .count();
     [
         doors as f64,
         dead_ends as f64 / floor.rooms.len() as f64,
         open as f64 / (rows * width) as f64,
         floor.rooms.len() as f64,
         f64::from(floor.metrics.loops),
+        passages as f64 / open as f64,
+        largest as f64 / open as f64,
+        edges as f64 / open as f64,
+        floor.connections.len().saturating_sub(doors) as f64 / floor.rooms.len() as f64,
+        crossings as f64 / open as f64,
     ]
+}
+
+fn rows_of(floor: &Floor<'_>) -> usize {
+    usize::from(floor.spec.height())
 }
 
 fn floors(kind: Kind, first: u64, count: u64) -> impl Iterator<Item = Measures> {
@@ -53,7 +80,7 @@ fn the_nearest_centroid_identifies_the_kind() {
         };
         mean(&mut known.iter().zip(&centroids).map(square)).sqrt()
     });
-    let distance = |a: &Measures, b: &Measures| (0..5).map(|m| ((a[m] - b[m]) / spread[m]).powi(2)).sum::<f64>();
+    let distance = |a: &Measures, b: &Measures| (0..MEASURES).map(|m| ((a[m] - b[m]) / spread[m]).powi(2)).sum::<f64>();
 
     let mut right = 0;
     let mut table = String::new();

@@ -41,8 +41,8 @@ fn a_standard_floor_of_the_default_size_has_loops_locks_and_contents() {
         assert!(floor.rooms.len() >= 15, "{spec:?}: {} rooms", floor.rooms.len());
         assert!(!floor.spawns.is_empty() && !floor.traps.is_empty(), "{spec:?}: nothing to fear");
         assert!(floor.items.iter().any(|item| item.opens_lock == 0), "{spec:?}: nothing to find");
-        // The exit is far from the entry.
-        assert!(floor.metrics.critical_path >= 60, "{spec:?}: {} steps", floor.metrics.critical_path);
+        // The tower decides where the stairs lie, and leaves them apart.
+        assert!(floor.metrics.critical_path >= 40, "{spec:?}: {} steps", floor.metrics.critical_path);
     }
     assert_eq!(generator.fallbacks(), 0);
 }
