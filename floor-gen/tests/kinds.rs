@@ -27,15 +27,14 @@ fn measure(floor: &Floor<'_>) -> Measures {
     let mut areas = vec![0usize; floor.rooms.len() + 1];
     floor.region.iter().for_each(|&mark| areas[usize::from(mark)] += 1);
     let largest = areas[1..].iter().max().copied().unwrap_or_default();
-    let inside =
-        |at: usize| at / width > 0 && at / width < rows_of(floor) - 1 && at % width > 0 && at % width < width - 1;
     let beside = |at: usize| [at - width, at + 1, at + width, at - 1];
+    // The border is wall, so an open cell has four neighbours.
     let edges = (0..floor.terrain.len())
-        .filter(|&at| inside(at) && walkable(floor.terrain[at]))
+        .filter(|&at| walkable(floor.terrain[at]))
         .filter(|&at| beside(at).into_iter().any(|there| floor.terrain[there] == Terrain::Wall))
         .count();
     let crossings = (0..floor.terrain.len())
-        .filter(|&at| inside(at) && floor.region[at] == 0 && walkable(floor.terrain[at]))
+        .filter(|&at| floor.region[at] == 0 && walkable(floor.terrain[at]))
         .filter(|&at| beside(at).into_iter().filter(|&there| walkable(floor.terrain[there])).count() > 2)
         .count();
     [
@@ -50,10 +49,6 @@ fn measure(floor: &Floor<'_>) -> Measures {
         floor.connections.len().saturating_sub(doors) as f64 / floor.rooms.len() as f64,
         crossings as f64 / open as f64,
     ]
-}
-
-fn rows_of(floor: &Floor<'_>) -> usize {
-    usize::from(floor.spec.height())
 }
 
 fn floors(kind: Kind, first: u64, count: u64) -> impl Iterator<Item = Measures> {
