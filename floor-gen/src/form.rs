@@ -30,8 +30,7 @@ pub(crate) struct Forms {
     pub(crate) weights: [u32; Form::ALL.len()],
 }
 
-impl Default for Forms {
-    fn default() -> Self {
-        Self { forms: Form::ALL, weights: [0; Form::ALL.len()] }
-    }
+impl Forms {
+    /// No form.
+    pub(crate) const NONE: Self = Self { forms: Form::ALL, weights: [0; Form::ALL.len()] };
 }

@@ -89,7 +89,7 @@ impl PackErrors {
     /// `None` without errors. Sorts them, and keeps [`Self::MOST`].
     #[must_use]
     pub fn of(mut errors: Vec<PackError>) -> Option<Self> {
-        errors.sort();
+        errors.sort_unstable();
         errors.dedup();
         errors.truncate(Self::MOST);
         (!errors.is_empty()).then_some(Self(errors))

@@ -16,25 +16,51 @@ pub struct Param {
     pub least: u32,
     /// Its greatest value.
     pub greatest: u32,
-    /// What it means.
-    pub meaning: &'static str,
     pub(crate) place: fn(&mut Params) -> &mut u32,
+}
+
+impl Param {
+    /// What it means.
+    #[must_use]
+    pub fn meaning(&self) -> &'static str {
+        let listed =
+            PARAMS.iter().zip(MEANINGS).find(|(param, _)| (param.group, param.name) == (self.group, self.name));
+        listed.map_or("", |(_, meaning)| meaning)
+    }
 }
 
 macro_rules! params {
     ($($group:ident $Group:ident $($forms:ident)? { $($name:ident: $unit:literal $least:literal, $greatest:literal, $meaning:literal;)+ })+) => {
         $(
-            #[derive(Debug, Clone, Copy, Default)]
+            #[derive(Debug, Clone, Copy)]
             pub(crate) struct $Group {
                 $(#[doc = $meaning] pub(crate) $name: u32,)+
                 $(pub(crate) $forms: Forms,)?
             }
+
+            impl $Group {
+                const ZERO: Self = Self { $($name: 0,)+ $($forms: Forms::NONE,)? };
+            }
         )+
 
         /// All numbers, as they are for one kind of floor.
-        #[derive(Debug, Clone, Copy, Default)]
+        #[derive(Debug, Clone, Copy)]
         pub(crate) struct Params {
             $(pub(crate) $group: $Group,)+
+        }
+
+        /// What each number of the table means. A list of its own, because a program that only reads packs leaves it out.
+        pub static MEANINGS: &[&str] = &[$($($meaning,)+)+];
+
+        impl Params {
+            /// Each number 0. One constant, where a derived default writes each number by an instruction of its own.
+            pub(crate) const ZERO: Self = Self { $($group: $Group::ZERO,)+ };
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Self::ZERO
+            }
         }
 
         /// The table.
@@ -44,7 +70,6 @@ macro_rules! params {
             unit: $unit,
             least: $least,
             greatest: $greatest,
-            meaning: $meaning,
             place: |params| &mut params.$group.$name,
         },)+)+];
 

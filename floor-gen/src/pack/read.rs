@@ -93,7 +93,7 @@ impl<'i> Reader<'i> {
 
     /// Gives errors of pack.toml their lines and columns: the first ones, because each takes a pass over the text.
     fn place_errors(&mut self) {
-        self.unplaced.sort();
+        self.unplaced.sort_unstable();
         self.unplaced.dedup();
         for (start, error) in self.unplaced.drain(..).take(PackErrors::MOST) {
             let before = self.text.get(..start).unwrap_or(self.text);
@@ -207,7 +207,7 @@ impl<'i> Reader<'i> {
                 self.order = list(value).map(|theme| (text(theme).to_owned(), theme.span())).collect();
             }
             (group, "forms") => {
-                let mut forms = Forms::default();
+                let mut forms = Forms::NONE;
                 for (i, pair) in list(value).enumerate() {
                     let (name, weight) = (&pair.get_ref()[0], &pair.get_ref()[1]);
                     forms.forms[i] = Form::ALL[position(name, &Form::NAMES)];

@@ -20,7 +20,8 @@ impl Pack {
             let table = if Kind::from_name(group).is_some() { format!("kinds.{group}") } else { group.into() };
             text += &format!("\n| `[{table}]` | tower | range | unit | meaning |\n|---|---|---|---|---|\n");
             for param in params {
-                let Param { name, unit, least, greatest, meaning, .. } = param;
+                let Param { name, unit, least, greatest, .. } = param;
+                let meaning = param.meaning();
                 text += &format!("| `{name}` | {} | {least} to {greatest} | {unit} | {meaning} |\n", default(param));
             }
         }
@@ -47,7 +48,7 @@ fn table(of: Table, tables: &mut BTreeMap<String, String>) -> String {
     let mut properties = Vec::new();
     for key in &keys {
         let note = key.param.map_or_else(String::new, |param| {
-            format!(r#", "default": {}, "description": "{} ({})""#, default(param), param.meaning, param.unit)
+            format!(r#", "default": {}, "description": "{} ({})""#, default(param), param.meaning(), param.unit)
         });
         properties.push(format!("\"{}\": {{ {}{note} }}", key.name, shape(key.shape, tables)));
     }

@@ -143,7 +143,7 @@ pub(crate) fn seal_rooms(arena: &mut Arena, role: RoomRole, wanted: usize, rng: 
     // Small rooms first, so that large rooms stay open.
     let Arena { rooms, room_list, .. } = arena;
     room_list.truncate(3 * wanted + 2);
-    room_list.sort_by_key(|&room| rooms[usize::from(room)].area);
+    spots::sort_rooms(room_list, |room| rooms[room].area);
     for i in 0..arena.room_list.len().min(wanted) {
         let room = usize::from(arena.room_list[i]);
         let connection = usize::from(arena.graph.edges(room)[0].connection);

@@ -8,7 +8,7 @@ use crate::shape::{Form, Shape};
 use crate::stages::accrete::{doorway, fits, is_flanked, join, place};
 use crate::stages::corridors::connect;
 use crate::stages::loops::cast_ray;
-use crate::stages::spots::distance;
+use crate::stages::spots::{distance, sort_rooms};
 use crate::stages::survey::LayoutRejected;
 
 /// The most rooms of a castle, which leaves room ids for stairs and vaults.
@@ -381,7 +381,7 @@ fn join_to_nearest(arena: &mut Arena, room: usize, components: &mut Components, 
     room_list.clear();
     room_list.extend((0..rooms.len()).filter(|&there| !components.connected(room, there)).map(|room| room as u8));
     let mut near = core::mem::take(&mut arena.room_list);
-    near.sort_by_key(|&there| distance(arena, arena.rooms[room].center, arena.rooms[usize::from(there)].center));
+    sort_rooms(&mut near, |there| distance(arena, arena.rooms[room].center, arena.rooms[there].center));
     let found = near
         .iter()
         .take(NEAREST)

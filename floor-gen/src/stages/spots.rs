@@ -49,6 +49,20 @@ fn cells(arena: &Arena, room: usize) -> impl Iterator<Item = usize> + '_ {
         .filter(move |&at| arena.room_at(at) == Some(room))
 }
 
+/// Sorts a short list of rooms by a key, by insertion: a list in which rooms with equal keys keep their order, and which
+/// allocates nothing.
+pub(crate) fn sort_rooms(list: &mut [u8], key: impl Fn(usize) -> u32) {
+    let key = |room: u8| key(room.into());
+    for next in 1..list.len() {
+        for at in (1..=next).rev() {
+            if key(list[at - 1]) <= key(list[at]) {
+                break;
+            }
+            list.swap(at - 1, at);
+        }
+    }
+}
+
 /// Steps without obstacles.
 pub(crate) fn distance(arena: &Arena, a: usize, b: usize) -> u32 {
     (arena.column(a).abs_diff(arena.column(b)) + arena.row(a).abs_diff(arena.row(b))) as u32

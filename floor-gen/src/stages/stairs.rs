@@ -9,6 +9,7 @@ use crate::shape::Shape;
 use crate::stages::accrete::{self, RoomParams, fits, is_flanked, join, nth_bit, place};
 use crate::stages::corridors::connect;
 use crate::stages::loops::cast_ray;
+use crate::stages::spots::sort_rooms;
 use crate::stages::survey::LayoutRejected;
 
 /// Shapes tried for a room around a cell.
@@ -154,11 +155,11 @@ fn build_far_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&Roo
     room_list.clear();
     room_list.extend((0..rooms.len()).filter(|&room| fit(&rooms[room])).map(|room| room as u8));
     let Arena { rooms, room_list, width, .. } = arena;
-    let distance = |room: &u8| {
-        let center = rooms[usize::from(*room)].center;
-        (center % *width).abs_diff(at % *width) + (center / *width).abs_diff(at / *width)
+    let distance = |room: usize| {
+        let center = rooms[room].center;
+        ((center % *width).abs_diff(at % *width) + (center / *width).abs_diff(at / *width)) as u32
     };
-    room_list.sort_by_key(distance);
+    sort_rooms(room_list, distance);
     let built = place(arena, &shape, x as usize, y as usize);
     let near = arena.room_list.len().min(NEAREST);
     (0..near).any(|i| connect(arena, built, arena.room_list[i].into(), 1_000, rng)).then_some(built)
