@@ -50,7 +50,7 @@ macro_rules! params {
         }
 
         /// What each number of the table means. A list of its own, because a program that only reads packs leaves it out.
-        pub static MEANINGS: &[&str] = &[$($($meaning,)+)+];
+        pub(crate) static MEANINGS: &[&str] = &[$($($meaning,)+)+];
 
         impl Params {
             /// Each number 0. One constant, where a derived default writes each number by an instruction of its own.
