@@ -92,6 +92,8 @@ func _same(value, json) -> bool:
 				return value == _enum_value(FloorCodec.Kind, json)
 			if json.begins_with("ROOM_ROLE_"):
 				return value == _enum_value(FloorCodec.Role, json)
+			if json.begins_with("BEHAVIOUR_"):
+				return value == _enum_value(FloorCodec.Behaviour, json)
 			return value == _integer(json)
 		TYPE_BOOL:
 			return value == (json == true)
@@ -118,7 +120,7 @@ func _hash(cells: PoolByteArray) -> String:
 
 
 static func _enum_value(values: Dictionary, json_name: String) -> int:
-	return values[json_name.trim_prefix("FLOOR_KIND_").trim_prefix("ROOM_ROLE_")]
+	return values[json_name.trim_prefix("FLOOR_KIND_").trim_prefix("ROOM_ROLE_").trim_prefix("BEHAVIOUR_")]
 
 
 # A decimal number of 64 bits without a sign.

@@ -58,7 +58,8 @@ namespace Floors
         {
             if (value is string text) return text == ((string)json ?? "");
             if (value is bool flag) return flag == ((bool?)json ?? false);
-            if (value is Enum) return Same(json, "FLOOR_KIND_", value) || Same(json, "ROOM_ROLE_", value);
+            if (value is Enum && json == null) return Convert.ToInt32(value) == 0;
+            if (value is Enum) return new[] { "FLOOR_KIND_", "ROOM_ROLE_", "BEHAVIOUR_" }.Any(prefix => Same(json, prefix, value));
             if (value is ulong || value is uint || value is int) return value.ToString() == ((string)json ?? "0");
             if (value is byte[]) return true; // The cells, which the message has encoded.
             if (value is IList list)
