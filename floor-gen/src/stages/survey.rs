@@ -1,6 +1,6 @@
 //! Measures the finished floor by walking it, and rejects a floor that cannot be finished.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, SEALED};
 use crate::floor::{Metrics, RoomRole};
 use crate::graph::Components;
 
@@ -52,7 +52,18 @@ fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
     if arena.rooms.iter().any(|room| !is_closed(room.role) && arena.distances.steps_to(room.center).is_none()) {
         return Err(LayoutRejected("a room out of reach"));
     }
+    if things(arena).any(|at| arena.distances.steps_to(at).is_none()) {
+        return Err(LayoutRejected("a thing out of reach"));
+    }
     Ok(steps)
+}
+
+/// The cells of keys, loot, monsters and traps in rooms that are not closed, which the exit's keys have to reach.
+fn things(arena: &Arena) -> impl Iterator<Item = usize> + '_ {
+    let items = arena.items.iter().map(|item| item.at);
+    let places = items.chain(arena.spawns.iter().map(|spawn| spawn.at)).chain(arena.traps.iter().map(|trap| trap.at));
+    let cells = places.map(|at| arena.at(at.x.into(), at.y.into()));
+    cells.filter(|&at| arena.room_at(at).is_some_and(|room| arena.rooms[room].zone != SEALED))
 }
 
 /// Summed levels of the critical path's monsters for each of its rooms, in thousandths.
