@@ -254,6 +254,17 @@ impl Arena {
         self.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1)
     }
 
+    /// Whether the cell is not on the border.
+    pub(crate) const fn is_inside(&self, at: usize) -> bool {
+        let (x, y) = (self.column(at), self.row(at));
+        x > 0 && y > 0 && x < self.width - 1 && y < self.height - 1
+    }
+
+    /// Whether a connection joins the two rooms.
+    pub(crate) fn are_joined(&self, a: usize, b: usize) -> bool {
+        self.connections.iter().any(|connection| connection.touches(a as u8) && connection.touches(b as u8))
+    }
+
     /// The room that the cell belongs to.
     pub(crate) fn room_at(&self, at: usize) -> Option<usize> {
         usize::from(self.region[at]).checked_sub(1)

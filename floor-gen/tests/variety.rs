@@ -5,7 +5,7 @@ use floor_gen::Kind;
 
 use measure::Variety;
 
-#[allow(dead_code)] // The example prints more than is checked here.
+#[allow(dead_code, reason = "the example prints more than is checked here")]
 #[path = "../examples/variety/measure.rs"]
 mod measure;
 

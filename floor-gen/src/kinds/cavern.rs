@@ -207,11 +207,7 @@ fn assign_cells(arena: &mut Arena) {
     territory::join_touching(region, cell_list, *width, connections);
     for &at in cell_list.iter() {
         let at = at as usize;
-        let room = &mut rooms[usize::from(region[at]) - 1];
-        let place = Point { x: (at % *width) as u16, y: (at / *width) as u16 };
-        room.area += 1;
-        room.min = Point { x: room.min.x.min(place.x), y: room.min.y.min(place.y) };
-        room.max = Point { x: room.max.x.max(place.x), y: room.max.y.max(place.y) };
+        rooms[usize::from(region[at]) - 1].add_cell((at % *width) as u16, (at / *width) as u16);
     }
 }
 

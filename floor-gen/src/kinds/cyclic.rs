@@ -153,7 +153,7 @@ fn lay_cycles(
 fn lay_way(arena: &mut Arena, plan: &Plan<'_>, ends: (usize, usize), rng: &mut Rng) -> Result<(), LayoutRejected> {
     // Two rooms of a cycle that lie side by side are joined by their door already.
     let joined =
-        plots::room_on(arena, ends.0).zip(plots::room_on(arena, ends.1)).is_some_and(|(a, b)| are_joined(arena, a, b));
+        plots::room_on(arena, ends.0).zip(plots::room_on(arena, ends.1)).is_some_and(|(a, b)| arena.are_joined(a, b));
     if joined {
         return Ok(());
     }
@@ -162,17 +162,18 @@ fn lay_way(arena: &mut Arena, plan: &Plan<'_>, ends: (usize, usize), rng: &mut R
         let is_built = plots::room_on(arena, ends.1).is_some();
         return if is_built { Ok(()) } else { Err(LayoutRejected("no way between two plots")) };
     }
-    let mut before = ends.0;
+    join_path(arena, plan, ends.0, rng)
+}
+
+/// Joins the rooms along the arena's `tile_path`, from a plot that has a room.
+fn join_path(arena: &mut Arena, plan: &Plan<'_>, first: usize, rng: &mut Rng) -> Result<(), LayoutRejected> {
+    let mut before = first;
     for i in 0..arena.tile_path.len() {
         let here = arena.tile_path[i] as usize;
         join(arena, plan, (before, here), rng)?;
         before = here;
     }
     Ok(())
-}
-
-fn are_joined(arena: &Arena, a: usize, b: usize) -> bool {
-    arena.connections.iter().any(|draft| draft.touches(a as u8) && draft.touches(b as u8))
 }
 
 /// Joins the room of a plot with that of the next, which is built if it has none. Where rock is too narrow for the
@@ -212,15 +213,7 @@ fn lay_ear(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> bool {
         }
         let Some(end) = end else { continue };
         arena.tile_path.push(end as u32);
-        let mut before = start;
-        for i in 0..arena.tile_path.len() {
-            let here = arena.tile_path[i] as usize;
-            if join(arena, plan, (before, here), rng).is_err() {
-                return false;
-            }
-            before = here;
-        }
-        return true;
+        return join_path(arena, plan, start, rng).is_ok();
     }
     false
 }

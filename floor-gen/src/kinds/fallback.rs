@@ -1,6 +1,6 @@
 //! The fallback for rejected layouts, which fits every spec: rooms in rows and columns.
 
-use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, Side};
+use crate::arena::{Arena, MAX_ROOMS, Side};
 use crate::floor::{Point, RoomRole, Terrain};
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
@@ -95,9 +95,8 @@ fn join_all(arena: &mut Arena, tiles: (usize, usize), entry: usize, exit: usize)
 fn add_doors(arena: &mut Arena, tiles: (usize, usize), rng: &mut Rng) {
     for room in 0..arena.rooms.len() {
         for there in [Side::East, Side::South].into_iter().filter_map(|side| side.neighbour(room, tiles)) {
-            let joined = |draft: &ConnectionDraft| draft.touches(room as u8) && draft.touches(there as u8);
             if arena.rooms[room].zone == arena.rooms[there].zone
-                && !arena.connections.iter().any(joined)
+                && !arena.are_joined(room, there)
                 && rng.chance(LOOP_CHANCE)
             {
                 join_neighbours(arena, room, there);

@@ -247,9 +247,8 @@ pub(crate) fn doorway_on(arena: &Arena, room: usize, side: Side, line: usize) ->
     for _ in 0..depth {
         if arena.region[at] == mark {
             let gate = at.wrapping_add_signed(outward);
-            let (x, y) = (arena.column(gate), arena.row(gate));
-            let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
-            return (inside && arena.terrain[gate] == Terrain::Wall && is_flanked(arena, gate, side)).then_some(gate);
+            return (arena.is_inside(gate) && arena.terrain[gate] == Terrain::Wall && is_flanked(arena, gate, side))
+                .then_some(gate);
         }
         at = at.wrapping_add_signed(-outward);
     }

@@ -4,6 +4,7 @@ use crate::arena::{Arena, ConnectionDraft, Side};
 use crate::floor::Terrain;
 use crate::rng::Rng;
 use crate::stages::accrete::{doorway, doorway_on};
+use crate::stages::spots::{distance, sort_rooms};
 
 /// Routes tried between two rooms.
 const TRIES: usize = 20;
@@ -20,6 +21,25 @@ pub(crate) fn connect(arena: &mut Arena, from: usize, to: usize, doors: u32, rng
         }
     }
     false
+}
+
+/// Digs a corridor from a room to one of the `most` rooms nearest to the cell `from` that are `fit`, and returns that
+/// room.
+pub(crate) fn connect_to_nearest(
+    arena: &mut Arena,
+    room: usize,
+    (from, most): (usize, usize),
+    mut fit: impl FnMut(&Arena, usize) -> bool,
+    rng: &mut Rng,
+) -> Option<usize> {
+    let mut near = core::mem::take(&mut arena.room_list);
+    near.clear();
+    near.extend((0..arena.rooms.len()).filter(|&there| fit(arena, there)).map(|there| there as u8));
+    sort_rooms(&mut near, |there| distance(arena, from, arena.rooms[there].center));
+    let found =
+        near.iter().map(|&there| usize::from(there)).take(most).find(|&there| connect(arena, room, there, 1_000, rng));
+    arena.room_list = near;
+    found
 }
 
 /// Sides of the two rooms that face each other.

@@ -68,9 +68,7 @@ pub(crate) fn cast_ray(arena: &Arena, room: usize, gate: usize, side: Side, fart
         if let Some(seen) = arena.room_at(at) {
             return (seen != room).then_some(RayHit { room: seen, gate, corridor });
         }
-        let (x, y) = (arena.column(at), arena.row(at));
-        let inside = (1..arena.width - 1).contains(&x) && (1..arena.height - 1).contains(&y);
-        if !inside || arena.terrain[at] != Terrain::Wall || !is_flanked(arena, at, side) {
+        if !arena.is_inside(at) || arena.terrain[at] != Terrain::Wall || !is_flanked(arena, at, side) {
             return None;
         }
     }

@@ -6,9 +6,8 @@ use crate::graph::Components;
 use crate::rng::Rng;
 use crate::shape::{Form, Shape};
 use crate::stages::accrete::{doorway, fits, is_flanked, join, place};
-use crate::stages::corridors::connect;
+use crate::stages::corridors::connect_to_nearest;
 use crate::stages::loops::cast_ray;
-use crate::stages::spots::{distance, sort_rooms};
 use crate::stages::survey::LayoutRejected;
 
 /// The most rooms of a castle, which leaves room ids for stairs and vaults.
@@ -377,18 +376,8 @@ pub(crate) fn join_all(arena: &mut Arena, rng: &mut Rng) -> Result<(), LayoutRej
 
 /// Digs a corridor to one of the nearest rooms that the room is not joined to.
 fn join_to_nearest(arena: &mut Arena, room: usize, components: &mut Components, rng: &mut Rng) -> Option<usize> {
-    let Arena { rooms, room_list, .. } = arena;
-    room_list.clear();
-    room_list.extend((0..rooms.len()).filter(|&there| !components.connected(room, there)).map(|room| room as u8));
-    let mut near = core::mem::take(&mut arena.room_list);
-    sort_rooms(&mut near, |there| distance(arena, arena.rooms[room].center, arena.rooms[there].center));
-    let found = near
-        .iter()
-        .take(NEAREST)
-        .map(|&there| usize::from(there))
-        .find(|&there| connect(arena, room, there, 1_000, rng));
-    arena.room_list = near;
-    found
+    let center = arena.rooms[room].center;
+    connect_to_nearest(arena, room, (center, NEAREST), |_, there| !components.connected(room, there), rng)
 }
 
 /// Lists doorways that face another room, the cheapest first.

@@ -7,9 +7,8 @@ use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::shape::Shape;
 use crate::stages::accrete::{self, RoomParams, fits, is_flanked, join, nth_bit, place};
-use crate::stages::corridors::connect;
+use crate::stages::corridors::connect_to_nearest;
 use crate::stages::loops::cast_ray;
-use crate::stages::spots::sort_rooms;
 use crate::stages::survey::LayoutRejected;
 
 /// Shapes tried for a room around a cell.
@@ -151,18 +150,9 @@ fn draw_small(arena: &Arena, left: i32, rng: &mut Rng) -> Shape {
 fn build_far_room(arena: &mut Arena, at: usize, rng: &mut Rng, fit: impl Fn(&RoomDraft) -> bool) -> Option<usize> {
     let shape = draw_small(arena, TRIES / 2, rng);
     let (x, y) = (0..TRIES).find_map(|_| place_around(arena, &shape, arena.point(at), rng))?;
-    let Arena { rooms, room_list, .. } = arena;
-    room_list.clear();
-    room_list.extend((0..rooms.len()).filter(|&room| fit(&rooms[room])).map(|room| room as u8));
-    let Arena { rooms, room_list, width, .. } = arena;
-    let distance = |room: usize| {
-        let center = rooms[room].center;
-        ((center % *width).abs_diff(at % *width) + (center / *width).abs_diff(at / *width)) as u32
-    };
-    sort_rooms(room_list, distance);
     let built = place(arena, &shape, x as usize, y as usize);
-    let near = arena.room_list.len().min(NEAREST);
-    (0..near).any(|i| connect(arena, built, arena.room_list[i].into(), 1_000, rng)).then_some(built)
+    let others = |arena: &Arena, room: usize| room != built && fit(&arena.rooms[room]);
+    connect_to_nearest(arena, built, (at, NEAREST), others, rng).map(|_| built)
 }
 
 /// Digs from a cell to the nearest room, whose cells the alcove's become.
@@ -187,9 +177,7 @@ fn dig_alcove(arena: &mut Arena, start: usize, fit: impl Fn(&RoomDraft) -> bool)
             _ => continue,
         }
         for (side, there) in Side::ALL.into_iter().zip(arena.neighbours(at)) {
-            let (x, y) = (arena.column(there), arena.row(there));
-            let inside = x > 0 && y > 0 && x < arena.width - 1 && y < arena.height - 1;
-            if inside && arena.alcove[there] == 0 {
+            if arena.is_inside(there) && arena.alcove[there] == 0 {
                 arena.alcove[there] = side as u8 + 1;
                 arena.cell_list.push(there as u32);
             }
@@ -225,10 +213,7 @@ fn open_alcove(arena: &mut Arena, mut at: usize, room: usize) {
         arena.open_cell(at, Terrain::Floor);
         arena.region[at] = room as u8 + 1;
         let Point { x, y } = arena.point(at);
-        let draft = &mut arena.rooms[room];
-        draft.min = Point { x: draft.min.x.min(x), y: draft.min.y.min(y) };
-        draft.max = Point { x: draft.max.x.max(x), y: draft.max.y.max(y) };
-        draft.area += 1;
+        arena.rooms[room].add_cell(x, y);
         match arena.alcove[at] {
             u8::MAX => return,
             from => at = at.wrapping_add_signed(-arena.step(Side::ALL[usize::from(from) - 1])),

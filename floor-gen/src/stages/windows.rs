@@ -1,4 +1,4 @@
-//! Windows: where a thin wall parts two rooms whose walk is long, a cut that shows a reward and lets nobody through.
+//! Windows: cuts in the wall between two rooms that are many doors apart. They show a reward, and nobody can pass them.
 
 use crate::arena::{Arena, RoomDraft, SEALED, Side};
 use crate::floor::{Item, RoomRole, Terrain};
@@ -65,8 +65,7 @@ fn between(arena: &mut Arena, room: usize, gate: usize, side: Side) -> Option<(u
 fn from_passage(arena: &Arena, room: usize, gate: usize, side: Side) -> Option<(usize, usize)> {
     let mut wall = 0;
     for at in arena.beyond(gate, side, arena.params.windows.thickest as usize) {
-        let (x, y) = (arena.column(at), arena.row(at));
-        if !(1..arena.width - 1).contains(&x) || !(1..arena.height - 1).contains(&y) {
+        if !arena.is_inside(at) {
             return None;
         }
         match arena.terrain[at] {
