@@ -21,7 +21,8 @@ use tonic::{Code, Response, Status, transport::Channel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served, server::Server, transport,
+    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served, server::Server,
+    transport,
 };
 
 /// The first wait between two attempts if the server names none.
@@ -36,15 +37,6 @@ pub struct FloorClient {
     channel: Channel,
     server: Arc<Server>,
     options: CallOptions,
-}
-
-/// The result of a call, and how the server produced it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer<T> {
-    /// The floors that were requested.
-    pub value: T,
-    /// The response metadata.
-    pub served: Served,
 }
 
 impl FloorClient {

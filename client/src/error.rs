@@ -7,6 +7,7 @@ use floor_proto::{floor::InvalidFloor, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
+#[cfg(not(target_family = "wasm"))]
 use crate::{CredentialError, TlsProblem};
 
 /// Why a call failed.
@@ -21,6 +22,7 @@ pub enum ClientError {
         reason: String,
     },
     /// A certificate, a key or a token cannot be used.
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Credential(#[from] CredentialError),
     /// An option for TLS and a URL without.
@@ -41,6 +43,7 @@ pub enum ClientError {
         server: String,
     },
     /// Client and server do not agree on TLS. Another attempt fails in the same way.
+    #[cfg(not(target_family = "wasm"))]
     #[error("cannot connect to the floor server at {server}: {problem}")]
     Tls {
         /// The server's URL.
@@ -88,11 +91,11 @@ impl ClientError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
+            #[cfg(not(target_family = "wasm"))]
+            Self::Credential(_) | Self::Tls { .. } => false,
             Self::Address { .. }
-            | Self::Credential(_)
             | Self::TlsOptions { .. }
             | Self::PlaintextToken { .. }
-            | Self::Tls { .. }
             | Self::Invalid { .. }
             | Self::Malformed { .. }
             | Self::Stopped => false,

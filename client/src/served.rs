@@ -4,6 +4,15 @@ use std::{fmt, time::Duration};
 
 use tonic::metadata::MetadataMap;
 
+/// The result of a call, and how the server produced it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// The floors that were requested.
+    pub value: T,
+    /// The response metadata.
+    pub served: Served,
+}
+
 /// How the server answered a call. The default if the response has no such metadata, as from another implementation
 /// of the .proto.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
