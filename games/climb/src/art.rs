@@ -1,10 +1,13 @@
-//! The pictures of `assets`: `tiles.png` has the tiles below one another, `sprites.png` the beings and things.
+//! The pictures of `assets`, and the colours of a floor's theme: `tiles.png` has the tiles below one another,
+//! `sprites.png` the beings and things.
 
 use bevy::{
     asset::RenderAssetUsages,
     image::{CompressedImageFormats, ImageSampler, ImageType},
     prelude::*,
 };
+use climb_rules::Class;
+use floor_gen::pack::{Look, Pack, Paint};
 
 // The tiles: the numbers of `Terrain`, then these.
 pub const WALL_FRONT: u16 = 16;
@@ -13,32 +16,61 @@ pub const WORN_FLOOR: u16 = 18;
 pub const CRACKED_FLOOR: u16 = 19;
 const TILES: u32 = 20;
 
+/// What the theme paints, and with which share of the colour. The other tiles have colours of their own.
+const PAINTED: [(u16, Paint, f32); 12] = [
+    (1, Paint::Wall, 0.42),
+    (2, Paint::Floor, 1.0),
+    (8, Paint::Shallow, 1.0),
+    (9, Paint::Deep, 1.0),
+    (10, Paint::Lava, 1.0),
+    (11, Paint::Chasm, 0.5),
+    (13, Paint::Grass, 1.0),
+    (14, Paint::Floor, 0.9),
+    (15, Paint::Wall, 1.1),
+    (WALL_FRONT, Paint::Wall, 1.0),
+    (WORN_FLOOR, Paint::Floor, 0.95),
+    (CRACKED_FLOOR, Paint::Floor, 0.95),
+];
+/// The mean of a tile that is painted, so that its texture shows on both sides of the colour.
+const GREY: f32 = 0.75;
+
 /// The side of a sprite with its outline, and the distance from one sprite to the next, in pixels.
 const SPRITE: f32 = 18.0;
 const PITCH: f32 = 20.0;
 
 /// The archetypes of the first row of sprites.
-const THINGS: &str = "player/gold/potion elixir/bread/scroll/gem/ring/blade/key/torn_map/blessing/spikes/darts/gas/net";
-/// The archetypes of each further row: a row for each theme, in its colour.
-const MONSTERS: &str = "ghoul ogre troll golem yeti gargoyle demon/\
-    skeleton goblin lizardman salamander wolf duelist shade/\
-    bone_archer slinger spitter fire_imp ice_archer quill gazer/\
-    acolyte shaman bog_witch pyromancer frost_seer scribe warlock/rat jackal leech ember bat bookworm imp/\
-    lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one";
-/// The column of a monster that this game does not know.
-const UNKNOWN: usize = 1;
-/// The column of the bosses, and the side at which they are shown, in cells.
-const BOSS: usize = 5;
+const THINGS: &str =
+    "player/gold/potion elixir/bread/scroll/gem/ring/blade/key/torn_map/blessing/spikes/darts/gas/net/merchant/shrine";
+/// The classes of each further row: a row for each theme, in its colour.
+const CLASSES: [Class; 6] = [Class::Brute, Class::Skirmisher, Class::Archer, Class::Caster, Class::Swarm, Class::Boss];
+/// The side at which a boss is shown, in cells.
 const BOSS_SIDE: f32 = 1.9;
+const THEMES: [&str; 7] = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
 
-/// The colour of the monsters of each theme.
-const THEMES: [u32; 7] = [0xb0bea0, 0x70a854, 0x58a094, 0xe47038, 0xa8ccec, 0xc4a470, 0xb05cc4];
+/// The colour of each lock and its key; a digit says the same.
+const LOCKS: [u32; 6] = [0xe8c04a, 0x62b0f0, 0xf07a5a, 0x7cd070, 0xc88af0, 0xf0f0f0];
 
-/// The tileset, an array texture with a layer for each tile.
+/// The tileset, an array texture with a layer for each tile. What the theme paints is grey.
 pub fn tileset() -> Image {
     let mut tiles = picture(include_bytes!("../assets/tiles.png"));
+    if let Some(data) = &mut tiles.data {
+        let layer = data.len() / TILES as usize;
+        for (tile, ..) in PAINTED {
+            bleach(&mut data[usize::from(tile) * layer..][..layer]);
+        }
+    }
     tiles.reinterpret_stacked_2d_as_array(TILES).expect("the tiles have one size");
     tiles
+}
+
+/// Takes the colour from a tile of RGBA.
+fn bleach(tile: &mut [u8]) {
+    let light = |pixel: &[u8]| pixel[..3].iter().map(|part| f32::from(*part)).sum::<f32>() / 3.0;
+    let mean = tile.chunks_exact(4).map(light).sum::<f32>() / (tile.len() / 4) as f32;
+    for pixel in tile.chunks_exact_mut(4) {
+        let grey = light(pixel) / mean * GREY * 255.0;
+        pixel[..3].fill(grey.min(255.0) as u8);
+    }
 }
 
 /// All sprites.
@@ -52,20 +84,41 @@ fn picture(png: &[u8]) -> Image {
     picture.expect("the picture is a PNG")
 }
 
-/// Where an archetype is among the sprites on floors of a theme, and the side at which it is shown, in cells.
-pub fn sprite(archetype: &str, theme: usize) -> (Rect, f32) {
-    let find = |names: &str| names.split('/').position(|names| names.split(' ').any(|name| name == archetype));
-    let (column, row) = match find(THINGS) {
-        Some(thing) => (thing, 0),
-        None => (find(MONSTERS).unwrap_or(UNKNOWN), 1 + theme % THEMES.len()),
-    };
-    let middle = (Vec2::new(column as f32, row as f32) + 0.5) * PITCH;
-    let side = if (column, row > 0) == (BOSS, true) { BOSS_SIDE } else { 1.0 };
-    (Rect::from_center_size(middle, Vec2::splat(SPRITE)), side)
+/// Where a thing is among the sprites.
+pub fn thing(archetype: &str) -> Rect {
+    let column = THINGS.split('/').position(|names| names.split(' ').any(|name| name == archetype));
+    at(column.unwrap_or(1), 0)
 }
 
-/// The light of a theme: white with a share of its colour.
-pub fn tint(theme: usize) -> Vec3 {
-    let [_, r, g, b] = THEMES[theme % THEMES.len()].to_be_bytes().map(|value| f32::from(value) / 255.0);
-    Vec3::ONE.lerp(Vec3::new(r, g, b), 0.3)
+/// Where a class of monsters is among the sprites on floors of a theme, and the side at which it is shown, in cells.
+pub fn monster(class: Class, theme: &str) -> (Rect, f32) {
+    let column = CLASSES.iter().position(|other| *other == class).unwrap_or(1);
+    let row = THEMES.iter().position(|other| *other == theme).unwrap_or(0);
+    (at(column, 1 + row), if class == Class::Boss { BOSS_SIDE } else { 1.0 })
+}
+
+fn at(column: usize, row: usize) -> Rect {
+    Rect::from_center_size((Vec2::new(column as f32, row as f32) + 0.5) * PITCH, Vec2::splat(SPRITE))
+}
+
+/// The look of a theme of the built-in pack. Other themes are grey.
+pub fn look(theme: &str) -> Look {
+    Pack::tower().look(theme)
+}
+
+/// What a tile is multiplied with to have the theme's colour.
+pub fn tint(look: &Look, tile: u16) -> Vec3 {
+    let painted = PAINTED.iter().find(|(painted, ..)| *painted == tile);
+    painted.map_or(Vec3::ONE, |(_, paint, share)| rgb(look.colour(*paint)) * *share / GREY)
+}
+
+pub fn lock(id: u32) -> Color {
+    let Vec3 { x, y, z } = rgb(LOCKS[id.saturating_sub(1) as usize % LOCKS.len()]);
+    Color::srgb(x, y, z)
+}
+
+/// The parts of 0xRRGGBB.
+pub fn rgb(colour: u32) -> Vec3 {
+    let [_, r, g, b] = colour.to_be_bytes().map(|part| f32::from(part) / 255.0);
+    Vec3::new(r, g, b)
 }

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 pub mod art;
-pub mod fov;
 pub mod hud;
 pub mod input;
-pub mod level;
+pub mod marks;
+pub mod minimap;
+mod pad;
+pub mod picture;
 pub mod play;
 pub mod view;

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use bevy::{
-    prelude::*,
-    render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
-};
+use bevy::prelude::*;
 use clap::Parser;
 use climb::{
     hud::HudPlugin,
-    input::read_keys,
-    play::{Action, Autopilot, PlayPlugin},
+    input::{Autopilot, InputPlugin},
+    marks::MarksPlugin,
+    minimap::MinimapPlugin,
+    picture::{PicturePlugin, Scene},
+    play::{Order, PlayPlugin},
     view::ViewPlugin,
 };
 use floor_client::{CallOptions, ClientError, FloorSpec, limits, plugin::FloorClientPlugin};
@@ -30,24 +30,31 @@ struct Args {
     /// The floor to start on.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::MAX_FLOOR)))]
     floor: u32,
-    /// Starts at once and walks to each exit by itself.
+    /// Cells of a floor from west to east.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=200))]
+    width: u32,
+    /// Cells of a floor from north to south.
+    #[arg(long, default_value_t = 48, value_parser = clap::value_parser!(u32).range(16..=200))]
+    height: u32,
+    /// Starts at once and plays by itself.
     #[arg(long)]
     demo: bool,
-    /// Writes a picture of the window as a PNG file, and quits.
+    /// Frames from one turn of the demo to the next.
+    #[arg(long, default_value_t = 6, requires = "demo", value_parser = clap::value_parser!(u32).range(1..=600))]
+    pace: u32,
+    /// Writes a picture of a scene as a PNG file, and quits.
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
-    /// The frame of the picture.
-    #[arg(long, default_value_t = 120, requires = "screenshot")]
-    frames: u32,
+    /// The scene of the picture.
+    #[arg(long, value_enum, default_value_t = Scene::Walk, requires = "screenshot")]
+    scene: Scene,
 }
-
-/// Frames from one step of the demo to the next.
-const DEMO_PACE: u32 = 5;
 
 fn main() -> Result<(), ClientError> {
     let args = Args::parse();
     let floors = if args.offline { FloorClientPlugin::offline() } else { FloorClientPlugin::new(&args.server)? };
     let window = Window { title: "Climb".to_owned(), resolution: (1024, 704).into(), ..default() };
+    let Args { seed, floor: number, width, height, .. } = args;
     let mut app = App::new();
     app.add_plugins((
         DefaultPlugins
@@ -55,24 +62,19 @@ fn main() -> Result<(), ClientError> {
             .set(ImagePlugin::default_nearest()),
         // The trace says how long the server took.
         floors.with_options(CallOptions::default().retries(3).trace(true)),
-        PlayPlugin { first: FloorSpec { seed: args.seed, number: args.floor, ..FloorSpec::default() } },
+        PlayPlugin { first: FloorSpec { seed, number, width, height, ..FloorSpec::default() } },
+        InputPlugin,
         ViewPlugin,
+        MarksPlugin,
         HudPlugin,
+        MinimapPlugin,
     ));
-    app.add_systems(PreUpdate, read_keys.after(bevy::input::InputSystems));
     if args.demo {
-        app.insert_resource(Autopilot { every: DEMO_PACE, ..default() });
-        app.world_mut().write_message(Action::Confirm);
+        app.insert_resource(Autopilot { every: args.pace });
+        app.world_mut().write_message(Order::Confirm);
     }
     if let Some(file) = args.screenshot {
-        app.add_systems(Update, move |mut frame: Local<u32>, mut commands: Commands| {
-            *frame += 1;
-            if *frame == args.frames {
-                let quit =
-                    |_: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| _ = exit.write(AppExit::Success);
-                commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file.clone())).observe(quit);
-            }
-        });
+        app.add_plugins(PicturePlugin { scene: args.scene, file });
     }
     app.run();
     Ok(())

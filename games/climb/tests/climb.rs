@@ -1,27 +1,35 @@
-//! Plays ten floors without a window: from the entry by way of the keys to the exit, against the generator in the game
-//! and against a real server.
+//! Plays without a window: a bot presses the keys, on floors of the generator in the game and of a real server.
 
 use std::{
     env, thread,
     time::{Duration, Instant},
 };
 
-use bevy::{prelude::*, state::app::StatesPlugin};
-use climb::{
-    level::{Level, Outcome, Sight},
-    play::{Action, Autopilot, GameState, Journey, PlayPlugin},
+use bevy::{
+    input::{
+        ButtonState, InputPlugin as Devices,
+        gamepad::{RawGamepadButtonChangedEvent, RawGamepadEvent},
+        keyboard::{Key, KeyboardInput, NativeKey},
+    },
+    prelude::*,
+    state::app::StatesPlugin,
 };
-use floor_client::{FloorSpec, Terrain, plugin::FloorClientPlugin};
+use climb::{
+    input::{Autopilot, InputPlugin},
+    play::{Current, GameState, Happened, Journey, Order, PlayPlugin},
+};
+use climb_rules::{Action, Class, Mood, Outcome};
+use floor_client::{FloorSpec, plugin::FloorClientPlugin};
 
-/// The floors of the climb. The tenth is that of a boss.
+/// The floors of the climb. The last is that of a boss.
 const FLOORS: u32 = 10;
 /// Limit of the test. A climb takes a few seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn game(plugin: FloorClientPlugin) -> App {
     let mut app = App::new();
-    let first = FloorSpec { seed: 42, number: 1, ..FloorSpec::default() };
-    app.add_plugins((MinimalPlugins, StatesPlugin, plugin, PlayPlugin { first }));
+    let first = FloorSpec { seed: 42, number: 1, width: 64, height: 48, ..FloorSpec::default() };
+    app.add_plugins((MinimalPlugins, StatesPlugin, Devices, plugin, PlayPlugin { first }, InputPlugin));
     app
 }
 
@@ -43,23 +51,25 @@ fn state(world: &World) -> GameState {
 }
 
 fn climb(mut app: App) -> App {
-    app.insert_resource(Autopilot { every: 1, ..default() });
-    app.world_mut().write_message(Action::Confirm);
-    run_until(&mut app, |world| world.resource::<Journey>().request.0.number > FLOORS);
+    app.insert_resource(Autopilot { every: 1 });
+    run_until(&mut app, |world| matches!(state(world), GameState::Won | GameState::Dead));
     let journey = app.world().resource::<Journey>();
-    assert!(journey.steps > 50 * FLOORS, "{journey:?}");
-    assert!(app.world().resource::<Level>().floor.spec().number == FLOORS);
+    let deeds = format!("floor {}: {:?}, killer {:?}", journey.request.0.number, journey.hero, journey.killer);
+    assert_eq!(state(app.world()), GameState::Won, "{deeds}");
+    assert_eq!(journey.request.0.number, FLOORS + 1, "{deeds}");
+    assert!(journey.hero.slain > 5 * FLOORS && journey.hero.turns > 50 * FLOORS, "{deeds}");
+    println!("{deeds}");
     app
 }
 
 #[test]
-fn ten_floors_offline() {
+fn ten_floors_offline_end_in_victory() {
     let app = climb(game(FloorClientPlugin::offline()));
     assert!(app.world().resource::<Journey>().served.starts_with("generated in "));
 }
 
 #[test]
-fn ten_floors_from_a_server() {
+fn ten_floors_from_a_server_end_in_victory() {
     let Ok(url) = env::var("FLOOR_SERVER") else {
         println!("skipped: FLOOR_SERVER does not name a server");
         return;
@@ -69,42 +79,79 @@ fn ten_floors_from_a_server() {
 }
 
 #[test]
+fn who_only_waits_beside_a_monster_dies_and_starts_again() {
+    let mut app = game(FloorClientPlugin::offline());
+    app.world_mut().write_message(Order::Confirm);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    let mut level = app.world_mut().resource_mut::<Current>();
+    // A monster comes to the player and wakes.
+    let beside = climb_rules::STEPS.into_iter().filter_map(|step| level.neighbour(level.player, step));
+    let beside = beside.into_iter().find(|at| level.floor.passable(at.x, at.y)).unwrap();
+    let monster = level.monsters.iter_mut().find(|monster| monster.class == Class::Skirmisher).unwrap();
+    (monster.at, monster.home, monster.mood) = (beside, beside, Mood::Calm);
+    while state(app.world()) != GameState::Dead {
+        app.world_mut().write_message(Order::Turn(Action::Search));
+        app.update();
+        assert!(app.world().resource::<Current>().hero.turns < 200);
+    }
+    assert_ne!(app.world().resource::<Journey>().killer, "");
+    app.world_mut().write_message(Order::Confirm);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    let hero = &app.world().resource::<Current>().hero;
+    assert_eq!((hero.health, hero.turns), (hero.most_health, 0));
+}
+
+#[test]
+fn keys_are_orders() {
+    let mut app = game(FloorClientPlugin::offline());
+    app.world_mut().write_message(Order::Confirm);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    let mut press = |key_code| {
+        for state in [ButtonState::Pressed, ButtonState::Released] {
+            let (logical_key, window) = (Key::Unidentified(NativeKey::Unidentified), Entity::PLACEHOLDER);
+            app.world_mut().write_message(KeyboardInput {
+                key_code,
+                logical_key,
+                state,
+                text: None,
+                repeat: false,
+                window,
+            });
+        }
+        happened(&mut app)
+    };
+    assert!(matches!(press(KeyCode::Space)[0], Outcome::Searched { .. }));
+    assert!(matches!(press(KeyCode::KeyQ)[0], Outcome::Drank(_)));
+    assert_eq!(press(KeyCode::KeyQ), [Outcome::NoPotion]);
+    assert_eq!(press(KeyCode::Digit1), [Outcome::NoMerchant]);
+}
+
+#[test]
+fn a_gamepad_gives_orders_too() {
+    let mut app = game(FloorClientPlugin::offline());
+    app.world_mut().write_message(Order::Confirm);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    let pad = app.world_mut().spawn(Gamepad::default()).id();
+    let press = RawGamepadButtonChangedEvent::new(pad, GamepadButton::East, 1.0);
+    app.world_mut().write_message(RawGamepadEvent::Button(press));
+    assert!(matches!(happened(&mut app)[0], Outcome::Drank(_)));
+}
+
+/// The outcomes of a frame.
+fn happened(app: &mut App) -> Vec<Outcome> {
+    app.world_mut().resource_mut::<Messages<Happened>>().clear();
+    app.update();
+    app.world_mut().resource_mut::<Messages<Happened>>().drain().map(|Happened(outcome)| outcome).collect()
+}
+
+#[test]
 fn a_game_without_its_server_says_so_and_tries_again() {
     let mut app = game(FloorClientPlugin::new("127.0.0.1:1").unwrap());
     for _ in 0..2 {
-        app.world_mut().write_message(Action::Confirm);
+        app.world_mut().write_message(Order::Confirm);
         run_until(&mut app, |world| state(world) == GameState::Loading);
         run_until(&mut app, |world| state(world) == GameState::Failed);
         let trouble = &app.world().resource::<Journey>().trouble;
         assert!(trouble.contains("cannot reach the floor server"), "{trouble}");
-    }
-}
-
-#[test]
-fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
-    let mut app = game(FloorClientPlugin::offline());
-    app.world_mut().write_message(Action::Confirm);
-    // Some floor of the first few has a secret door.
-    for number in 1.. {
-        app.world_mut().resource_mut::<Journey>().request.0.number = number;
-        app.world_mut().resource_mut::<NextState<GameState>>().set(GameState::Loading);
-        run_until(&mut app, |world| {
-            world.get_resource::<Level>().is_some_and(|level| level.floor.spec().number == number)
-        });
-        let mut level = app.world_mut().resource_mut::<Level>();
-        let width = level.floor.width();
-        let Some(index) = level.floor.terrain().iter().position(|terrain| *terrain == Terrain::SecretDoor) else {
-            continue;
-        };
-        let door = UVec2::new(index as u32 % width, index as u32 / width);
-        let beside = [IVec2::X, IVec2::Y, IVec2::NEG_X, IVec2::NEG_Y];
-        let beside = beside.into_iter().filter_map(|by| level.neighbour(door, by));
-        level.player = beside.into_iter().find(|at| level.floor.passable(at.x, at.y)).unwrap();
-        let step = door.as_ivec2() - level.player.as_ivec2();
-        assert_eq!((level.seen_terrain(door), level.step(step)), (Terrain::Wall, Outcome::Blocked));
-        assert!(matches!(level.search(), Outcome::Searched { found: 1.. }));
-        assert_eq!((level.step(step), level.step(step)), (Outcome::OpenedDoor, Outcome::Walked));
-        assert_eq!((level.player, level.sight(door)), (door, Sight::Visible));
-        return;
     }
 }

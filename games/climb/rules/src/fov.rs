@@ -2,7 +2,7 @@
 //!
 //! If a cell sees another one, that one sees it too. So a player sees every monster that could see the player.
 
-use bevy::math::IVec2;
+use glam::IVec2;
 
 /// A slope as a fraction with a positive denominator.
 type Slope = (i32, i32);
