@@ -46,6 +46,17 @@ impl Orientation {
         let (x, y) = if self.transposed { (y, x) } else { (x, y) };
         (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y })
     }
+
+    /// What the placed map has at a cell, if the cell lies on it.
+    pub(crate) fn drawn_at(self, vault: &Vault, (x, y): (usize, usize)) -> Option<u8> {
+        let (width, height) = self.size(vault);
+        if x >= width || y >= height {
+            return None;
+        }
+        let (x, y) = (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y });
+        let (x, y) = if self.transposed { (y, x) } else { (x, y) };
+        Some(vault.map[y * vault.width + x])
+    }
 }
 
 /// Carves a vault with its north-west corner at that cell, and lists its doors and doorways behind those that are listed.
