@@ -280,6 +280,15 @@ impl Arena {
         }
     }
 
+    /// The side from which rooms have their full size, in cells.
+    pub(crate) const PLAIN_SIDE: usize = 100;
+
+    /// The number of cells that a room of so many has on this floor: rooms of small floors are smaller, or such a floor
+    /// would have two or three.
+    pub(crate) fn scaled(&self, cells: usize) -> usize {
+        cells * self.terrain.len().isqrt().min(Self::PLAIN_SIDE) / Self::PLAIN_SIDE
+    }
+
     /// The depth of the deepest room, at least 1.
     pub(crate) fn max_depth(&self) -> u32 {
         self.rooms.iter().map(|room| room.depth).max().unwrap_or(1).max(1)

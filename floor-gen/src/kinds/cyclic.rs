@@ -17,8 +17,7 @@ use crate::stages::niches;
 use crate::stages::plots::{self, FREE, TAKEN};
 use crate::stages::survey::LayoutRejected;
 
-/// The side from which plots have their full size, and from which rock between them is wide, in cells.
-const PLAIN_SIDE: usize = 100;
+/// The side from which rock between plots is wide, in cells.
 const WIDE_FROM: usize = 64;
 /// Narrower floors need no cycle.
 const NARROW: usize = 32;
@@ -92,7 +91,7 @@ fn cut(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let cyclic = arena.params.cyclic;
     let cells = arena.width * arena.height;
     let spread = rng.range(100 - cyclic.spread as i32, 100 + cyclic.spread as i32) as usize;
-    let cells_of_a_plot = cyclic.cells as usize * cells.isqrt().min(PLAIN_SIDE) * spread / (PLAIN_SIDE * 100);
+    let cells_of_a_plot = arena.scaled(cyclic.cells as usize * spread / 100);
     let count = (cells / cells_of_a_plot.max(1)).clamp(6, MAX_PLOTS);
     plots::cut(arena, count, (gap(arena), cyclic.plot_least as i32), [plan.arrival, plan.departure], rng);
 }
@@ -133,15 +132,12 @@ fn lay_cycles(
     let free = drawn.filter(|&plot| arena.marks[plot] == FREE && plot != last);
     let far = free.max_by_key(|&plot| apart(arena, plot)).unwrap_or(last);
     let is_reached = far != last && plots::route(arena, (first, far), rng);
-    let stops: &[usize] = match family {
-        Family::Ring if is_reached => &[first, far, last, first],
-        Family::Eight if is_reached => &[first, far, first, far, last, far],
-        _ => &[first, last, first],
+    let ways: &[(usize, usize)] = match family {
+        Family::Ring if is_reached => &[(first, far), (far, last), (last, first)],
+        Family::Eight if is_reached => &[(first, far), (far, first), (far, last), (last, far)],
+        _ => &[(first, last), (last, first)],
     };
-    for pair in stops.windows(2) {
-        lay_way(arena, plan, (pair[0], pair[1]), rng)?;
-    }
-    Ok(())
+    ways.iter().try_for_each(|&ends| lay_way(arena, plan, ends, rng))
 }
 
 /// Builds rooms along a shortest way over free plots, from one that has a room.

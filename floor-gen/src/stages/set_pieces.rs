@@ -5,7 +5,7 @@ use crate::floor::{Behaviour, Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::pack::content::Part;
 use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::stages::{gates, spots, territory};
+use crate::stages::{gates, monsters, spots, territory};
 use crate::vault::{DOORWAY, Vault};
 
 /// How a vault is placed: transposed or not, then mirrored across and down.
@@ -85,8 +85,12 @@ pub(crate) fn carve(
             }
         }
     }
+    let (first_room, first_spawn) = (arena.rooms.len(), arena.spawns.len());
     add_rooms(arena, vault.role, (left, top), (width, height));
     place_contents(arena, plan, vault, orientation, (left, top), rng);
+    for room in first_room..arena.rooms.len() {
+        monsters::group_of_room(arena, first_spawn, room);
+    }
     place_doors(arena, first);
 }
 
