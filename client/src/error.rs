@@ -81,13 +81,17 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether a retry may succeed: the server is unreachable, draining, or refuses the call for now (a full queue, a
-    /// used-up quota, too many unread answers).
+    /// Whether the call may be repeated, and another attempt may succeed: the server is unreachable, the connection or
+    /// the answer broke off, the server is draining, or it refuses the call for now and says for how long (a full queue,
+    /// a used-up quota, too many unread answers).
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
+            Self::Status(error) => {
+                error.code == Code::Unavailable
+                    || (error.code == Code::ResourceExhausted && error.retry_after.is_some())
+            }
             Self::Address { .. }
             | Self::Credential(_)
             | Self::TlsOptions { .. }
@@ -106,6 +110,10 @@ impl ClientError {
             Self::Status(error) => error.retry_after,
             _ => None,
         }
+    }
+
+    pub(crate) fn is_deadline_exceeded(&self) -> bool {
+        matches!(self, Self::Status(error) if error.code == Code::DeadlineExceeded)
     }
 
     /// The error for a deadline that passed on the client before the server answered. The server would send the same.

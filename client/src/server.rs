@@ -19,7 +19,7 @@ use tonic::{
 use crate::{
     ClientError, ConnectOptions, StatusError, TlsProblem, Token,
     tls_problem::{causes, innermost},
-    transport::CONNECT_TIMEOUT,
+    transport::{CONNECT_TIMEOUT, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT},
 };
 
 /// The forms of a URL, for error messages.
@@ -144,7 +144,10 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
     let invalid = |reason: String| ClientError::Address { url: url.to_owned(), reason };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let endpoint = Endpoint::from_shared(full).map_err(|error| invalid(format!("{}; {FORMS}", innermost(&error))))?;
-    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    let endpoint = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let host = endpoint.uri().host().unwrap_or_default();
     if host.is_empty() {
         return Err(invalid(FORMS.to_owned()));

@@ -78,10 +78,42 @@ async fn a_status_error_has_its_details() {
 }
 
 #[tokio::test]
-async fn nothing_is_retried_by_default() {
-    let (server, client) = ScriptedServer::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+async fn what_may_be_repeated_is_retried_four_times_by_default() {
+    let busy_now = || Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve((0..5).map(|_| busy_now()).chain([Ok(vec![floor(1)])])).await;
     let error = client.get(spec(1)).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
+    assert_eq!(server.calls(), 5);
+}
+
+#[tokio::test]
+async fn a_refusal_that_names_no_wait_is_not_repeated() {
+    let (server, client) = ScriptedServer::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+    let error = client.get(spec(1)).await.unwrap_err();
+    assert!(!error.is_transient(), "{error}");
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_resumed_after_its_last_floor() {
+    let replies = [Ok(vec![floor(5), floor(6)]), Err(Status::unavailable("draining")), Ok(vec![floor(7)])];
+    let (server, client) = ScriptedServer::serve(replies).await;
+    *server.break_off.lock().unwrap() = Some(Status::unavailable("draining"));
+    let mut stream = client.stream(spec(5), 3).await.unwrap();
+    for number in 5..8 {
+        assert_eq!(stream.next().await.unwrap().unwrap().spec().number, number);
+    }
+    assert!(stream.next().await.unwrap().is_none());
+    assert_eq!(server.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_stream_without_retries_ends_where_it_breaks_off() {
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(5)]), Ok(vec![floor(6)])]).await;
+    *server.break_off.lock().unwrap() = Some(Status::unavailable("draining"));
+    let mut stream = client.with_options(CallOptions::default().retries(0)).stream(spec(5), 2).await.unwrap();
+    stream.next().await.unwrap();
+    assert!(stream.next().await.unwrap_err().is_transient());
     assert_eq!(server.calls(), 1);
 }
 
@@ -98,7 +130,8 @@ async fn retries_wait_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn retries_end() {
-    let (server, client) = ScriptedServer::serve([Err(busy(None)), Err(busy(None)), Err(busy(None))]).await;
+    let busy_now = || Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve([busy_now(), busy_now(), busy_now()]).await;
     let error = client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap_err();
     assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
     assert_eq!(server.calls(), 3);

@@ -295,8 +295,7 @@ impl Server {
     /// The call options that follow from the flags.
     pub(crate) fn options(&self) -> CallOptions {
         let CallLimits { deadline, retries } = self.limits;
-        let options = CallOptions::default().retries(retries);
-        deadline.map_or(options, |deadline| options.deadline(deadline))
+        CallOptions::default().retries(retries).deadline(deadline.unwrap_or(std::time::Duration::MAX))
     }
 }
 

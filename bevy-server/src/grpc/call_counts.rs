@@ -3,6 +3,7 @@
 
 use std::{
     array,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -28,6 +29,9 @@ struct InFlightState {
     /// The guards that are clones of another. Calls are not counted themselves: a hit has one guard and no clone.
     clones: AtomicUsize,
     idle: Notify,
+    /// Calls are cut off.
+    cut: AtomicBool,
+    cut_off: Notify,
 }
 
 impl InFlight {
@@ -49,6 +53,29 @@ impl InFlight {
     /// Refuses further calls.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Cuts off the calls that are still in flight: streams end with `UNAVAILABLE` before their next floor, and responses
+    /// that their clients do not take are reset.
+    pub fn cut_off(&self) {
+        self.0.cut.store(true, Ordering::SeqCst);
+        self.0.cut_off.notify_waiters();
+    }
+
+    /// Whether calls are cut off.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.0.cut.load(Ordering::SeqCst)
+    }
+
+    /// Waits until calls are cut off.
+    pub async fn until_cut_off(&self) {
+        let mut cut_off = pin!(self.0.cut_off.notified());
+        // Enlists before it reads the flag, so that it misses no call of `cut_off`.
+        cut_off.as_mut().enable();
+        if !self.is_cut_off() {
+            cut_off.await;
+        }
     }
 
     /// Waits until no call is in flight. Call [`close`](Self::close) first.
