@@ -54,7 +54,7 @@ async fn options_are_sent_as_metadata() {
     client.with_options(options).get(spec(1)).await.unwrap();
     let requests = server.requests.lock().unwrap();
     let text = |call: usize, key: &str| requests[call].get(key).map(|value| value.to_str().unwrap().to_owned());
-    for key in ["cache-control", "floor-trace", "floor-generator-version", "grpc-timeout"] {
+    for key in ["cache-control", "floor-trace", "floor-generator-version"] {
         assert_eq!(text(0, key), None, "{key}");
     }
     assert_eq!(text(1, "cache-control").as_deref(), Some("no-cache"));

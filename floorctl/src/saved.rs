@@ -192,7 +192,7 @@ mod tests {
             assert!(saved.is_edited());
             assert_eq!(saved.stated_hash, fixture::message().content_hash);
             let floor = saved.floor().unwrap();
-            assert_eq!((floor.wire().spawns[0].level, floor.content_hash()), (30, saved.hash));
+            assert_eq!((floor.spawns()[0].level, floor.content_hash()), (30, saved.hash));
             assert!(saved.notes()[0].contains("edited"), "{:?}", saved.notes());
         }
     }
