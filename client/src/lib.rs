@@ -8,7 +8,7 @@
 //!
 //! # async fn example() -> Result<(), floor_client::ClientError> {
 //! let client = FloorClient::connect("http://127.0.0.1:50051").await?;
-//! let answer = client.get(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }).await?;
+//! let answer = client.get(FloorSpec::new(42, 7)).await?;
 //! let floor = answer.value;
 //! println!("{} rooms, served by {}", floor.rooms().len(), answer.served.by);
 //! # Ok(())
@@ -69,7 +69,8 @@ pub use tls_problem::TlsProblem;
 pub use token::Token;
 pub use transport::CONNECT_TIMEOUT;
 
-/// Compiles the example of the manual.
+/// Compiles the examples of the README and, in the repository, of the manual.
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 #[doc = include_str!("../../docs/clients/rust.md")]
 struct Manual;
