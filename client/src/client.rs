@@ -21,7 +21,7 @@ use tonic::{Code, Response, Status, transport::Channel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served,
+    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served,
     server::Server,
     transport::{self, OpenStream},
 };
@@ -38,15 +38,6 @@ pub struct FloorClient {
     channel: Channel,
     server: Arc<Server>,
     options: CallOptions,
-}
-
-/// The result of a call, and how the server produced it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer<T> {
-    /// The floors that were requested.
-    pub value: T,
-    /// The response metadata.
-    pub served: Served,
 }
 
 impl FloorClient {
@@ -184,7 +175,7 @@ impl FloorClient {
     }
 
     /// The error of a status in a stream.
-    pub(crate) fn error_of(&self, status: &Status) -> ClientError {
+    pub(crate) fn error_of(&self, status: Status) -> ClientError {
         self.server.call_error(status)
     }
 
@@ -292,7 +283,7 @@ impl FloorClient {
             let refused = authorization.filter(|_| is_first && status.code() == Code::Unauthenticated);
             authorization = refused.and_then(|refused| self.server.authorization_instead_of(&refused));
             if authorization.is_none() {
-                return Err(self.server.call_error(&status));
+                return Err(self.server.call_error(status));
             }
             is_first = false;
         }

@@ -1,16 +1,20 @@
 //! The errors of a call: the server is unreachable or not trusted, it answers with an error status, or its response is
 //! invalid.
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use floor_proto::{floor::InvalidFloor, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-use crate::{CredentialError, TlsProblem};
+#[cfg(not(target_family = "wasm"))]
+use crate::CredentialError;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+use crate::TlsProblem;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The server's URL cannot be used.
     #[error("{url:?} is no server address: {reason}")]
@@ -21,6 +25,7 @@ pub enum ClientError {
         reason: String,
     },
     /// A certificate, a key or a token cannot be used.
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Credential(#[from] CredentialError),
     /// An option for TLS and a URL without.
@@ -41,6 +46,7 @@ pub enum ClientError {
         server: String,
     },
     /// Client and server do not agree on TLS. Another attempt fails in the same way.
+    #[cfg(all(feature = "tls", not(target_family = "wasm")))]
     #[error("cannot connect to the floor server at {server}: {problem}")]
     Tls {
         /// The server's URL.
@@ -53,8 +59,10 @@ pub enum ClientError {
     Unreachable {
         /// The server's URL.
         server: String,
-        /// The innermost cause, such as "Connection refused".
+        /// The innermost cause, such as "Connection refused", and what may help.
         reason: String,
+        /// The error of the transport.
+        source: Option<Box<dyn StdError + Send + Sync>>,
     },
     /// The server answered with a status other than OK.
     #[error(transparent)]
@@ -92,11 +100,13 @@ impl ClientError {
                 error.code == Code::Unavailable
                     || (error.code == Code::ResourceExhausted && error.retry_after.is_some())
             }
+            #[cfg(not(target_family = "wasm"))]
+            Self::Credential(_) => false,
+            #[cfg(all(feature = "tls", not(target_family = "wasm")))]
+            Self::Tls { .. } => false,
             Self::Address { .. }
-            | Self::Credential(_)
             | Self::TlsOptions { .. }
             | Self::PlaintextToken { .. }
-            | Self::Tls { .. }
             | Self::Invalid { .. }
             | Self::Malformed { .. }
             | Self::Stopped => false,
@@ -130,6 +140,7 @@ impl ClientError {
 /// A status other than OK, with the details that the floor server attaches.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}: {message}", code_name(*code))]
+#[non_exhaustive]
 pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
@@ -143,6 +154,7 @@ pub struct StatusError {
 
 /// An invalid field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// A path in the request, such as `specs[3].width`.
     pub field: String,
@@ -169,4 +181,14 @@ impl StatusError {
     pub const fn code_name(&self) -> &'static str {
         code_name(self.code)
     }
+}
+
+/// An error and its causes, outermost first.
+pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// The message of the innermost cause. It says "Connection refused" where the outermost says "transport error".
+pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
+    causes(error).last().unwrap_or(error).to_string()
 }

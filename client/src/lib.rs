@@ -28,31 +28,60 @@
 //! # }
 //! ```
 //!
-//! The feature `bevy` adds `FloorClientPlugin` for Bevy games. The feature `offline` adds the generator to it, for games
-//! without a server.
+//! Features: `tls` (default) for `https://`; `bevy` for `FloorClientPlugin`, with which Bevy games fetch floors; `offline`
+//! for `OfflineFloors`, the generator in the program, for games without a server.
+//!
+//! On wasm32 there are no sockets: without default features the crate has the floors, their checks and what `offline` adds.
 #![forbid(unsafe_code)]
 
+#[cfg(all(target_family = "wasm", feature = "bevy", not(feature = "offline")))]
+compile_error!("on wasm32 the plugin generates its floors: enable the feature `offline` of floor-client");
+
+#[cfg(not(target_family = "wasm"))]
 mod client;
+#[cfg(not(target_family = "wasm"))]
 mod connect_options;
+#[cfg(not(target_family = "wasm"))]
 mod credential_error;
 mod encoded;
+#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "no server answers"))]
 mod error;
 #[cfg(feature = "offline")]
 mod offline;
 mod options;
 #[cfg(feature = "bevy")]
 pub mod plugin;
+#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "no server answers"))]
 mod served;
+#[cfg(not(target_family = "wasm"))]
 mod server;
+#[cfg(not(target_family = "wasm"))]
 mod stream;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 mod tls;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+mod tls_options;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 mod tls_problem;
+#[cfg(not(target_family = "wasm"))]
 mod token;
+#[cfg(not(target_family = "wasm"))]
 mod transport;
 
-pub use client::{Answer, FloorClient};
-pub use connect_options::ConnectOptions;
-pub use credential_error::CredentialError;
+/// The crate whose configuration [`ConnectOptions::rustls_config`] returns.
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+pub use rustls;
+#[cfg(not(target_family = "wasm"))]
+pub use {
+    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, server::is_loopback,
+    stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
+};
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+pub use {
+    tls::{Certificates, Identity},
+    tls_problem::TlsProblem,
+};
+
 pub use encoded::EncodedFloor;
 pub use error::{ClientError, StatusError, Violation};
 pub use floor_proto::floor::{Floor, InvalidFloor, is_passable};
@@ -60,14 +89,12 @@ pub use floor_proto::v1::{
     self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo,
 };
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
+#[cfg(feature = "offline")]
+pub use offline::OfflineFloors;
 pub use options::CallOptions;
-pub use served::{Served, ServedBy, TraceStep};
-pub use server::is_loopback;
-pub use stream::FloorStream;
-pub use tls::{Certificates, Identity};
-pub use tls_problem::TlsProblem;
-pub use token::Token;
-pub use transport::CONNECT_TIMEOUT;
+pub use served::{Answer, Served, ServedBy, TraceStep};
+/// The gRPC code of a [`StatusError`].
+pub use tonic::Code;
 
 /// Compiles the examples of the README and, in the repository, of the manual.
 #[cfg(doctest)]

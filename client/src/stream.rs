@@ -74,7 +74,7 @@ impl FloorStream {
             None => trailers.await,
             Some(deadline) => timeout(deadline, trailers).await.map_err(|_| ClientError::deadline_exceeded())?,
         };
-        let trailers = trailers.map_err(|status| self.client.error_of(&status))?;
+        let trailers = trailers.map_err(|status| self.client.error_of(status))?;
         Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
     }
 
@@ -116,7 +116,7 @@ impl FloorStream {
         }
         let Attempt::Open(opened) = &mut self.attempt else { return Poll::Pending };
         if let Poll::Ready(message) = opened.poll_message(context) {
-            return Poll::Ready(message.transpose().map_err(|status| self.client.error_of(&status)));
+            return Poll::Ready(message.transpose().map_err(|status| self.client.error_of(status)));
         }
         let Some(deadline) = self.client.options().deadline else { return Poll::Pending };
         let due = self.due.get_or_insert_with(|| Box::pin(sleep(deadline)));

@@ -13,9 +13,7 @@ use std::{
 use bevy::prelude::*;
 use floor_client::{
     CallOptions, ConnectOptions, FloorSpec, Token, limits,
-    plugin::{
-        FloorArrived, FloorClientPlugin, FloorFailed, FloorServer, FloorServerStatus, RequestFloor,
-    },
+    plugin::{FloorArrived, FloorClientPlugin, FloorFailed, FloorServer, FloorServerStatus, RequestFloor},
 };
 use tonic::Status;
 

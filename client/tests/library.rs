@@ -274,7 +274,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let eager = FloorClient::connect(&address).await.unwrap_err();
     let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {
-        let ClientError::Unreachable { server, reason } = &error else { panic!("{error:?}") };
+        let ClientError::Unreachable { server, reason, .. } = &error else { panic!("{error:?}") };
         assert_eq!(server, &address);
         assert!(reason.contains("refused"), "{reason}");
         assert!(error.is_transient());

@@ -288,7 +288,7 @@ impl Server {
         let Some(deadline) = self.limits.deadline else { return connecting.await };
         tokio::time::timeout(deadline, connecting).await.unwrap_or_else(|_| {
             let reason = format!("it does not answer within {}", humantime::format_duration(deadline));
-            Err(ClientError::Unreachable { server: self.url.clone(), reason })
+            Err(ClientError::Unreachable { server: self.url.clone(), reason, source: None })
         })
     }
 

@@ -64,7 +64,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             text += &details(status);
             FAILED
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. } | ClientError::Stopped) => FAILED,
+        // Among others: an invalid or malformed answer.
+        Some(_) => FAILED,
         None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
             let start = start_command();
@@ -87,7 +88,10 @@ fn start_command() -> String {
 /// The error and its causes in one line. Skips a cause whose text the line already contains.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for said in error.chain().map(ToString::to_string) {
+    // The message of a client's error has its cause.
+    let mut ends = false;
+    let chain = error.chain().take_while(|cause| !std::mem::replace(&mut ends, cause.is::<ClientError>()));
+    for said in chain.map(ToString::to_string) {
         if text.is_empty() {
             text = said;
         } else if !text.contains(&said) {

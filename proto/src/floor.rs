@@ -261,6 +261,7 @@ impl Floor {
 
 /// Why a response is not the requested floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidFloor {
     /// The bytes are not a floor, or do not match the content hash in them.
     #[error(transparent)]

@@ -42,24 +42,23 @@
 mod server_status;
 mod source;
 mod tile_map;
+mod worker;
 
 pub use server_status::{FloorServer, FloorServerStatus};
 pub use tile_map::TileMap;
 
-use std::{
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use async_channel::{Receiver, Sender, TryRecvError};
+use bevy::{platform::time::Instant, prelude::*};
+use futures_util::{
+    StreamExt as _,
+    future::{Either, select},
 };
 
-use bevy::prelude::*;
-use futures_util::{StreamExt as _, stream};
-use tokio::sync::{
-    mpsc::{self, UnboundedReceiver, UnboundedSender},
-    oneshot::{self, error::TryRecvError},
-};
-
-use crate::{Answer, CallOptions, ClientError, ConnectOptions, Floor, FloorSpec, Served, limits, server::Server};
+use crate::{Answer, CallOptions, ClientError, Floor, FloorSpec, Served, limits};
+#[cfg(not(target_family = "wasm"))]
+use crate::{ConnectOptions, server::Server};
 use source::Source;
 #[cfg(feature = "offline")]
 use {floor_gen::pack::PackErrors, floor_wire::LoadedPack};
@@ -79,6 +78,7 @@ pub struct FloorClientPlugin {
 }
 
 impl FloorClientPlugin {
+    #[cfg(not(target_family = "wasm"))]
     /// A plugin for the server at `https://host:port`, `http://host:port` or `host:port`, which means the latter. Calls have
     /// the default [`CallOptions`].
     ///
@@ -88,6 +88,7 @@ impl FloorClientPlugin {
         Self::connecting_with(server, &ConnectOptions::new())
     }
 
+    #[cfg(not(target_family = "wasm"))]
     /// Like [`new`](Self::new), with trusted authorities, a client certificate or a token.
     ///
     /// # Errors
@@ -188,13 +189,9 @@ pub enum FloorClientSystems {
 
 impl Plugin for FloorClientPlugin {
     fn build(&self, app: &mut App) {
-        let (sender, requests) = mpsc::unbounded_channel();
+        let (sender, requests) = async_channel::unbounded();
         let plugin = self.clone();
-        let thread = thread::Builder::new().name("floor-client".to_owned());
-        // Without the thread every request fails with `ClientError::Stopped`.
-        if let Err(error) = thread.spawn(move || plugin.run_requests(requests)) {
-            tracing::error!("the thread of the floor client cannot be started: {error}");
-        }
+        worker::start(|| plugin.run_requests(requests));
         app.register_type::<RequestFloor>()
             .register_type::<FloorArrived>()
             .register_type::<FloorFailed>()
@@ -209,49 +206,39 @@ impl Plugin for FloorClientPlugin {
 /// A floor or an error, and the time since the request.
 type TimedResult = (Result<Answer<Floor>, ClientError>, Duration);
 
-/// A request on its way to the client thread.
+/// A request on its way to the worker.
 struct Request {
     spec: FloorSpec,
     sent: Instant,
-    result: oneshot::Sender<TimedResult>,
+    result: Sender<TimedResult>,
 }
 
 impl FloorClientPlugin {
-    /// Runs on the client thread until the app, which owns the sender of `requests`, is dropped.
-    fn run_requests(&self, mut requests: UnboundedReceiver<Request>) {
-        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                tracing::error!("the floor client cannot make calls: {error}");
-                return;
-            }
-        };
-        runtime.block_on(async {
-            let options = self.options.deadline(self.options.deadline.unwrap_or(CallOptions::DEFAULT_DEADLINE));
-            let source = self.source.open(options);
-            let calls = stream::poll_fn(|context| requests.poll_recv(context));
-            calls
-                .for_each_concurrent(self.in_flight, async |Request { spec, sent, mut result }| {
-                    tokio::select! {
-                        // The game has despawned or replaced the request.
-                        () = result.closed() => {}
-                        // Fails only if the request was despawned at this moment.
-                        answer = source.get(spec) => drop(result.send((answer, sent.elapsed()))),
-                    }
-                })
-                .await;
-        });
+    /// Makes the calls until the app, which owns the sender of `requests`, is dropped.
+    async fn run_requests(self, requests: Receiver<Request>) {
+        let options = self.options.deadline(self.options.deadline.unwrap_or(CallOptions::DEFAULT_DEADLINE));
+        let source = self.source.open(options);
+        requests
+            .for_each_concurrent(self.in_flight, async |Request { spec, sent, result }| {
+                let call = pin!(source.get(spec));
+                // The first ends if the game has despawned or replaced the request.
+                if let Either::Right((answer, _)) = select(pin!(result.closed()), call).await {
+                    // Fails only if the request was despawned at this moment.
+                    let _ = result.try_send((answer, sent.elapsed()));
+                }
+            })
+            .await;
     }
 }
 
 #[derive(Resource)]
-struct RequestSender(UnboundedSender<Request>);
+struct RequestSender(Sender<Request>);
 
 /// A request that was sent. Dropping it cancels the call.
 #[derive(Component)]
 struct Pending {
     spec: FloorSpec,
-    result: oneshot::Receiver<TimedResult>,
+    result: Receiver<TimedResult>,
 }
 
 fn send(
@@ -260,20 +247,20 @@ fn send(
     mut commands: Commands<'_, '_>,
 ) {
     for (entity, RequestFloor(spec)) in &requests {
-        let (sender_of_result, result) = oneshot::channel();
-        // If the thread has ended, this drops the sender of the result, and `receive` sees that.
-        let _ = sender.0.send(Request { spec: spec.clone(), sent: Instant::now(), result: sender_of_result });
+        let (sender_of_result, result) = async_channel::bounded(1);
+        // If the worker has ended, this drops the sender of the result, and `receive` sees that.
+        let _ = sender.0.try_send(Request { spec: spec.clone(), sent: Instant::now(), result: sender_of_result });
         let pending = Pending { spec: spec.clone(), result };
         commands.entity(entity).try_remove::<(FloorArrived, FloorFailed)>().try_insert(pending);
     }
 }
 
 fn receive(
-    mut requests: Query<'_, '_, (Entity, &RequestFloor, &mut Pending)>,
+    requests: Query<'_, '_, (Entity, &RequestFloor, &Pending)>,
     mut server: ResMut<'_, FloorServer>,
     mut commands: Commands<'_, '_>,
 ) {
-    for (entity, RequestFloor(requested), mut pending) in &mut requests {
+    for (entity, RequestFloor(requested), pending) in &requests {
         if *requested != pending.spec {
             // The game has changed the request since; `send` replaces `pending`.
             continue;

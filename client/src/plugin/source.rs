@@ -7,13 +7,16 @@ use floor_wire::LoadedPack;
 
 #[cfg(feature = "offline")]
 use crate::offline::OfflineFloors;
-use crate::{Answer, CallOptions, ClientError, Floor, FloorClient, FloorSpec, server::Server};
+use crate::{Answer, CallOptions, ClientError, Floor, FloorSpec};
+#[cfg(not(target_family = "wasm"))]
+use crate::{FloorClient, server::Server};
 
 use super::{FloorServer, FloorServerStatus};
 
 /// A source of floors, not yet opened.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
+    #[cfg(not(target_family = "wasm"))]
     Server(Arc<Server>),
     #[cfg(feature = "offline")]
     Offline(Arc<LoadedPack>),
@@ -23,6 +26,7 @@ impl Source {
     /// The resource before the first call.
     pub(super) fn status(&self) -> FloorServer {
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Self::Server(server) => FloorServer { url: server.url().to_owned(), status: FloorServerStatus::Untried },
             #[cfg(feature = "offline")]
             Self::Offline(_) => FloorServer { url: String::new(), status: FloorServerStatus::Offline },
@@ -30,8 +34,10 @@ impl Source {
     }
 
     /// Needs a tokio runtime.
+    #[cfg_attr(target_family = "wasm", expect(unused_variables, reason = "there are no calls"))]
     pub(super) fn open(&self, options: CallOptions) -> OpenSource {
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Self::Server(server) => {
                 OpenSource::Server(FloorClient::open_lazily(Arc::clone(server)).with_options(options))
             }
@@ -43,6 +49,7 @@ impl Source {
 
 /// A source of floors on the client thread.
 pub(super) enum OpenSource {
+    #[cfg(not(target_family = "wasm"))]
     Server(FloorClient),
     #[cfg(feature = "offline")]
     Offline(Box<OfflineFloors>),
@@ -51,6 +58,7 @@ pub(super) enum OpenSource {
 impl OpenSource {
     pub(super) async fn get(&self, spec: FloorSpec) -> Result<Answer<Floor>, ClientError> {
         match self {
+            #[cfg(not(target_family = "wasm"))]
             Self::Server(client) => client.get(spec).await,
             #[cfg(feature = "offline")]
             Self::Offline(floors) => floors.get(&spec),
