@@ -10,6 +10,7 @@ namespace Floors
         {
             if (arguments.Length == 1 && Directory.Exists(arguments[0])) return Vectors.Check(arguments[0]);
             var server = new Uri(arguments.Length > 0 ? arguments[0] : "http://127.0.0.1:50051");
+            if (arguments.Length == 3 && arguments[1] == "play") return Player.Play(server, int.Parse(arguments[2]));
             var number = arguments.Length > 1 ? uint.Parse(arguments[1]) : 7;
             var version = arguments.Length > 2 ? uint.Parse(arguments[2]) : 0;
             try
