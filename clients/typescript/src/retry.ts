@@ -55,10 +55,9 @@ function isTransient(error: unknown): boolean {
     case Code.ResourceExhausted:
       return retryAfterMs(error) !== undefined;
     case Code.Internal:
-      return isNodeError(error);
     case Code.Unknown:
       // fetch reports a connection that fails as a TypeError.
-      return error.cause instanceof TypeError;
+      return isNodeError(error) || error.cause instanceof TypeError;
     default:
       return false;
   }
