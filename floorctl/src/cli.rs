@@ -94,6 +94,7 @@ commands! {
     compact::Compact calls Operations,
     backup::Backup calls Operations,
     export::Export calls Grpc,
+    import::Import calls None,
     validate::Validate calls Grpc,
     diff::Diff calls Grpc,
     explain::Explain calls Grpc,
