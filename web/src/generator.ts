@@ -60,6 +60,8 @@ export class Generator {
   #pack?: Files;
   /** Whether `#pack` is not the pack that the module has open. */
   #stale = false;
+  /** Rises when another pack is set. */
+  revision = 0;
 
   constructor(readonly module: WebAssembly.Module) {
     this.#exports = this.#instance();
@@ -117,6 +119,7 @@ export class Generator {
 
   set pack(files: Files | undefined) {
     this.#pack = files;
+    this.revision++;
     this.#stale = true;
   }
 

@@ -2,16 +2,17 @@
 
 import { Camera } from "./camera";
 import { describeFloor, facts, several, titleOf } from "./describe";
-import { decode, KINDS } from "./floor";
+import { decode } from "./floor";
+import { FloorForm } from "./floor-form";
 import { Generator, type Spec } from "./generator";
 import { fillLegend, stops } from "./legend";
 import * as link from "./link";
-import { PackPanel } from "./pack-panel";
-import { DARK, LIGHT_PALETTE, type Palette } from "./palette";
+import { lookOf, type Mode, type Palette, paletteOf } from "./palette";
+import type { Panels } from "./panels";
 import { savePng } from "./png";
 import { type Layer, LAYERS, Scene } from "./scene";
-import { SearchPanel } from "./search-panel";
 import { compare, say } from "./server";
+import { listenToTabs, showTab } from "./tabs";
 import { View } from "./view";
 import { MAX_MOVES, type Move, Walk } from "./walk";
 
@@ -24,38 +25,60 @@ const COMPARE_AFTER = 150;
 const WALK_SIDE = 20;
 const ARROWS: Record<string, Move> = { ArrowUp: "n", ArrowRight: "e", ArrowDown: "s", ArrowLeft: "w" };
 
-class Page {
+/** What other parts use of the page. */
+export class Page {
   readonly camera = new Camera();
   readonly generator: Generator;
-  readonly search: SearchPanel;
-  readonly packs: PackPanel;
+  readonly #form = new FloorForm();
+  /** What the first floor does not need, once it is loaded. */
+  panels?: Panels;
   views: View[] = [];
   active = 0;
   specs: Spec[] = [];
   scenes: Scene[] = [];
   layers = new Set<Layer>();
-  palette: Palette = DARK;
+  isMap = false;
+  #theme: "dark" | "light" = "dark";
+  /** The search of the link, until the panel of the search is there. */
+  #linked?: link.SearchForm;
   #comparison?: AbortController;
   #linkTimer = 0;
   #written = "";
+  /** The floors of the address. Others are a step in the browser's history. */
+  #visited = "";
 
   constructor(module: WebAssembly.Module) {
     this.generator = new Generator(module);
-    this.search = new SearchPanel(this.generator, () => this.specs[this.active], (spec) => this.open(spec), () => this.#writeLink(), (text) => this.announce(text));
-    this.packs = new PackPanel(this.generator, this);
     this.#fillControls();
     this.#listen();
     this.setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
     this.readLink();
   }
 
+  /** Loads what the first floor does not need. */
+  async loadPanels(): Promise<void> {
+    const { Panels } = await import("./panels");
+    this.panels = new Panels(this);
+    this.panels.search.fill(this.#linked);
+    this.refresh();
+  }
+
+  get mode(): Mode {
+    return this.isMap ? "paper" : this.#theme;
+  }
+
+  palette(scene: Scene): Palette {
+    return paletteOf(this.mode, lookOf(scene.floor.theme));
+  }
+
   // What is shown.
 
   /** Shows what the address says. */
   readLink(): void {
-    this.packs.showSheet(false);
+    this.panels?.packs.showSheet(false);
     const { state, errors } = link.parse(location.hash);
     this.layers = new Set(state.layers);
+    this.isMap = state.isMap;
     this.#checkLayers();
     this.specs = [];
     this.scenes = [];
@@ -80,8 +103,11 @@ class Page {
     if (state.view) this.camera.set(state.view.x, state.view.y, state.view.side * (devicePixelRatio || 1));
     else if (this.views[0].walk) this.#center(this.views[0].walk.at);
     else this.camera.fit();
-    this.search.fill(state.search);
-    this.#alert(errors.length ? `This link is not right: ${errors.join("; ")}. The rest of it is shown.` : "");
+    this.#linked = state.search;
+    this.panels?.search.fill(state.search);
+    if (state.search) showTab("tab-search");
+    this.#visited = this.#floors;
+    this.alert(errors.length ? `This link is not right: ${errors.join("; ")}. The rest of it is shown.` : "");
     this.refresh();
   }
 
@@ -89,19 +115,24 @@ class Page {
     return new Scene(decode(this.generator.floor(spec)));
   }
 
-  /** Shows another floor in the active view. */
-  open(spec: Spec): boolean {
+  /** Shows another floor in the active view, after a question if that ends a walk. Whether it is shown. */
+  open(spec: Spec, isAsked = true): boolean {
+    const view = this.views[this.active];
+    if (isAsked && view.walk?.steps && !confirm(`This ends the walk after ${several(view.walk.steps, "step")}. Leave the floor?`)) return false;
+    let scene: Scene;
     try {
-      this.scenes[this.active] = this.#scene(spec);
+      scene = this.#scene(spec);
     } catch (error) {
-      this.#alert((error as Error).message);
+      this.alert((error as Error).message);
       return false;
     }
+    this.flushLink();
+    this.scenes[this.active] = scene;
     this.specs[this.active] = spec;
-    this.views[this.active].walk = undefined;
-    this.packs.showSheet(false);
+    view.walk = undefined;
+    this.panels?.packs.showSheet(false);
     this.camera.fit();
-    this.#alert("");
+    this.alert("");
     this.refresh();
     const { floor } = this.scenes[this.active];
     this.announce(`${titleOf(floor)}. ${several(floor.rooms.length, "room")}, ${several(floor.metrics.criticalPath, "step")} to the exit.`);
@@ -122,10 +153,10 @@ class Page {
     try {
       this.scenes = this.specs.map((spec) => this.#scene(spec));
     } catch (error) {
-      return this.#alert((error as Error).message);
+      return this.alert((error as Error).message);
     }
     this.specs.forEach((_, at) => this.#endWalk(at));
-    this.search.showNames();
+    this.panels?.search.showNames();
     this.refresh();
   }
 
@@ -135,10 +166,12 @@ class Page {
     this.announce("The floor has changed, and the walk ends.");
   }
 
-  step(by: number): boolean {
-    const spec = this.specs[this.active];
+  /** Shows the floor above or below the one that is typed, which is the one shown unless another was typed. */
+  step(by: number, isAsked = true): boolean {
+    const spec = this.#typed();
+    if (!spec) return false;
     const number = spec.number + by;
-    if (number >= 1 && number <= 1_000_000) return this.open({ ...spec, number });
+    if (number >= 1 && number <= 1_000_000) return this.open({ ...spec, number }, isAsked);
     this.announce("There is no such floor.");
     return false;
   }
@@ -179,18 +212,14 @@ class Page {
   refresh(): void {
     this.views.forEach((view, at) => {
       view.root.classList.toggle("active", at === this.active);
-      view.show(this.scenes[at], this.layers, this.palette);
+      view.show(this.scenes[at], this.layers, this.palette(this.scenes[at]));
     });
-    const spec = this.specs[this.active];
-    input("seed").value = String(spec.seed);
-    input("number").value = String(spec.number);
-    input("width").value = String(spec.width);
-    input("height").value = String(spec.height);
-    element<HTMLSelectElement>("kind").value = String(spec.kind);
+    element("map").setAttribute("aria-pressed", String(this.isMap));
+    this.#form.fill(this.specs[this.active]);
     this.#describe();
     this.#refreshWalk();
-    this.search.showSpace();
-    this.#writeLink();
+    this.panels?.refresh();
+    this.writeLink();
     this.#compare();
   }
 
@@ -200,9 +229,10 @@ class Page {
   #describe(): void {
     const scene = this.scenes[this.active];
     const { walk } = this.views[this.active];
-    if (!walk && scene === this.#described && this.palette === this.#describedIn) return;
+    const palette = this.palette(scene);
+    if (!walk && scene === this.#described && palette === this.#describedIn) return;
     // Each step of a walk shows more.
-    [this.#described, this.#describedIn] = [walk ? undefined : scene, this.palette];
+    [this.#described, this.#describedIn] = [walk ? undefined : scene, palette];
     const { floor } = scene;
     document.title = `${link.formatSpec(floor.spec)} · Floor viewer`;
     element("about").textContent = titleOf(floor);
@@ -213,7 +243,7 @@ class Page {
       return [term, detail];
     }));
     element("words").textContent = describeFloor(scene, walk);
-    fillLegend(element("legend"), scene, this.palette, (index) => this.views[this.active].moveCursor(index), walk);
+    fillLegend(element("legend"), scene, palette, (index) => this.views[this.active].moveCursor(index), walk);
   }
 
   #compared?: Scene;
@@ -226,8 +256,9 @@ class Page {
     const { signal } = (this.#comparison = new AbortController());
     const status = element("server");
     status.dataset.tone = "plain";
-    if (this.packs.name !== undefined) {
-      status.textContent = `A floor of the pack ${this.packs.name}. Not compared: the pack is in this browser only.`;
+    const pack = this.panels?.packs.name;
+    if (pack !== undefined) {
+      status.textContent = `A floor of the pack ${pack}. Not compared: the pack is in this browser only.`;
       return;
     }
     status.textContent = "Comparing with the server …";
@@ -243,13 +274,18 @@ class Page {
     }, COMPARE_AFTER);
   }
 
+  get #floors(): string {
+    return this.specs.map(link.formatSpec).join(" ");
+  }
+
   /** Writes what is shown into the address, at rest. */
-  #writeLink(): void {
+  writeLink(): void {
     clearTimeout(this.#linkTimer);
     this.#linkTimer = window.setTimeout(() => this.flushLink(), 200);
   }
 
   flushLink(): void {
+    clearTimeout(this.#linkTimer);
     const [view] = this.views;
     const scale = devicePixelRatio || 1;
     const { x, y, side } = this.camera.on(view.canvas, this.scenes[0]);
@@ -259,10 +295,14 @@ class Page {
       layers: this.layers,
       view: this.camera.isFree ? { x: tenth(x), y: tenth(y), side: Math.round((side / scale) * 100) / 100 } : undefined,
       walk: view.walk?.toString(),
-      search: this.search.form,
+      search: this.panels ? this.panels.search.form : this.#linked,
+      isMap: this.isMap,
     });
     this.#written = fragment;
-    history.replaceState(null, "", fragment);
+    // Back leads to the floors that were shown before.
+    if (this.#floors === this.#visited) history.replaceState(null, "", fragment);
+    else history.pushState(null, "", fragment);
+    this.#visited = this.#floors;
   }
 
   // The walk.
@@ -311,16 +351,17 @@ class Page {
     element("walked").dataset.news = news;
     this.announce(news || `${x}, ${y}`);
     view.cursor = undefined;
-    view.show(this.scenes[0], this.layers, this.palette);
+    view.show(this.scenes[0], this.layers, this.palette(this.scenes[0]));
     this.#describe();
     this.#refreshWalk(news);
-    this.#writeLink();
+    this.writeLink();
   }
 
   #refreshWalk(news = ""): void {
     const { walk } = this.views[0];
     element("walk").setAttribute("aria-pressed", String(!!walk));
     element("pad").hidden = !walk;
+    document.body.classList.toggle("walking", !!walk);
     if (!walk) return;
     const keys = walk.keys.size ? `keys ${[...walk.keys].join(", ")}` : "no keys";
     element("walked").textContent = [`${several(walk.steps, "step")}, ${keys}.`, news].join(" ");
@@ -330,7 +371,7 @@ class Page {
 
   moved(): void {
     this.views.forEach((view) => view.redraw());
-    this.#writeLink();
+    this.writeLink();
   }
 
   focused(view: View): void {
@@ -354,7 +395,7 @@ class Page {
 
   /** Walks on, on the next floor. */
   #descend(): void {
-    if (this.step(1)) this.toggleWalk();
+    if (this.step(1, false)) this.toggleWalk();
   }
 
   key(view: View, event: KeyboardEvent): boolean {
@@ -366,6 +407,7 @@ class Page {
     else if (event.key === "p") this.step(-1);
     else if (event.key === "w") this.toggleWalk();
     else if (event.key === "c") this.toggleCompare();
+    else if (event.key === "m") this.toggleMap();
     else if (event.key === "e" || event.key === "E") this.#visit(view, event.key === "e" ? 1 : -1);
     else if (event.key === "?") this.announce(describeFloor(this.scenes[this.active], view.walk));
     else if (/^[1-9]$/.test(event.key)) this.#toggleLayer(LAYERS[Number(event.key) - 1][0]);
@@ -388,7 +430,7 @@ class Page {
     announcer.replaceChildren(Object.assign(document.createElement("p"), { textContent: text }));
   }
 
-  #alert(text: string): void {
+  alert(text: string): void {
     const alert = element("alert");
     alert.replaceChildren();
     if (!text) return;
@@ -401,7 +443,7 @@ class Page {
   // The controls.
 
   #fillControls(): void {
-    element("kind").append(...KINDS.map((name, value) => new Option(name, String(value))));
+    listenToTabs();
     element("layers").append(...LAYERS.map(([key, name]) => {
       const label = document.createElement("label");
       const box = Object.assign(document.createElement("input"), { type: "checkbox", id: `layer-${key}` });
@@ -424,26 +466,38 @@ class Page {
   }
 
   setTheme(name: string): void {
-    const light = name === "light";
-    document.documentElement.dataset.theme = light ? "light" : "dark";
-    this.palette = light ? LIGHT_PALETTE : DARK;
-    element("theme").textContent = light ? "Dark" : "Light";
+    this.#theme = name === "light" ? "light" : "dark";
+    document.documentElement.dataset.theme = this.#theme;
+    element("theme").textContent = this.#theme === "light" ? "Dark" : "Light";
+    this.#redraw();
+  }
+
+  toggleMap(): void {
+    this.panels?.packs.showSheet(false);
+    this.isMap = !this.isMap;
+    this.announce(this.isMap ? "A map in ink on paper." : "Data: the colour of each cell says what it is.");
+    this.#redraw();
+  }
+
+  #redraw(): void {
     if (this.views.length) this.refresh();
-    this.packs.redraw();
+    this.panels?.packs.redraw();
+  }
+
+  /** The floor that is typed; undefined if it is none, which an alert says. */
+  #typed(): Spec | undefined {
+    try {
+      return this.#form.typed;
+    } catch (error) {
+      this.alert(`${(error as Error).message}.`);
+      return undefined;
+    }
   }
 
   #submit(): void {
-    try {
-      this.open({
-        seed: link.parseSeed(input("seed").value),
-        number: link.parseNumber(input("number").value),
-        width: link.parseSide(input("width").value, "width"),
-        height: link.parseSide(input("height").value, "height"),
-        kind: Number(element<HTMLSelectElement>("kind").value),
-      });
-    } catch (error) {
-      this.#alert(`${(error as Error).message}.`);
-    }
+    const spec = this.#typed();
+    // The kind that is chosen stays what it was if the floor stays.
+    if (spec && !this.open(spec)) this.#form.fill({ ...this.specs[this.active] });
   }
 
   #listen(): void {
@@ -459,30 +513,31 @@ class Page {
       const [seed] = crypto.getRandomValues(new BigUint64Array(1));
       this.open({ ...this.specs[this.active], seed });
     });
+    click("map", () => this.toggleMap());
     click("walk", () => {
-      this.packs.showSheet(false);
+      this.panels?.packs.showSheet(false);
       this.toggleWalk();
     });
     click("compare", () => {
-      this.packs.showSheet(false);
+      this.panels?.packs.showSheet(false);
       this.toggleCompare();
     });
     const zoom = (inwards: boolean): void => {
-      if (this.packs.showSheet(false)) return;
+      if (this.panels?.packs.showSheet(false)) return;
       this.camera.zoom(this.views[this.active].canvas, this.scenes[this.active], inwards);
       this.moved();
     };
     click("zoom-in", () => zoom(true));
     click("zoom-out", () => zoom(false));
     click("fit", () => {
-      this.packs.showSheet(false);
+      this.panels?.packs.showSheet(false);
       this.camera.fit();
       this.moved();
     });
     click("share", () => this.#share());
-    click("png", () => savePng(this.scenes[this.active], this.layers, this.palette, this.views[this.active].walk));
+    click("png", () => savePng(this.scenes[this.active], this.layers, this.palette(this.scenes[this.active]), this.views[this.active].walk));
     click("theme", () => {
-      const name = this.palette === DARK ? "light" : "dark";
+      const name = this.#theme === "dark" ? "light" : "dark";
       localStorage.setItem("theme", name);
       this.setTheme(name);
     });
@@ -501,15 +556,16 @@ class Page {
 
   async #share(): Promise<void> {
     this.flushLink();
-    const without = this.packs.name === undefined ? "" : `The pack ${this.packs.name} is not in it: save the pack and send ` +
+    const pack = this.panels?.packs.name;
+    const without = pack === undefined ? "" : `The pack ${pack} is not in it: save the pack and send ` +
       "the .floorpack file too. Without it the link shows a floor of the built-in pack.";
     try {
       await navigator.clipboard.writeText(location.href);
-      if (without) this.#alert(`The link is copied. ${without}`);
+      if (without) this.alert(`The link is copied. ${without}`);
       else this.announce("The link is copied.");
       this.#flash("share", "Copied");
     } catch {
-      this.#alert(`Copy this link: ${location.href} ${without}`.trim());
+      this.alert(`Copy this link: ${location.href} ${without}`.trim());
     }
   }
 
@@ -525,6 +581,7 @@ class Page {
 try {
   const page = new Page(await Generator.load("floors.wasm"));
   document.documentElement.dataset.ready = "true";
+  page.loadPanels().then(() => (document.documentElement.dataset.complete = "true"), (error) => page.alert(`A part of the viewer did not load: ${error.message}. Reload the page.`));
   Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version } });
 } catch (error) {
   element("alert").textContent = `The viewer did not start: ${(error as Error).message}`;

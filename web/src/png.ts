@@ -1,9 +1,9 @@
 // Saves a floor as a picture, with its name and facts below. In a walk, what the walker knows of it.
 
 import { difficulty, several, titleOf } from "./describe";
+import { draw } from "./drawing";
 import type { Fog } from "./fog";
 import { css, type Palette } from "./palette";
-import { draw } from "./picture";
 import type { Layers, Scene } from "./scene";
 
 /** Pixels per cell, and the most pixels on a side: browsers refuse larger canvases. */
