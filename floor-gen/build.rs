@@ -16,6 +16,7 @@ mod pack {
     pub mod error;
     pub mod files;
     pub mod keys;
+    pub mod look;
     pub mod params;
     pub mod read;
 }

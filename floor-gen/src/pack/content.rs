@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::look::Look;
 use super::params::Params;
 use crate::form::Form;
 use crate::role::RoomRole;
@@ -53,6 +54,7 @@ pub struct Theme {
     pub(crate) ground: Ground,
     /// The monsters of each [`Part`].
     pub(crate) roster: [Vec<Choice>; Part::ALL.len()],
+    pub(crate) look: Look,
 }
 
 /// The terrain of a theme besides bare floor.
@@ -205,6 +207,12 @@ impl Theme {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How its floors look.
+    #[must_use]
+    pub const fn look(&self) -> Look {
+        self.look
     }
 
     pub(crate) fn monsters(&self, part: Part) -> &[Choice] {

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::content::{Beat, DRAWN, Ground, Part, StoryPart};
+use super::look::{Hatch, Paint};
 use super::params::{PARAMS, Param};
 use crate::form::Form;
 use crate::spec::{FloorSpec, Kind};
@@ -24,6 +25,8 @@ pub(crate) enum Shape {
     /// So many characters on one line.
     Text(usize),
     Truth,
+    /// `#`, then red, green and blue as two hexadecimal digits each.
+    Colour,
     OneOf(&'static [&'static str]),
     /// One to so many values: what they are, and their shape.
     List(usize, &'static str, &'static Shape),
@@ -78,7 +81,7 @@ const FIRST: [&str; Kind::NAMES.len() + 1] = {
 };
 
 /// The keys that hold none of [`PARAMS`], by their table; `""` is the file.
-static KEYS: [(&str, &str, Shape, Need); 34] = [
+static KEYS: [(&str, &str, Shape, Need); 36] = [
     ("", "name", Shape::Name('-'), Need::Always),
     ("", "description", Shape::Text(200), Need::Never),
     ("", "tower_vaults", Shape::Truth, Need::Never),
@@ -107,6 +110,8 @@ static KEYS: [(&str, &str, Shape, Need); 34] = [
     ("theme", "weights", Shape::Table(Table::WEIGHTS), Need::IfNew),
     ("theme", "deep", Shape::OneOf(&Ground::DEEP), Need::IfNew),
     ("theme", "cover", Shape::List(2, "kinds of ground", &Shape::OneOf(&Ground::COVER)), Need::IfNew),
+    ("theme", "look", Shape::Table(Table::LOOK), Need::Never),
+    ("look", "hatch", Shape::OneOf(&Hatch::NAMES), Need::Never),
     ("choice", "name", NAME, Need::Always),
     ("choice", "weight", Shape::WEIGHT, Need::Never),
     ("choice", "from", Shape::Number(1, FloorSpec::MAX_NUMBER, "floor number"), Need::Never),
@@ -120,6 +125,7 @@ impl Table {
     pub(crate) const KINDS: Self = Self::new("kinds", None);
     pub(crate) const THEME: Self = Self::new("theme", None);
     pub(crate) const WEIGHTS: Self = Self::new("weights", None);
+    pub(crate) const LOOK: Self = Self::new("look", None);
     pub(crate) const CHOICE: Self = Self::new("choice", None);
     pub(crate) const BEAT: Self = Self::new("beat", None);
     pub(crate) const PACK: Self = Self::new("pack", None);
@@ -154,6 +160,7 @@ impl Table {
             "kinds" => Kind::ALL.into_iter().for_each(|kind| {
                 add(kind.name(), Shape::Table(Self::new(kind.name(), Some(kind))), Need::IfNew);
             }),
+            "look" => Paint::NAMES.into_iter().for_each(|paint| add(paint, Shape::Colour, Need::Never)),
             "theme" => Part::NAMES.into_iter().for_each(|part| add(part, NAMES, Need::IfNew)),
             "weights" => DRAWN.into_iter().for_each(|kind| {
                 add(kind.name(), Shape::Number(0, MAX_WEIGHT, "weight"), Need::Never);

@@ -4,6 +4,7 @@ pub(crate) mod content;
 pub(crate) mod error;
 mod files;
 mod keys;
+mod look;
 pub(crate) mod params;
 mod read;
 mod reference;
@@ -16,6 +17,7 @@ use once_cell::race::OnceBox;
 pub use content::Theme;
 pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files};
+pub use look::{Hatch, Look, Paint};
 pub use params::{PARAMS, Param};
 pub(crate) use read::MAX_VAULTS;
 
@@ -90,6 +92,12 @@ impl Pack {
     #[must_use]
     pub fn themes(&self) -> &[Theme] {
         &self.content.themes
+    }
+
+    /// How floors of the theme of this name look; as nothing says if the pack has none of that name.
+    #[must_use]
+    pub fn look(&self, theme: &str) -> Look {
+        self.themes().iter().find(|other| other.name() == theme).map(Theme::look).unwrap_or_default()
     }
 
     /// The index of the theme of floor `number`.

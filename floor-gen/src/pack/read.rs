@@ -15,6 +15,7 @@ use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, 
 use super::error::{PackError, PackErrors, listed, nearest, shortened};
 use super::files::Files;
 use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
+use super::look::{Hatch, Paint};
 use super::params::Param;
 use crate::form::{Form, Forms};
 use crate::spec::{FloorSpec, Kind};
@@ -143,6 +144,7 @@ impl<'i> Reader<'i> {
                 whole(value).is_some_and(|number| (least..=greatest).contains(&number))
             }
             (Shape::Truth, ..) => value.get_ref().as_bool().is_some(),
+            (Shape::Colour, ..) => colour(value).is_some(),
             (Shape::Text(most), ..) => {
                 text.is_some_and(|text| text.chars().count() <= most && !text.contains(char::is_control))
             }
@@ -249,6 +251,16 @@ impl<'i> Reader<'i> {
                 let cover: Vec<_> = list(value).map(|name| Ground::terrain(text(name))).collect();
                 self.theme.ground.cover = [cover[0], cover[cover.len() - 1]];
             }
+            ("look", "hatch") => self.theme.look.hatch = Hatch::ALL[position(value, &Hatch::NAMES)],
+            ("look", name) => {
+                if let (Some(paint), Some(colour)) =
+                    (Paint::NAMES.iter().position(|paint| *paint == name), colour(value))
+                {
+                    self.theme.look.colours[paint] = colour;
+                }
+            }
+            // Its keys are taken.
+            ("theme", "look") => {}
             ("theme", name) => {
                 let names = self.choices(path, value);
                 if let Some(part) = Part::NAMES.iter().position(|part| *part == name) {
@@ -450,6 +462,7 @@ impl Shape {
             }
             Self::Text(most) => format!("a text of at most {most} characters on one line"),
             Self::Truth => "true or false".to_owned(),
+            Self::Colour => "a colour such as \"#a39782\"".to_owned(),
             Self::OneOf(names) => listed(names),
             Self::List(most, of, _) => format!("a list of 1 to {most} {of}"),
             Self::Weighted(names) => format!("a pair of a name and its weight, such as [\"{}\", 36]", names[0]),
@@ -473,6 +486,12 @@ fn whole(value: &Value<'_>) -> Option<u32> {
 
 fn number(value: &Value<'_>) -> u32 {
     whole(value).unwrap_or_default()
+}
+
+/// Red, green and blue of `"#rrggbb"`.
+fn colour(value: &Value<'_>) -> Option<u32> {
+    let digits = text(value).strip_prefix('#').filter(|digits| digits.len() == 6 && !digits.starts_with('+'))?;
+    u32::from_str_radix(digits, 16).ok()
 }
 
 fn text<'t>(value: &'t Value<'_>) -> &'t str {

@@ -67,6 +67,7 @@ fn shape(of: Shape, tables: &mut BTreeMap<String, String>) -> String {
         Shape::Name(other) => format!(r#""type": "string", "pattern": "^[a-z][a-z0-9{other}]{{0,31}}$""#),
         Shape::Text(most) => format!(r#""type": "string", "maxLength": {most}"#),
         Shape::Truth => r#""type": "boolean""#.into(),
+        Shape::Colour => r##""type": "string", "pattern": "^#[0-9a-fA-F]{6}$""##.into(),
         Shape::OneOf(names) => format!(r#""enum": [{}]"#, quoted(names)),
         Shape::List(most, _, inner) => {
             let items = shape(*inner, tables);
