@@ -1,6 +1,7 @@
 // The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
 
 import { type Files, parseCanonical } from "./pack-files";
+import { type Look, parseLook, PLAIN } from "./palette";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -10,6 +11,7 @@ interface Exports {
   output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
   names(): void;
+  looks(): void;
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
   generated(): number;
@@ -95,6 +97,21 @@ export class Generator {
     return { facts, kinds, themes };
   }
 
+  #looks = new Map<string, Look>();
+  #looksOf = -1;
+
+  /** How floors of a theme look. */
+  look(theme: string): Look {
+    this.#usePack();
+    if (this.#looksOf !== this.revision) {
+      this.#exports.looks();
+      const lines = this.#text().split("\n").filter(Boolean).map((line) => line.split(" "));
+      this.#looks = new Map(lines.map(([name, ...look]) => [name, parseLook(look)]));
+      this.#looksOf = this.revision;
+    }
+    return this.#looks.get(theme) ?? PLAIN;
+  }
+
   /** Sets the condition of `scan`. Throws what is wrong with it. */
   setCondition(text: string): void {
     this.#usePack();
@@ -138,6 +155,7 @@ export class Generator {
       if (errors.length) return errors;
       if (this.#exports.pack_open()) {
         [this.#pack, this.#stale] = [files, false];
+        this.revision++;
         const [name, hash, description] = this.#text().split("\n");
         return { name, hash, description };
       }

@@ -7,7 +7,7 @@ import { FloorForm } from "./floor-form";
 import { Generator, type Spec } from "./generator";
 import { fillLegend, stops } from "./legend";
 import * as link from "./link";
-import { lookOf, type Mode, type Palette, paletteOf } from "./palette";
+import { type Mode, type Palette, paletteOf } from "./palette";
 import type { Panels } from "./panels";
 import { savePng } from "./png";
 import { type Layer, LAYERS, Scene } from "./scene";
@@ -68,7 +68,7 @@ export class Page {
   }
 
   palette(scene: Scene): Palette {
-    return paletteOf(this.mode, lookOf(scene.floor.theme));
+    return paletteOf(this.mode, this.generator.look(scene.floor.theme));
   }
 
   // What is shown.
@@ -581,6 +581,7 @@ export class Page {
 try {
   const page = new Page(await Generator.load("floors.wasm"));
   document.documentElement.dataset.ready = "true";
+  performance.mark("interactive");
   page.loadPanels().then(() => (document.documentElement.dataset.complete = "true"), (error) => page.alert(`A part of the viewer did not load: ${error.message}. Reload the page.`));
   Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version } });
 } catch (error) {

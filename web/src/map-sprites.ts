@@ -67,40 +67,17 @@ function parallels(ctx: Context, angle: number, count: number, ink: string, thin
   }
 }
 
+/** By the names that looks have for them. */
 const HATCHES: Record<string, Hatch> = {
+  plain: () => {},
   strokes: (ctx, random, ink, thin) => parallels(ctx, random() * Math.PI, thin > 0.09 ? 3 : 4, ink, thin, random),
-  pebbles: (ctx, random, ink, thin) => {
+  dots: (ctx, random, ink, thin) => {
     for (let at = 0; at < 4; at++) {
       ctx.strokeStyle = ink;
       ctx.lineWidth = thin;
       ctx.beginPath();
       ctx.ellipse(0.15 + random() * 0.7, 0.15 + random() * 0.7, 0.1 + random() * 0.12, 0.08 + random() * 0.08, random() * 3, 0, 2 * Math.PI);
       ctx.stroke();
-    }
-  },
-  reeds: (ctx, random, ink, thin) => {
-    for (let at = 0; at < 6; at++) {
-      const x = 0.05 + 0.18 * at + random() * 0.08;
-      line(ctx, [[x, 0.95], [x + (random() - 0.5) * 0.3, 0.15 + random() * 0.35]], thin, ink);
-    }
-  },
-  cracks: (ctx, random, ink, thin) => {
-    for (let at = 0; at < 2; at++) {
-      const y = 0.2 + at * 0.5;
-      line(ctx, [[-0.05, y + random() * 0.3], [0.3, y + random() * 0.3], [0.6, y + random() * 0.3], [1.05, y + random() * 0.3]], thin, ink);
-      line(ctx, [[0.4, y + 0.15], [0.3 + random() * 0.4, y + 0.45]], thin, ink);
-    }
-  },
-  shards: (ctx, random, ink, thin) => {
-    const angle = random() * Math.PI;
-    parallels(ctx, angle, 3, ink, thin, random);
-    parallels(ctx, angle + 1, 2, ink, thin, random);
-  },
-  bricks: (ctx, random, ink, thin) => {
-    for (const y of [0, 1 / 3, 2 / 3, 1]) line(ctx, [[-0.08, y], [1.08, y]], thin, ink);
-    for (const row of [0, 1, 2]) {
-      const x = (row % 2 ? 0.15 : 0.55) + random() * 0.2;
-      line(ctx, [[x, row / 3], [x, (row + 1) / 3]], thin, ink);
     }
   },
   waves: (ctx, random, ink, thin) => {
@@ -113,6 +90,24 @@ const HATCHES: Record<string, Hatch> = {
       ctx.bezierCurveTo(0.3, y - 0.22, 0.7, y + 0.22, 1.05, y);
       ctx.stroke();
     }
+  },
+  bricks: (ctx, random, ink, thin) => {
+    for (const y of [0, 1 / 3, 2 / 3, 1]) line(ctx, [[-0.08, y], [1.08, y]], thin, ink);
+    for (const row of [0, 1, 2]) {
+      const x = (row % 2 ? 0.15 : 0.55) + random() * 0.2;
+      line(ctx, [[x, row / 3], [x, (row + 1) / 3]], thin, ink);
+    }
+  },
+  shards: (ctx, random, ink, thin) => {
+    for (let at = 0; at < 2; at++) {
+      const [x, y] = [0.1 + random() * 0.8, 0.05 + at * 0.45 + random() * 0.2];
+      const [reach, lean] = [0.35 + random() * 0.25, random() - 0.5];
+      line(ctx, [[x - reach, y + lean * 0.4], [x + 0.1, y + 0.3], [x + reach, y - lean * 0.5]], thin, ink);
+      line(ctx, [[x + 0.1, y + 0.3], [x + lean * 0.4, y - 0.15]], thin, ink);
+    }
+  },
+  lines: (ctx, random, ink, thin) => {
+    for (const y of [0.08, 0.36, 0.64, 0.92]) line(ctx, [[-0.1 + random() * 0.2, y], [0.9 + random() * 0.2, y]], thin, ink);
   },
 };
 

@@ -4,7 +4,7 @@
 import { decode } from "./floor";
 import { Generator, type PackError, type PackInfo, type Spec } from "./generator";
 import type { Files } from "./pack-files";
-import { lookOf, type Mode, paletteOf } from "./palette";
+import { type Mode, paletteOf } from "./palette";
 import { Scene } from "./scene";
 import { paint, type Pixels } from "./thumbnail";
 
@@ -62,7 +62,7 @@ async function run(request: Request): Promise<void> {
       for (const [tile, spec] of tiles.entries()) {
         const floor = decode(generator.floor(spec));
         const cell = Math.min(Math.max(Math.ceil(side / Math.max(floor.width, floor.height)), 1), MAX_SIDE);
-        const pixels = paint(new Scene(floor), paletteOf(request.mode, lookOf(floor.theme)), cell);
+        const pixels = paint(new Scene(floor), paletteOf(request.mode, generator.look(floor.theme)), cell);
         post({ id, tile, spec: floor.spec, pixels }, [pixels.data.buffer]);
         if (!(await isLatest(request))) return;
       }

@@ -33,23 +33,17 @@ export interface Look {
   hatch: string;
 }
 
-const look = (colours: string, hatch: string): Look => {
-  const [rock, wall, floor, shallow, deep, lava, grass, chasm, ink] = colours.split(" ").map((colour) => hex(`#${colour}`));
-  return { rock, wall, floor, shallow, deep, lava, grass, chasm, ink, hatch };
-};
+/** Reads the colours of a look as hexadecimal, in the order of its fields, and its hatching. */
+export function parseLook([rock, wall, floor, shallow, deep, lava, grass, chasm, ink, hatch]: string[]): Look {
+  const of = (colour: string): Rgb => hex(`#${colour}`);
+  return {
+    rock: of(rock), wall: of(wall), floor: of(floor), shallow: of(shallow), deep: of(deep), lava: of(lava),
+    grass: of(grass), chasm: of(chasm), ink: of(ink), hatch,
+  };
+}
 
-/** The looks of the themes of the built-in pack. */
-const LOOKS: Record<string, Look> = {
-  crypt: look("17161d 5d5868 a39782 4f9dbd 245a8c f26a21 6da34d 866cb0 100e14", "strokes"),
-  warren: look("1d1510 6b5138 b48d5f 6a9c98 2f5f68 ee6a22 86a048 7a5c8c 170e08", "pebbles"),
-  mire: look("111a17 47604f 8b9c6c 64a488 27604f e2752e 569a3c 5f6f9c 0a120d", "reeds"),
-  forge: look("1d1210 704a3f a8806a 5b93a8 2a4f74 ff7a1c 8f9a4c 8c5560 180b07", "cracks"),
-  glacier: look("0f1925 5b7d9a b9ccd6 79c3e6 2d6fae e9764a 86b39a 6f83c4 0a1420", "shards"),
-  archive: look("1a1420 74597e bda27c 5a94b4 2b4f84 e8702e 7f9c58 9068a8 120b16", "bricks"),
-  abyss: look("0d0914 4d3a6b 7f6f9a 4a86c0 253c88 f0503c 5c8c6c b47cf0 09050f", "waves"),
-};
-
-export const lookOf = (theme: string): Look => LOOKS[theme] ?? LOOKS.crypt;
+/** Of a theme that the pack does not have. */
+export const PLAIN = parseLook("17161d 5d5868 a39782 4f9dbd 245a8c f26a21 6da34d 3c3350 100e14 strokes".split(" "));
 
 /** Data on dark or on light, or a map in ink on paper. */
 export type Mode = "dark" | "light" | "paper";

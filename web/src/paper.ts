@@ -4,7 +4,8 @@ import { several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { plain } from "./floor";
 import type { Fog } from "./fog";
-import { lookOf, paletteOf } from "./palette";
+import type { Generator } from "./generator";
+import { type Look, paletteOf } from "./palette";
 import { PLAYERS_LAYERS, PlayersFog } from "./players";
 import { type Entry, roomKey, roomOf } from "./room-key";
 import type { Layers, Scene } from "./scene";
@@ -21,6 +22,7 @@ const MASTERS_LAYERS: Layers = new Set(["terrain", "names", "locks", "monsters",
 
 /** The page around the paper. */
 export interface Host {
+  readonly generator: Generator;
   readonly scenes: Scene[];
   readonly active: number;
 }
@@ -69,7 +71,7 @@ export class Paper {
       : `The ${plain(floor.theme)}. In: room ${roomOf(floor, floor.entry)}; out: room ${roomOf(floor, floor.exit)}. ` +
         `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`;
     if (!fog) fit(paper, key, roomKey(scene));
-    drawOn(canvas, scene, fog);
+    drawOn(canvas, scene, this.host.generator.look(floor.theme), fog);
   }
 }
 
@@ -93,7 +95,7 @@ function fit(paper: HTMLElement, key: HTMLElement, entries: Entry[]): void {
 }
 
 /** Draws the map as large as its place on the page. */
-function drawOn(canvas: HTMLCanvasElement, scene: Scene, fog?: Fog): void {
+function drawOn(canvas: HTMLCanvasElement, scene: Scene, look: Look, fog?: Fog): void {
   const [width, height] = [canvas.clientWidth * DENSITY, canvas.clientHeight * DENSITY];
   Object.assign(canvas, { width, height });
   const ctx = canvas.getContext("2d", { alpha: false });
@@ -105,5 +107,5 @@ function drawOn(canvas: HTMLCanvasElement, scene: Scene, fog?: Fog): void {
     left: Math.round((width - (right + left + 1) * side) / 2), top: Math.round((height - (bottom + top + 1) * side) / 2), side,
   };
   const layers = fog ? PLAYERS_LAYERS : MASTERS_LAYERS;
-  draw(ctx, scene, frame, layers, paletteOf("paper", lookOf(scene.floor.theme)), fog);
+  draw(ctx, scene, frame, layers, paletteOf("paper", look), fog);
 }

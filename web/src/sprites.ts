@@ -61,7 +61,7 @@ export const natural = (terrain: number): boolean =>
 
 export function baseOf(palette: Palette, terrain: number): Rgb {
   if (terrain === Terrain.Chasm) {
-    return mix(palette.terrain(terrain), palette.ink, palette.name === "dark" ? 176 : 120);
+    return mix(palette.terrain(terrain), palette.ink, palette.name === "dark" ? 100 : 20);
   }
   return palette.terrain(natural(terrain) ? terrain : Terrain.Floor);
 }
@@ -128,8 +128,8 @@ const terrain = (at: number): Paint => (ctx, palette, side) => {
     }
     case Terrain.Chasm:
       ctx.lineCap = "butt";
-      line(ctx, [[0, 0.5], [0.5, 0]], thin, css(palette.terrain(at), 0.8));
-      return line(ctx, [[0.5, 1], [1, 0.5]], thin, css(palette.terrain(at), 0.8));
+      line(ctx, [[0, 0.5], [0.5, 0]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
+      return line(ctx, [[0.5, 1], [1, 0.5]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
     case Terrain.Grass:
       for (const [x, lean] of [[0.3, -0.1], [0.5, 0.05], [0.7, 0.14]]) {
         line(ctx, [[x, 0.8], [x + lean, 0.35]], thin, ink(0.35));

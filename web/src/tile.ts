@@ -3,7 +3,7 @@
 import { decode, KINDS, plain } from "./floor";
 import type { Generator, Spec } from "./generator";
 import { formatSpec } from "./link";
-import { lookOf, type Mode, paletteOf } from "./palette";
+import { type Mode, paletteOf } from "./palette";
 import { Scene } from "./scene";
 import { paint } from "./thumbnail";
 
@@ -57,7 +57,7 @@ export function tile(host: Host, spec: Spec, side: number, caption: string): HTM
 function show(host: Host, spec: Spec, side: number, button: HTMLElement, canvas: HTMLCanvasElement): void {
   const floor = decode(host.generator.floor(spec));
   const cell = Math.min(4, Math.max(1, Math.ceil((side * devicePixelRatio) / Math.max(floor.width, floor.height))));
-  const { width, height, data } = paint(new Scene(floor), paletteOf(host.mode, lookOf(floor.theme)), cell);
+  const { width, height, data } = paint(new Scene(floor), paletteOf(host.mode, host.generator.look(floor.theme)), cell);
   Object.assign(canvas, { width, height });
   canvas.getContext("2d")?.putImageData(new ImageData(data, width, height), 0, 0);
   button.title = `Floor ${floor.spec.number} of tower ${floor.spec.seed}: ${KINDS[floor.spec.kind]}, ${plain(floor.theme)}`;
