@@ -1,6 +1,6 @@
 // Where the labels of rooms stand: as near to the middle of the room as they cover nothing.
 
-import { ROLES, type Room } from "./floor";
+import { ROLES, type Room, Terrain } from "./floor";
 import { indexOf } from "./paths";
 import type { Scene } from "./scene";
 
@@ -38,11 +38,34 @@ function place(
     const { x, y } = at(index);
     return Math.hypot(x - room.center.x - 0.5, y - room.center.y - 0.5);
   };
-  const inOrder = [...new Set([middle, ...cells])].sort((a, b) => distance(a) - distance(b));
+  const byDistance = (cells: number[]): number[] => [...new Set(cells)].sort((a, b) => distance(a) - distance(b));
   const isFree = (index: number): boolean => covered(scene, at(index)).every((cell) => !taken.has(cell));
-  const inside = (index: number): boolean => room.max.x - room.min.x + 3 >= width || index === middle;
-  const free = inOrder.find((index) => isFree(index) && inside(index));
-  return { label: at(free ?? middle), isFree: free !== undefined };
+  const withRole = text !== String(room.id);
+  const fits = room.max.x - room.min.x + 3 >= width;
+  // A room that is full has its label in the rock beside it.
+  const isBeside = (index: number): boolean =>
+    covered(scene, at(index)).every((cell) => !taken.has(cell) && scene.floor.terrain[cell] === Terrain.Wall);
+  const free = (fits ? byDistance([middle, ...cells]) : [middle]).find(isFree) ?? (withRole ? undefined : byDistance(around(scene, room, width, height)).find(isBeside));
+  // A monster may be covered sooner than a key or a door.
+  const last = (): number => byDistance([middle, ...cells, ...around(scene, room, width, height)])
+    .find((index) => !covered(scene, at(index)).some((cell) => isVital(scene, cell))) ?? middle;
+  return { label: at(free ?? last()), isFree: free !== undefined };
+}
+
+function isVital({ floor, locks, things }: Scene, cell: number): boolean {
+  const terrain = floor.terrain[cell];
+  return locks.has(cell) || things.get(cell)?.layer === "locks" || terrain === Terrain.StairsUp || terrain === Terrain.StairsDown;
+}
+
+/** The cells around a room. */
+function around({ floor }: Scene, { min, max }: Room, width: number, height: number): number[] {
+  const cells: number[] = [];
+  for (let y = Math.max(0, Math.floor(min.y - height - 2)); y <= Math.min(floor.height - 1, max.y + height + 2); y++) {
+    for (let x = Math.max(0, Math.floor(min.x - width - 2)); x <= Math.min(floor.width - 1, max.x + width + 2); x++) {
+      cells.push(y * floor.width + x);
+    }
+  }
+  return cells;
 }
 
 /** The cells that a label covers in part. Things reach a little over their cells. */

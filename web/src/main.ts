@@ -583,7 +583,7 @@ try {
   document.documentElement.dataset.ready = "true";
   performance.mark("interactive");
   page.loadPanels().then(() => (document.documentElement.dataset.complete = "true"), (error) => page.alert(`A part of the viewer did not load: ${error.message}. Reload the page.`));
-  Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version } });
+  Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version, page } });
 } catch (error) {
   element("alert").textContent = `The viewer did not start: ${(error as Error).message}`;
 }
