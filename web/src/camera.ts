@@ -34,7 +34,7 @@ export class Camera {
 
   frame(canvas: HTMLCanvasElement, scene: Scene): Frame {
     const { x, y, side } = this.on(canvas, scene);
-    return { left: Math.round(canvas.width / 2 - x * side), top: Math.round(canvas.height / 2 - y * side), side };
+    return { left: Math.round(canvas.width / 2 - x * side), top: Math.round(canvas.height / 2 - y * side), side, ratio: devicePixelRatio || 1 };
   }
 
   /** Moves by device pixels. */

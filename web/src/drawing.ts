@@ -16,7 +16,7 @@ export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, p
   const { width, height } = ctx.canvas;
   const larger = new OffscreenCanvas(Math.ceil(width * scale), Math.ceil(height * scale));
   const own = larger.getContext("2d", { alpha: false }) as OffscreenCanvasRenderingContext2D;
-  drawData(own, scene, { left: Math.round(frame.left * scale), top: Math.round(frame.top * scale), side }, layers, palette, fog);
+  drawData(own, scene, { left: Math.round(frame.left * scale), top: Math.round(frame.top * scale), side, ratio: frame.ratio * scale }, layers, palette, fog);
   ctx.imageSmoothingQuality = "high";
   ctx.drawImage(larger, 0, 0, larger.width / scale, larger.height / scale);
 }

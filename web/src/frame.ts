@@ -4,8 +4,11 @@ import type { Fog } from "./fog";
 
 export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
-/** Where the floor lies on the canvas: the left top corner of cell (0, 0) and the side of a cell, in pixels. */
-export interface Frame { left: number; top: number; side: number }
+/**
+ * Where the floor lies on the canvas: the left top corner of cell (0, 0) and the side of a cell, in pixels. `ratio` is
+ * how many pixels a CSS pixel has.
+ */
+export interface Frame { left: number; top: number; side: number; ratio: number }
 
 /** Calls `visit` with each cell that lies on the canvas and is known. */
 export function eachCell(

@@ -3,7 +3,7 @@
 import { Terrain } from "./floor";
 import type { Context } from "./frame";
 import { css, type Palette } from "./palette";
-import { disc, letter, line, MIN_LETTER_SIDE, painter, type Paint, plate, polygon } from "./sprites";
+import { disc, letter, line, painter, type Paint, plate, polygon } from "./sprites";
 
 type Place = [x: number, y: number, width: number, height: number];
 
@@ -25,6 +25,7 @@ export function mapPainter(name: string): Paint {
 export function markPainter(name: string): Paint {
   const [what, detail] = name.split(":");
   if (what === "stairs") return stairs(detail === "up");
+  if (what === "secret") return (ctx, palette, side) => letter(ctx, "S", css(palette.ink), side, 0.9);
   return what === "lock" ? (ctx, palette, side) => plate(ctx, palette, Number(detail), side) : () => {};
 }
 
@@ -32,9 +33,9 @@ export function markPainter(name: string): Paint {
 export function samplePainter(name: string): Paint {
   const [what] = name.split(":");
   if (what === "wall") return hatch(3);
-  if (what === "lock") return (ctx, palette, side) => [mapPainter, markPainter].forEach((paint) => paint(name)(ctx, palette, side));
+  if (what === "lock" || what === "secret") return (ctx, palette, side) => [mapPainter, markPainter].forEach((paint) => paint(name)(ctx, palette, side));
   if (what === "stairs") return markPainter(name);
-  return what === "door" || what === "secret" || what === "terrain" ? mapPainter(name) : painter(name);
+  return what === "door" || what === "terrain" ? mapPainter(name) : painter(name);
 }
 
 /** Numbers from 0 to 1 that look random, the same for a seed each time. */
@@ -72,7 +73,7 @@ const HATCHES: Record<string, Hatch> = {
   plain: () => {},
   strokes: (ctx, random, ink, thin) => parallels(ctx, random() * Math.PI, thin > 0.09 ? 3 : 4, ink, thin, random),
   dots: (ctx, random, ink, thin) => {
-    for (let at = 0; at < 4; at++) {
+    for (let at = 0; at < (thin > 0.09 ? 2 : 4); at++) {
       ctx.strokeStyle = ink;
       ctx.lineWidth = thin;
       ctx.beginPath();
@@ -132,12 +133,10 @@ const openDoor = (across: boolean): Paint => (ctx, palette, side) => {
   box(ctx, palette, turned([0.02, 0.3, 0.22, 0.4], across), "#fff", Math.max(0.09, 1 / side));
 };
 
-/** The wall goes on, with an S. */
-const secret = (across: boolean): Paint => (ctx, palette, side) => {
+/** A gap in the wall, for the S. */
+const secret = (across: boolean): Paint => (ctx, palette) => {
   ctx.fillStyle = css(palette.terrain(Terrain.Floor));
   ctx.fillRect(...turned([0.12, -0.08, 0.76, 1.16], across));
-  if (side >= MIN_LETTER_SIDE) letter(ctx, "S", css(palette.ink), side, 0.9);
-  else disc(ctx, 0.5, 0.5, 0.3, css(palette.ink));
 };
 
 /** Steps that become narrow to where they lead, and an arrow head. */

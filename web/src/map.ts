@@ -24,13 +24,15 @@ interface Shape {
   hatched: Uint8Array;
 }
 
-/** The shapes of floors that are known as a whole. */
-const shapes = new WeakMap<Scene, Shape>();
+/** The last shape of a floor, or of what a walker knows of it. */
+const shapes = new WeakMap<Scene | Fog, { key: string; shape: Shape }>();
 
 function shapeOf(scene: Scene, layers: Layers, fog?: Fog): Shape {
-  if (fog || !layers.has("terrain")) return newShape(scene, layers, fog);
-  const shape = shapes.get(scene) ?? newShape(scene, layers);
-  shapes.set(scene, shape);
+  const key = `${layers.has("terrain")} ${fog?.revision}`;
+  const last = shapes.get(fog ?? scene);
+  if (last?.key === key) return last.shape;
+  const shape = newShape(scene, layers, fog);
+  shapes.set(fog ?? scene, { key, shape });
   return shape;
 }
 
@@ -96,6 +98,8 @@ export function drawMap(ctx: Context, scene: Scene, frame: Frame, layers: Layers
   ctx.clip(shape.ground);
   if (side >= MIN_GRID) drawGrid(ctx, scene, palette, side);
   ctx.restore();
+  const mark = (name: string, x: number, y: number): void =>
+    drawMark(ctx, frame, palette, name, x, y, /^(stairs|lock|open-lock|secret)/.test(name) ? markPainter : painter);
   cells((x, y, index) => drawFeature(sprite, scene, layers, x, y, index, fog));
   ctx.save();
   ctx.translate(left, top);
@@ -107,13 +111,14 @@ export function drawMap(ctx: Context, scene: Scene, frame: Frame, layers: Layers
   ctx.restore();
   if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
   cells((x, y, index) => {
+    if (knownTerrain(floor, index, fog) === Terrain.SecretDoor) mark("secret", x, y);
     for (const name of spritesAt(scene, index, layers, turn(scene, x, y), fog)) {
       if (/^(lock|open-lock)/.test(name)) sprite(name, x, y);
-      drawMark(ctx, frame, palette, name, x, y, /^(stairs|lock|open-lock)/.test(name) ? markPainter : painter);
+      mark(name, x, y);
     }
   });
   if (layers.has("names")) drawNumbers(ctx, scene, frame, palette, fog);
-  drawScale(ctx, side, palette);
+  drawScale(ctx, frame, palette);
   if (fog) dim(ctx, frame, cells, palette, fog);
 }
 
@@ -205,8 +210,8 @@ function isBridgeDown(scene: Scene, x: number, y: number): boolean {
 }
 
 /** The numbers of the rooms, as in the key. */
-function drawNumbers(ctx: Context, scene: Scene, { left, top, side }: Frame, palette: Palette, fog?: Fog): void {
-  const size = Math.max(10, Math.min(26, side * 1.15));
+function drawNumbers(ctx: Context, scene: Scene, { left, top, side, ratio }: Frame, palette: Palette, fog?: Fog): void {
+  const size = Math.max(11, Math.min(26, (side / ratio) * 1.15)) * ratio;
   ctx.font = `700 ${size}px Georgia, "DejaVu Serif", serif`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
@@ -233,10 +238,10 @@ function dim(
 }
 
 /** A bar of as many squares as are about 100 pixels, in the corner. */
-function drawScale(ctx: Context, side: number, palette: Palette): void {
-  const squares = [1, 2, 4, 10, 20, 40, 100, 200].find((count) => count * side >= 70) ?? 200;
+function drawScale(ctx: Context, { side, ratio }: Frame, palette: Palette): void {
+  const squares = [1, 2, 4, 10, 20, 40, 100, 200].find((count) => count * side >= 60 * ratio) ?? 200;
   const { height } = ctx.canvas;
-  const unit = Math.max(10, Math.round(Math.min(height, ctx.canvas.width) / 70));
+  const unit = 11 * ratio;
   const [x, y, width] = [unit, height - unit * 1.6, squares * side];
   ctx.fillStyle = css(palette.terrain(Terrain.Floor), 0.9);
   ctx.fillRect(x - unit / 2, y - unit * 1.7, width + unit, unit * 2.8);

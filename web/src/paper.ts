@@ -1,4 +1,5 @@
-// The printed page: the map, the key of its rooms for the game master, and the scale. It fits A4 and Letter.
+// The printed page: the map, and for the game master the key of its rooms. It fits A4 and Letter. The key of a floor with
+// a hundred rooms and more takes pages of its own.
 
 import { several, titleOf } from "./describe";
 import { draw } from "./drawing";
@@ -70,6 +71,7 @@ export class Paper {
       ? `The ${plain(floor.theme)}. A square is 5 ft.`
       : `The ${plain(floor.theme)}. In: room ${roomOf(floor, floor.entry)}; out: room ${roomOf(floor, floor.exit)}. ` +
         `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`;
+    paper.classList.remove("long");
     if (!fog) fit(paper, key, roomKey(scene));
     drawOn(canvas, scene, this.host.generator.look(floor.theme), fog);
   }
@@ -87,11 +89,17 @@ function fit(paper: HTMLElement, key: HTMLElement, entries: Entry[]): void {
   for (const [share, least] of SHARES) {
     for (const [points, columns] of SIZES) {
       if (points < least) break;
-      key.style.fontSize = `${points}pt`;
-      key.style.columnCount = String(columns);
+      setSize(key, points, columns);
       if (key.scrollHeight <= paper.clientHeight * (1 - share)) return;
     }
   }
+  paper.classList.add("long");
+  setSize(key, 7, 3);
+}
+
+function setSize(key: HTMLElement, points: number, columns: number): void {
+  key.style.fontSize = `${points}pt`;
+  key.style.columnCount = String(columns);
 }
 
 /** Draws the map as large as its place on the page. */
@@ -104,7 +112,7 @@ function drawOn(canvas: HTMLCanvasElement, scene: Scene, look: Look, fog?: Fog):
   const [columns, rows] = [right - left + 5, bottom - top + 5];
   const side = Math.min(width / columns, height / rows);
   const frame = {
-    left: Math.round((width - (right + left + 1) * side) / 2), top: Math.round((height - (bottom + top + 1) * side) / 2), side,
+    left: Math.round((width - (right + left + 1) * side) / 2), top: Math.round((height - (bottom + top + 1) * side) / 2), side, ratio: DENSITY,
   };
   const layers = fog ? PLAYERS_LAYERS : MASTERS_LAYERS;
   draw(ctx, scene, frame, layers, paletteOf("paper", look), fog);

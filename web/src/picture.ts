@@ -10,7 +10,7 @@ import { drawSprite, painter, stamp, stoneOf } from "./sprites";
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
-/** The side that things have at least, as far as they do not cover the cells beside them, in pixels. */
+/** The side that things have at least, as far as they do not cover the cells beside them, in CSS pixels. */
 const MIN_THING = 12;
 /** Share of a lock's colour over the area behind it. */
 const AREA = 0.34;
@@ -55,8 +55,8 @@ export function spritesAt(scene: Scene, index: number, layers: Layers, turn: str
 }
 
 /** Draws a thing, larger than its cell if cells are small, so that it can be seen. */
-export function drawMark(ctx: Context, { left, top, side }: Frame, palette: Palette, name: string, x: number, y: number, paint = painter): void {
-  const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING));
+export function drawMark(ctx: Context, { left, top, side, ratio }: Frame, palette: Palette, name: string, x: number, y: number, paint = painter): void {
+  const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING * ratio));
   const shift = Math.floor((shown - side) / 2);
   stamp(ctx, palette, name, paint, left + x * side - shift, top + y * side - shift, shown);
 }
@@ -167,8 +167,8 @@ class Painter {
   }
 
   names(): void {
-    const { ctx, frame: { left, top, side }, palette } = this;
-    const size = Math.max(11, Math.min(22, Math.round(side * 0.8)));
+    const { ctx, frame: { left, top, side, ratio }, palette } = this;
+    const size = Math.max(11, Math.min(22, Math.round((side / ratio) * 0.8))) * ratio;
     ctx.font = `600 ${size}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";

@@ -10,6 +10,7 @@ export const PLAYERS_LAYERS: Layers = new Set(["terrain"]);
 
 export class PlayersFog implements Fog {
   readonly keys = new Set<number>();
+  readonly revision = 0;
   readonly #known: Uint8Array;
 
   constructor({ floor }: Scene) {

@@ -14,7 +14,7 @@ export async function savePng(scene: Scene, layers: Layers, palette: Palette, fo
   const { floor } = scene;
   const side = Math.min(SIDE, Math.floor(MAX_PIXELS / Math.max(floor.width, floor.height)));
   const picture = new OffscreenCanvas(floor.width * side, floor.height * side);
-  draw(picture.getContext("2d") as OffscreenCanvasRenderingContext2D, scene, { left: 0, top: 0, side }, layers, palette, fog);
+  draw(picture.getContext("2d") as OffscreenCanvasRenderingContext2D, scene, { left: 0, top: 0, side, ratio: 1 }, layers, palette, fog);
   const letter = Math.max(9, Math.round(picture.width / 60));
   const canvas = new OffscreenCanvas(picture.width, picture.height + letter * 5);
   const ctx = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;

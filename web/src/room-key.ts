@@ -1,6 +1,5 @@
 // The key of a printed map: what is in each room, in words.
 
-import { several } from "./describe";
 import { type Floor, plain, type Room } from "./floor";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
@@ -54,7 +53,14 @@ function groupOf(group: Thing[]): string {
   if (layer === "loot") return `${group.length > 1 ? `${group.length} × ` : ""}${name}, value ${range}`;
   if (layer === "traps") return `trap: ${group.length > 1 ? `${group.length} × ` : ""}${name}, level ${range}`;
   const does = [...new Set(group.map(({ behaviour = "" }) => behaviour.split(",")[0]))].join(" or ");
-  return `${group.length > 1 ? several(group.length, name) : name}, level ${range}, ${does}`;
+  return `${group.length > 1 ? `${group.length} ${plural(name)}` : name}, level ${range}, ${does}`;
+}
+
+/** `lizardmen`, `witches`, `harpies`, `skeletons`. */
+function plural(name: string): string {
+  if (name.endsWith("man")) return `${name.slice(0, -3)}men`;
+  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
+  return /(s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
 }
 
 /** The locks and secret doors of a room. */

@@ -41,8 +41,9 @@ export class Strip {
     this.#shown = shown;
     strip.querySelectorAll("button").forEach((button, at) => {
       const isCurrent = first + at === spec.number;
-      button.toggleAttribute("aria-current", isCurrent);
-      if (isCurrent) button.scrollIntoView({ block: "nearest", inline: "nearest" });
+      if (isCurrent && !button.hasAttribute("aria-current")) strip.scrollLeft = button.offsetLeft - strip.clientWidth / 2;
+      if (isCurrent) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
     });
   }
 
