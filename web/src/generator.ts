@@ -1,7 +1,7 @@
 // The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
 
 import { type Files, parseCanonical } from "./pack-files";
-import { type Look, parseLook, PLAIN } from "./palette";
+import { type Look, parseLook, PLAIN } from "./look";
 
 interface Exports {
   memory: WebAssembly.Memory;

@@ -1,81 +1,106 @@
 // Where the labels of rooms stand: as near to the middle of the room as they cover nothing.
 
 import { ROLES, type Room, Terrain } from "./floor";
-import { indexOf } from "./paths";
 import type { Scene } from "./scene";
 
 /** A label with its middle and its size, in cells. */
 export interface Label { room: Room; text: string; x: number; y: number; width: number; height: number }
 
+/** Things reach a little over their cells. */
+const REACH = 0.2;
+/** How far from the middle of its room a label is looked for, in cells. */
+const FAR = 24;
+/** The steps from a cell to those around it, nearest first. */
+const STEPS: [number, number][] = Array.from({ length: (2 * FAR + 1) ** 2 }, (_, at): [number, number] =>
+  [(at % (2 * FAR + 1)) - FAR, Math.floor(at / (2 * FAR + 1)) - FAR]).sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
+
+/** What a label may not cover, as bits. */
+const enum Cover { Thing = 1, Vital = 2, Ground = 4, Label = 8 }
+
+/** The last labels of a floor. */
+const known = new WeakMap<Scene, { key: string; labels: Label[] }>();
+
 /** A label for each room: with its role if there is place for it. `measure` gives the width of a text in cells. */
 export function placeLabels(scene: Scene, height: number, withRoles: boolean, measure: (text: string) => number): Label[] {
-  const { floor } = scene;
-  const taken = new Set([...scene.things.keys(), ...scene.locks.keys(), indexOf(floor, floor.entry), indexOf(floor, floor.exit)]);
-  const cells: number[][] = floor.rooms.map(() => []);
-  floor.region.forEach((id, index) => id && cells[id - 1].push(index));
-  return floor.rooms.map((room) => {
-    const texts = [...(withRoles ? [`${room.id} ${ROLES[room.role]}`] : []), String(room.id)];
-    const label = first(texts, (text) => place(scene, taken, room, cells[room.id], text, measure(text), height));
-    for (const index of covered(scene, label)) taken.add(index);
+  const key = `${height} ${withRoles}`;
+  const last = known.get(scene);
+  if (last?.key === key) return last.labels;
+  const board = new Board(scene);
+  const labels = scene.floor.rooms.map((room) => {
+    const full = `${room.id} ${ROLES[room.role]}`;
+    const label = (withRoles && board.inRoom(room, full, measure(full), height)) || board.somewhere(room, measure(String(room.id)), height);
+    board.cover(label, Cover.Label);
     return label;
   });
+  known.set(scene, { key, labels });
+  return labels;
 }
 
-/** The first text that has a place; else the last one, in the middle of the room. */
-function first(texts: string[], find: (text: string) => { label: Label; isFree: boolean }): Label {
-  const found = texts.map(find);
-  return (found.find(({ isFree }) => isFree) ?? found[found.length - 1]).label;
-}
+/** What is covered. */
+class Board {
+  readonly #cells: Uint8Array;
 
-function place(
-  scene: Scene, taken: Set<number>, room: Room, cells: number[], text: string, width: number, height: number,
-): { label: Label; isFree: boolean } {
-  const floorWidth = scene.floor.width;
-  const at = (index: number): Label =>
-    ({ room, text, x: (index % floorWidth) + 0.5, y: Math.floor(index / floorWidth) + 0.5, width, height });
-  const middle = indexOf(scene.floor, room.center);
-  const distance = (index: number): number => {
-    const { x, y } = at(index);
-    return Math.hypot(x - room.center.x - 0.5, y - room.center.y - 0.5);
-  };
-  const byDistance = (cells: number[]): number[] => [...new Set(cells)].sort((a, b) => distance(a) - distance(b));
-  const isFree = (index: number): boolean => covered(scene, at(index)).every((cell) => !taken.has(cell));
-  const withRole = text !== String(room.id);
-  const fits = room.max.x - room.min.x + 3 >= width;
-  // A room that is full has its label in the rock beside it.
-  const isBeside = (index: number): boolean =>
-    covered(scene, at(index)).every((cell) => !taken.has(cell) && scene.floor.terrain[cell] === Terrain.Wall);
-  const free = (fits ? byDistance([middle, ...cells]) : [middle]).find(isFree) ?? (withRole ? undefined : byDistance(around(scene, room, width, height)).find(isBeside));
-  // A monster may be covered sooner than a key or a door.
-  const last = (): number => byDistance([middle, ...cells, ...around(scene, room, width, height)])
-    .find((index) => !covered(scene, at(index)).some((cell) => isVital(scene, cell))) ?? middle;
-  return { label: at(free ?? last()), isFree: free !== undefined };
-}
+  constructor(readonly scene: Scene) {
+    const { floor, things, locks } = scene;
+    this.#cells = floor.terrain.map((terrain) =>
+      (terrain === Terrain.Wall ? 0 : Cover.Ground) | (terrain === Terrain.StairsUp || terrain === Terrain.StairsDown ? Cover.Vital : 0));
+    for (const [index, { layer }] of things) this.#cells[index] |= layer === "locks" ? Cover.Vital : Cover.Thing;
+    for (const index of locks.keys()) this.#cells[index] |= Cover.Vital;
+  }
 
-function isVital({ floor, locks, things }: Scene, cell: number): boolean {
-  const terrain = floor.terrain[cell];
-  return locks.has(cell) || things.get(cell)?.layer === "locks" || terrain === Terrain.StairsUp || terrain === Terrain.StairsDown;
-}
+  /** The label on the ground of its room, where it covers nothing. */
+  inRoom(room: Room, text: string, width: number, height: number): Label | undefined {
+    const { floor } = this.scene;
+    if (width > room.max.x - room.min.x + 3) return undefined;
+    const isInside = (x: number, y: number): boolean => floor.region[y * floor.width + x] === room.id + 1;
+    return this.#find(room, text, width, height, Cover.Thing | Cover.Vital | Cover.Label, isInside);
+  }
 
-/** The cells around a room. */
-function around({ floor }: Scene, { min, max }: Room, width: number, height: number): number[] {
-  const cells: number[] = [];
-  for (let y = Math.max(0, Math.floor(min.y - height - 2)); y <= Math.min(floor.height - 1, max.y + height + 2); y++) {
-    for (let x = Math.max(0, Math.floor(min.x - width - 2)); x <= Math.min(floor.width - 1, max.x + width + 2); x++) {
-      cells.push(y * floor.width + x);
+  /** The number of a room: in the room, in the rock beside it, or at least where it hides no key, lock or stairs. */
+  somewhere(room: Room, width: number, height: number): Label {
+    const text = String(room.id);
+    const everything = Cover.Thing | Cover.Vital | Cover.Label;
+    return this.inRoom(room, text, width, height) ?? this.#find(room, text, width, height, everything | Cover.Ground) ??
+      this.#find(room, text, width, height, Cover.Vital | Cover.Label) ?? this.#find(room, text, width, height, Cover.Vital) ??
+      labelAt(room, text, room.center.x, room.center.y, width, height);
+  }
+
+  #find(room: Room, text: string, width: number, height: number, covers: number, isFine?: (x: number, y: number) => boolean): Label | undefined {
+    const { floor } = this.scene;
+    for (const [dx, dy] of STEPS) {
+      const [x, y] = [room.center.x + dx, room.center.y + dy];
+      const isOutside = x < width / 2 || y < height / 2 || x + width / 2 > floor.width - 1 || y + height / 2 > floor.height - 1;
+      if (isOutside || (isFine && !isFine(x, y))) continue;
+      const label = labelAt(room, text, x, y, width, height);
+      if (!this.#covers(label, covers)) return label;
+    }
+    return undefined;
+  }
+
+  #covers(label: Label, covers: number): boolean {
+    const { left, right, top, bottom } = this.#part(label);
+    for (let y = top; y <= bottom; y++) {
+      for (let x = left; x <= right; x++) if (this.#cells[y * this.scene.floor.width + x] & covers) return true;
+    }
+    return false;
+  }
+
+  cover(label: Label, cover: Cover): void {
+    const { left, right, top, bottom } = this.#part(label);
+    for (let y = top; y <= bottom; y++) {
+      for (let x = left; x <= right; x++) this.#cells[y * this.scene.floor.width + x] |= cover;
     }
   }
-  return cells;
+
+  /** The cells below a label, both ends included. */
+  #part({ x, y, width, height }: Label): { left: number; right: number; top: number; bottom: number } {
+    const { floor } = this.scene;
+    return {
+      left: Math.max(0, Math.floor(x - width / 2 - REACH)), right: Math.min(floor.width - 1, Math.floor(x + width / 2 + REACH)),
+      top: Math.max(0, Math.floor(y - height / 2 - REACH)), bottom: Math.min(floor.height - 1, Math.floor(y + height / 2 + REACH)),
+    };
+  }
 }
 
-/** The cells that a label covers in part. Things reach a little over their cells. */
-function covered({ floor }: Scene, { x, y, width, height }: Label): number[] {
-  const reach = 0.2;
-  const cells: number[] = [];
-  for (let row = Math.floor(y - height / 2 - reach); row <= y + height / 2 + reach; row++) {
-    for (let column = Math.floor(x - width / 2 - reach); column <= x + width / 2 + reach; column++) {
-      if (column >= 0 && row >= 0 && column < floor.width && row < floor.height) cells.push(row * floor.width + column);
-    }
-  }
-  return cells;
-}
+const labelAt = (room: Room, text: string, x: number, y: number, width: number, height: number): Label =>
+  ({ room, text, x: x + 0.5, y: y + 0.5, width, height });

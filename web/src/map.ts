@@ -118,7 +118,6 @@ export function drawMap(ctx: Context, scene: Scene, frame: Frame, layers: Layers
     }
   });
   if (layers.has("names")) drawNumbers(ctx, scene, frame, palette, fog);
-  drawScale(ctx, frame, palette);
   if (fog) dim(ctx, frame, cells, palette, fog);
 }
 
@@ -238,7 +237,7 @@ function dim(
 }
 
 /** A bar of as many squares as are about 100 pixels, in the corner. */
-function drawScale(ctx: Context, { side, ratio }: Frame, palette: Palette): void {
+export function drawScale(ctx: Context, { side, ratio }: Frame, palette: Palette): void {
   const squares = [1, 2, 4, 10, 20, 40, 100, 200].find((count) => count * side >= 60 * ratio) ?? 200;
   const { height } = ctx.canvas;
   const unit = 11 * ratio;

@@ -1,11 +1,9 @@
 // Colours: those of things, and for each theme those of its look, on dark and on light.
 
 import { Terrain } from "./floor";
+import { hex, type Look, type Rgb } from "./look";
 
-export type Rgb = readonly [number, number, number];
-
-const hex = (text: string): Rgb =>
-  [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) as unknown as Rgb;
+export type { Rgb } from "./look";
 
 /** Mixes `base` with `over`; `part` is the share of `over`, of 256. */
 export const mix = (base: Rgb, over: Rgb, part: number): Rgb =>
@@ -26,24 +24,6 @@ const MONSTER = hex("#e54b3c");
 const LOOT = hex("#ffd24a");
 const TRAP = hex("#d06be8");
 export const PLAYER = hex("#4fd1ff");
-
-/** What a theme looks like. `hatch` is how its rock is drawn on a map. */
-export interface Look {
-  rock: Rgb; wall: Rgb; floor: Rgb; shallow: Rgb; deep: Rgb; lava: Rgb; grass: Rgb; chasm: Rgb; ink: Rgb;
-  hatch: string;
-}
-
-/** Reads the colours of a look as hexadecimal, in the order of its fields, and its hatching. */
-export function parseLook([rock, wall, floor, shallow, deep, lava, grass, chasm, ink, hatch]: string[]): Look {
-  const of = (colour: string): Rgb => hex(`#${colour}`);
-  return {
-    rock: of(rock), wall: of(wall), floor: of(floor), shallow: of(shallow), deep: of(deep), lava: of(lava),
-    grass: of(grass), chasm: of(chasm), ink: of(ink), hatch,
-  };
-}
-
-/** Of a theme that the pack does not have. */
-export const PLAIN = parseLook("17161d 5d5868 a39782 4f9dbd 245a8c f26a21 6da34d 3c3350 100e14 strokes".split(" "));
 
 /** Data on dark or on light, or a map in ink on paper. */
 export type Mode = "dark" | "light" | "paper";
