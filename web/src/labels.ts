@@ -15,7 +15,7 @@ const STEPS: [number, number][] = Array.from({ length: (2 * FAR + 1) ** 2 }, (_,
   [(at % (2 * FAR + 1)) - FAR, Math.floor(at / (2 * FAR + 1)) - FAR]).sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
 
 /** What a label may not cover, as bits. */
-const enum Cover { Thing = 1, Vital = 2, Ground = 4, Label = 8 }
+const enum Cover { Thing = 1, Vital = 2, Ground = 4, Label = 8, Rock = 16 }
 
 /** The last labels of a floor. */
 const known = new WeakMap<Scene, { key: string; labels: Label[] }>();
@@ -43,7 +43,7 @@ class Board {
   constructor(readonly scene: Scene) {
     const { floor, things, locks } = scene;
     this.#cells = floor.terrain.map((terrain) =>
-      (terrain === Terrain.Wall ? 0 : Cover.Ground) | (terrain === Terrain.StairsUp || terrain === Terrain.StairsDown ? Cover.Vital : 0));
+      (terrain === Terrain.Wall ? Cover.Rock : Cover.Ground) | (terrain === Terrain.StairsUp || terrain === Terrain.StairsDown ? Cover.Vital : 0));
     for (const [index, { layer }] of things) this.#cells[index] |= layer === "locks" ? Cover.Vital : Cover.Thing;
     for (const index of locks.keys()) this.#cells[index] |= Cover.Vital;
   }
@@ -53,7 +53,8 @@ class Board {
     const { floor } = this.scene;
     if (width > room.max.x - room.min.x + 3) return undefined;
     const isInside = (x: number, y: number): boolean => floor.region[y * floor.width + x] === room.id + 1;
-    return this.#find(room, text, width, height, Cover.Thing | Cover.Vital | Cover.Label, isInside);
+    const others = Cover.Thing | Cover.Vital | Cover.Label;
+    return this.#find(room, text, width, height, others | Cover.Rock, isInside) ?? this.#find(room, text, width, height, others, isInside);
   }
 
   /** The number of a room: in the room, in the rock beside it, or at least where it hides no key, lock or stairs. */

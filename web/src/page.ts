@@ -20,6 +20,8 @@ import { MAX_MOVES, type Move, Walk } from "./walk";
 const element = <E extends HTMLElement = HTMLElement>(id: string): E => document.getElementById(id) as E;
 const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
 
+/** What only data shows. */
+const NOT_ON_A_MAP: Layer[] = ["rooms", "areas"];
 /** Least side of a cell at the start of a walk, in CSS pixels. */
 const WALK_SIDE = 20;
 const ARROWS: Record<string, Move> = { ArrowUp: "n", ArrowRight: "e", ArrowDown: "s", ArrowLeft: "w" };
@@ -406,7 +408,10 @@ export class Page {
   }
 
   #checkLayers(): void {
-    for (const [key] of LAYERS) input(`layer-${key}`).checked = this.layers.has(key);
+    for (const [key] of LAYERS) {
+      input(`layer-${key}`).checked = this.layers.has(key);
+      input(`layer-${key}`).disabled = this.isMap && NOT_ON_A_MAP.includes(key);
+    }
   }
 
   #toggleLayer(key: Layer): void {
@@ -427,6 +432,7 @@ export class Page {
   toggleMap(): void {
     this.panels?.packs.showSheet(false);
     this.isMap = !this.isMap;
+    this.#checkLayers();
     announce(this.isMap ? "A map in ink on paper." : "Data: the colour of each cell says what it is.");
     this.#redraw();
   }

@@ -12,8 +12,9 @@ import { drawSprite, painter, stamp, stoneOf } from "./sprites";
 const MIN_DETAIL = 4;
 /** The side that things have at least, as far as they do not cover the cells beside them, in CSS pixels. */
 const MIN_THING = 12;
-/** Share of a lock's colour over the area behind it. */
+/** Share of a lock's colour over the area behind it; each so many columns and rows the area has the number of the lock. */
 const AREA = 0.34;
+const NUMBERED = 5;
 
 export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
   const { floor } = scene;
@@ -123,6 +124,7 @@ class Painter {
     }
     if (this.layers.has("areas") && !fog && scene.behind[index] > 0) {
       this.#fill(x, y, WHOLE, lockColour(scene.behind[index]), AREA);
+      if (x % NUMBERED === 0 && y % NUMBERED === 0) drawMark(this.ctx, this.frame, palette, `number:${scene.behind[index]}`, x, y);
     }
     if (terrain === Terrain.Door || terrain === Terrain.LockedDoor) {
       this.#sprite(`door${turn(scene, x, y)}`, x, y);
@@ -185,7 +187,8 @@ class Painter {
 }
 
 /** The shortest walk to the exit. */
-export function drawPath(ctx: Context, { floor, path }: Scene, { left, top, side }: Frame, palette: Palette): void {
+export function drawPath(ctx: Context, { floor, path }: Scene, frame: Frame, palette: Palette): void {
+  const { left, top, side } = frame;
   for (const [width, casing] of [[0.5, true], [0.28, false]] as const) {
     for (const { key, cells } of path) {
       ctx.strokeStyle = casing ? css(palette.ink, 0.55) : css(key ? lockColour(key) : palette.exitPath);
@@ -196,6 +199,10 @@ export function drawPath(ctx: Context, { floor, path }: Scene, { left, top, side
       }
       ctx.stroke();
     }
+  }
+  for (const { key, cells } of path) {
+    const middle = cells[Math.floor(cells.length / 2)];
+    if (key) drawMark(ctx, frame, palette, `number:${key}`, middle % floor.width, Math.floor(middle / floor.width));
   }
 }
 

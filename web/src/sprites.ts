@@ -89,6 +89,7 @@ export function painter(name: string): Paint {
     case "loot": return loot(detail);
     case "key": return key(Number(detail));
     case "trap": return trap;
+    case "number": return number(detail);
     case "player": return player;
     default: return () => {};
   }
@@ -176,11 +177,18 @@ const door = (across: boolean, lock: number | undefined, open = false): Paint =>
   if (lock !== undefined && !open) plate(ctx, palette, lock, side);
 };
 
-/** The number of a lock, on a disc in its colour. */
+function square(ctx: Context, from: number, colour: string): void {
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.roundRect(from, from, 1 - 2 * from, 1 - 2 * from, 0.14);
+  ctx.fill();
+}
+
+/** The number of a lock, on a square in its colour; keys have theirs on a disc. */
 export function plate(ctx: Context, palette: Palette, lock: number, side: number): void {
   if (side < MIN_LETTER_SIDE) return disc(ctx, 0.5, 0.5, 0.16, css(palette.ink));
-  disc(ctx, 0.5, 0.5, 0.46, css(palette.ink));
-  disc(ctx, 0.5, 0.5, 0.4, css(lockColour(lock)));
+  square(ctx, 0.02, css(palette.ink));
+  square(ctx, 0.1, css(lockColour(lock)));
   letter(ctx, String(lock), css(palette.ink), side);
 }
 
@@ -261,6 +269,12 @@ const key = (lock: number): Paint => (ctx, palette, side) => {
   disc(ctx, 0.36, 0.5, 0.4, css(lockColour(lock)));
   if (side >= MIN_LETTER_SIDE) letter(ctx, String(lock), css(palette.ink), side, 0.62, 0.36);
   else disc(ctx, 0.36, 0.5, 0.14, css(palette.ink));
+};
+
+/** The number of a lock, on what belongs to it. */
+const number = (lock: string): Paint => (ctx, palette, side) => {
+  disc(ctx, 0.5, 0.5, 0.42, css(LIGHT, 0.75));
+  letter(ctx, lock, css(palette.ink), side, 0.6);
 };
 
 const trap: Paint = (ctx, palette) => {

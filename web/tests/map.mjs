@@ -278,6 +278,7 @@ await check("a map in ink on paper shows each theme", async () => {
     await drawn(page);
     assert.notEqual(await pixels(page), data);
     await fragment(page, "style=map");
+    assert(await page.isDisabled("#layer-areas") && await page.isEnabled("#layer-path"));
     assert.match(await text(page, "facts"), new RegExp(`^Theme${theme}`));
     papers.set(theme, await page.evaluate(() => [...document.querySelector(".view canvas").getContext("2d").getImageData(2, 2, 1, 1).data].join()));
     await close(page);
