@@ -77,48 +77,34 @@ function hatching(width: number, height: number, isGround: (x: number, y: number
 }
 
 export function drawMap(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
-  const { floor } = scene;
-  const { left, top, side } = frame;
   const shape = shapeOf(scene, layers, fog);
   ctx.fillStyle = css(palette.rock);
   ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   drawRock(ctx, scene, frame, palette, shape);
+  inCells(ctx, frame, () => drawGround(ctx, shape, palette, frame.side, fog ? PAPER : palette.terrain(Terrain.Floor)));
+  if (frame.side >= MIN_GRID) inCells(ctx, frame, () => drawGrid(ctx, scene, shape, palette, frame.side));
+  drawFeatures(ctx, scene, frame, layers, palette, fog);
+  inCells(ctx, frame, () => drawWalls(ctx, shape, palette, frame.side));
+  if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
+  drawThings(ctx, scene, frame, layers, palette, fog);
+  if (layers.has("names")) drawNumbers(ctx, scene, frame, palette, fog);
+  if (fog) dim(ctx, scene, frame, palette, fog);
+}
+
+/** Draws in units of cells. */
+function inCells(ctx: Context, { left, top, side }: Frame, paint: () => void): void {
   ctx.save();
   ctx.translate(left, top);
   ctx.scale(side, side);
   ctx.lineJoin = ctx.lineCap = "round";
-  drawGround(ctx, shape, palette, side, fog ? PAPER : palette.terrain(Terrain.Floor));
+  paint();
   ctx.restore();
-  const cells = (visit: (x: number, y: number, index: number) => void): void => eachCell(ctx, frame, floor.width, floor.height, fog, visit);
-  const sprite = (name: string, x: number, y: number): void =>
-    stamp(ctx, palette, name, mapPainter, left + x * side, top + y * side, side);
-  ctx.save();
-  ctx.translate(left, top);
-  ctx.scale(side, side);
-  ctx.clip(shape.ground);
-  if (side >= MIN_GRID) drawGrid(ctx, scene, palette, side);
-  ctx.restore();
-  const mark = (name: string, x: number, y: number): void =>
-    drawMark(ctx, frame, palette, name, x, y, /^(stairs|lock|open-lock|secret)/.test(name) ? markPainter : painter);
-  cells((x, y, index) => drawFeature(sprite, scene, layers, x, y, index, fog));
-  ctx.save();
-  ctx.translate(left, top);
-  ctx.scale(side, side);
-  ctx.lineJoin = "round";
+}
+
+function drawWalls(ctx: Context, { ground }: Shape, palette: Palette, side: number): void {
   ctx.strokeStyle = css(palette.ink);
   ctx.lineWidth = Math.max(0.14, 1.2 / side);
-  ctx.stroke(shape.ground);
-  ctx.restore();
-  if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
-  cells((x, y, index) => {
-    if (knownTerrain(floor, index, fog) === Terrain.SecretDoor) mark("secret", x, y);
-    for (const name of spritesAt(scene, index, layers, turn(scene, x, y), fog)) {
-      if (/^(lock|open-lock)/.test(name)) sprite(name, x, y);
-      mark(name, x, y);
-    }
-  });
-  if (layers.has("names")) drawNumbers(ctx, scene, frame, palette, fog);
-  if (fog) dim(ctx, frame, cells, palette, fog);
+  ctx.stroke(ground);
 }
 
 function drawRock(ctx: Context, { floor }: Scene, frame: Frame, palette: Palette, { hatched }: Shape): void {
@@ -171,7 +157,8 @@ function drawPatch(ctx: Context, terrain: Terrain, path: Path2D, palette: Palett
   ctx.stroke(path);
 }
 
-function drawGrid(ctx: Context, { floor: { width, height } }: Scene, palette: Palette, side: number): void {
+function drawGrid(ctx: Context, { floor: { width, height } }: Scene, { ground }: Shape, palette: Palette, side: number): void {
+  ctx.clip(ground);
   ctx.strokeStyle = css(palette.ink, 0.22);
   ctx.lineWidth = 1 / side;
   ctx.beginPath();
@@ -187,17 +174,36 @@ function drawGrid(ctx: Context, { floor: { width, height } }: Scene, palette: Pa
 }
 
 /** Doors, and what is drawn on single cells. */
-function drawFeature(
-  sprite: (name: string, x: number, y: number) => void, scene: Scene, layers: Layers, x: number, y: number, index: number, fog?: Fog,
-): void {
-  const terrain = knownTerrain(scene.floor, index, fog);
-  const isPlain = terrain === Terrain.Door || (terrain === Terrain.LockedDoor && !layers.has("locks"));
-  if (isPlain || terrain === Terrain.SecretDoor) {
-    sprite(`${terrain === Terrain.SecretDoor ? "secret" : "door"}${turn(scene, x, y)}`, x, y);
-  } else if (terrain === Terrain.Pillar || (terrain >= Terrain.Bridge && layers.has("terrain"))) {
-    const isDown = terrain === Terrain.Bridge && isBridgeDown(scene, x, y);
-    sprite(`terrain:${terrain}:${isDown ? "down" : grain(x, y) % 4}`, x, y);
-  }
+function drawFeatures(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
+  const { floor } = scene;
+  const { left, top, side } = frame;
+  eachCell(ctx, frame, floor.width, floor.height, fog, (x, y, index) => {
+    const name = featureOf(scene, layers, x, y, knownTerrain(floor, index, fog));
+    if (name) stamp(ctx, palette, name, mapPainter, left + x * side, top + y * side, side);
+  });
+}
+
+function featureOf(scene: Scene, layers: Layers, x: number, y: number, terrain: number): string | undefined {
+  if (terrain === Terrain.SecretDoor) return `secret${turn(scene, x, y)}`;
+  if (terrain === Terrain.Door || (terrain === Terrain.LockedDoor && !layers.has("locks"))) return `door${turn(scene, x, y)}`;
+  const isShown = terrain === Terrain.Pillar || (terrain >= Terrain.Bridge && layers.has("terrain"));
+  if (!isShown) return undefined;
+  return `terrain:${terrain}:${terrain === Terrain.Bridge && isBridgeDown(scene, x, y) ? "down" : grain(x, y) % 4}`;
+}
+
+/** Locks, stairs, secret doors, and what lies or stands on the floor. */
+function drawThings(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
+  const { floor } = scene;
+  const { left, top, side } = frame;
+  const mark = (name: string, x: number, y: number): void =>
+    drawMark(ctx, frame, palette, name, x, y, /^(stairs|lock|open-lock|secret)/.test(name) ? markPainter : painter);
+  eachCell(ctx, frame, floor.width, floor.height, fog, (x, y, index) => {
+    if (knownTerrain(floor, index, fog) === Terrain.SecretDoor) mark("secret", x, y);
+    for (const name of spritesAt(scene, index, layers, turn(scene, x, y), fog)) {
+      if (/^(lock|open-lock)/.test(name)) stamp(ctx, palette, name, mapPainter, left + x * side, top + y * side, side);
+      mark(name, x, y);
+    }
+  });
 }
 
 /** Whether a bridge leads from north to south. */
@@ -227,11 +233,10 @@ function drawNumbers(ctx: Context, scene: Scene, { left, top, side, ratio }: Fra
 }
 
 /** Greys out what is out of sight. */
-function dim(
-  ctx: Context, { left, top, side }: Frame, cells: (visit: (x: number, y: number, index: number) => void) => void, palette: Palette, fog: Fog,
-): void {
+function dim(ctx: Context, { floor }: Scene, frame: Frame, palette: Palette, fog: Fog): void {
+  const { left, top, side } = frame;
   ctx.fillStyle = css(palette.rock, 0.5);
-  cells((x, y, index) => {
+  eachCell(ctx, frame, floor.width, floor.height, fog, (x, y, index) => {
     if (!fog.sees(index)) ctx.fillRect(left + x * side, top + y * side, side, side);
   });
 }

@@ -2,11 +2,13 @@
 
 import { Address } from "./address";
 import { Camera } from "./camera";
-import { describeFloor, facts, several, titleOf } from "./describe";
+import { describeFloor, several, titleOf } from "./describe";
+import { Description } from "./description";
 import { decode } from "./floor";
 import { FloorForm } from "./floor-form";
 import { Generator, type Spec } from "./generator";
-import { fillLegend, stops } from "./legend";
+import { LayerBoxes } from "./layer-boxes";
+import { stops } from "./legend";
 import * as link from "./link";
 import { announce, showAlert } from "./notices";
 import { type Mode, type Palette, paletteOf } from "./palette";
@@ -17,11 +19,8 @@ import { showTab } from "./tabs";
 import { View } from "./view";
 import { MAX_MOVES, type Move, Walk } from "./walk";
 
-const element = <E extends HTMLElement = HTMLElement>(id: string): E => document.getElementById(id) as E;
-const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
+const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
-/** What only data shows. */
-const NOT_ON_A_MAP: Layer[] = ["rooms", "areas"];
 /** Least side of a cell at the start of a walk, in CSS pixels. */
 const WALK_SIDE = 20;
 const ARROWS: Record<string, Move> = { ArrowUp: "n", ArrowRight: "e", ArrowDown: "s", ArrowLeft: "w" };
@@ -44,10 +43,11 @@ export class Page {
   /** The search of the link, until the panel of the search is there. */
   #linked?: link.SearchForm;
   readonly #comparison = new Comparison();
+  readonly #description = new Description();
+  readonly #boxes = new LayerBoxes((key) => this.#toggleLayer(key));
 
   constructor(module: WebAssembly.Module) {
     this.generator = new Generator(module);
-    this.#fillControls();
     this.setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
     this.#address.onArrival(() => this.readLink());
     this.readLink();
@@ -83,7 +83,6 @@ export class Page {
     const { state, errors } = link.parse(location.hash);
     this.layers = new Set(state.layers);
     this.isMap = state.isMap;
-    this.#checkLayers();
     this.specs = [];
     this.scenes = [];
     for (const spec of state.floors) {
@@ -171,9 +170,12 @@ export class Page {
   }
 
   /** Shows the floor above or below the one that is typed, which is the one shown unless another was typed. */
-  step(by: number, isAsked = true): boolean {
+  step(by: number): boolean {
     const spec = this.#typed();
-    if (!spec) return false;
+    return spec !== undefined && this.#openBeside(spec, by);
+  }
+
+  #openBeside(spec: Spec, by: number, isAsked = true): boolean {
     const number = spec.number + by;
     if (number >= 1 && number <= 1_000_000) return this.open({ ...spec, number }, isAsked);
     announce("There is no such floor.");
@@ -219,6 +221,7 @@ export class Page {
       view.show(this.scenes[at], this.layers, this.palette(this.scenes[at]));
     });
     element("map").setAttribute("aria-pressed", String(this.isMap));
+    this.#boxes.check(this.layers, this.isMap);
     this.#form.fill(this.specs[this.active]);
     this.#describe();
     this.#refreshWalk();
@@ -227,27 +230,10 @@ export class Page {
     this.#comparison.of(this.scenes[this.active], this.panels?.packs.name);
   }
 
-  #described?: Scene;
-  #describedIn?: Palette;
-
   #describe(): void {
     const scene = this.scenes[this.active];
-    const { walk } = this.views[this.active];
-    const palette = this.palette(scene);
-    if (!walk && scene === this.#described && palette === this.#describedIn) return;
-    // Each step of a walk shows more.
-    [this.#described, this.#describedIn] = [walk ? undefined : scene, palette];
-    const { floor } = scene;
-    document.title = `${link.formatSpec(floor.spec)} · Floor viewer`;
-    element("about").textContent = titleOf(floor);
-    element("facts").replaceChildren(...facts(scene, walk).flatMap(([name, value]) => {
-      const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
-      term.textContent = name;
-      detail.textContent = value;
-      return [term, detail];
-    }));
-    element("words").textContent = describeFloor(scene, walk);
-    fillLegend(element("legend"), scene, palette, (index) => this.views[this.active].moveCursor(index), walk);
+    const view = this.views[this.active];
+    this.#description.show(scene, this.palette(scene), (index) => view.moveCursor(index), view.walk);
   }
 
   /** What the address says of the page. */
@@ -366,7 +352,7 @@ export class Page {
 
   /** Walks on, on the next floor. */
   #descend(): void {
-    if (this.step(1, false)) this.toggleWalk();
+    if (this.#openBeside(this.specs[this.active], 1, false)) this.toggleWalk();
   }
 
   key(view: View, event: KeyboardEvent): boolean {
@@ -397,26 +383,8 @@ export class Page {
 
   // The controls.
 
-  #fillControls(): void {
-    element("layers").append(...LAYERS.map(([key, name]) => {
-      const label = document.createElement("label");
-      const box = Object.assign(document.createElement("input"), { type: "checkbox", id: `layer-${key}` });
-      box.addEventListener("change", () => this.#toggleLayer(key));
-      label.append(box, name);
-      return label;
-    }));
-  }
-
-  #checkLayers(): void {
-    for (const [key] of LAYERS) {
-      input(`layer-${key}`).checked = this.layers.has(key);
-      input(`layer-${key}`).disabled = this.isMap && NOT_ON_A_MAP.includes(key);
-    }
-  }
-
   #toggleLayer(key: Layer): void {
     if (!this.layers.delete(key)) this.layers.add(key);
-    this.#checkLayers();
     const name = LAYERS.find(([other]) => other === key)?.[1];
     announce(`${name}: ${this.layers.has(key) ? "on" : "off"}.`);
     this.refresh();
@@ -432,7 +400,6 @@ export class Page {
   toggleMap(): void {
     this.panels?.packs.showSheet(false);
     this.isMap = !this.isMap;
-    this.#checkLayers();
     announce(this.isMap ? "A map in ink on paper." : "Data: the colour of each cell says what it is.");
     this.#redraw();
   }
