@@ -32,7 +32,7 @@ class Retry:
         """Seconds until the deadline, at least 0; None without a deadline."""
         return _until(self._ends)
 
-    def patience(self, limit: float | None) -> float | None:
+    def floor_timeout(self, limit: float | None) -> float | None:
         """Seconds that the next floor of a stream may take, if no floor may take longer than `limit`."""
         limits = (limit, _until(self._ends), _until(self._first_ends))
         return min((limit for limit in limits if limit is not None), default=None)
@@ -56,7 +56,7 @@ class Retry:
         if wait is None:
             wait = random.uniform(0, min(_FIRST_WAIT * 2**self._waits, _LONGEST_WAIT))  # noqa: S311
             self._waits += 1
-        remaining = self.patience(None)
+        remaining = self.floor_timeout(None)
         if remaining is not None and wait >= remaining:
             raise error
         return wait
