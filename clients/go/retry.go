@@ -14,6 +14,8 @@ import (
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 2 * time.Second
+	// restartTime is how long a server that restarts is awaited: an attempt that no server accepted is not counted.
+	restartTime = 10 * time.Second
 	// maxWait is the longest wait that a server may ask for. With a longer one the call fails, and [RetryAfter] has it.
 	maxWait = time.Minute
 )
@@ -65,18 +67,22 @@ type retries struct {
 	// deadline is that of the first floor of a stream, apart from the one of the context; zero is none.
 	deadline      time.Time
 	failed, waits int
+	// firstFailure is the first one since the last floor.
+	firstFailure time.Time
 }
 
 // progressed counts from 0 again: a stream got a floor.
 func (r *retries) progressed() { *r = retries{allowed: r.allowed} }
 
-// wait waits for the next attempt, and returns false if there is none. Attempts that no server accepted are not counted:
-// a server that restarts is awaited until the deadline.
+// wait waits for the next attempt, and returns false if there is none.
 func (r *retries) wait(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || r.allowed == 0 || !isTransient(err) {
 		return false
 	}
-	if !isRefused(err) {
+	if r.firstFailure.IsZero() {
+		r.firstFailure = time.Now()
+	}
+	if !isRefused(err) || time.Since(r.firstFailure) > restartTime {
 		r.failed++
 	}
 	wait, asked := RetryAfter(err)

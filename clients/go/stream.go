@@ -27,7 +27,7 @@ type stream struct {
 func (s *stream) read(ctx context.Context, yield func(*Floor, error) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(s.patience(), func() { cancel(errNoFloor) })
+	timer := time.AfterFunc(s.floorTimeout(), func() { cancel(errNoFloor) })
 	defer timer.Stop()
 	messages, err := s.client.rpc.StreamFloors(ctx, s.request())
 	if err != nil {
@@ -43,14 +43,14 @@ func (s *stream) read(ctx context.Context, yield func(*Floor, error) bool) error
 		if !yield(floor, nil) {
 			return nil
 		}
-		timer.Reset(s.patience())
+		timer.Reset(s.floorTimeout())
 	}
 	return s.ended(inTime(ctx, messages.Err()))
 }
 
-// patience is how long the next floor may take: until the deadline of the first one, or the client's timeout. The time of
+// floorTimeout is how long the next floor may take: until the deadline of the first one, or the timeout. The time of
 // the caller does not count.
-func (s *stream) patience() time.Duration {
+func (s *stream) floorTimeout() time.Duration {
 	if !s.retries.deadline.IsZero() {
 		return time.Until(s.retries.deadline)
 	}

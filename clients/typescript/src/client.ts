@@ -26,6 +26,8 @@ export interface FloorCall {
 
 const DEFAULT_RETRIES = 4;
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** A timer cannot wait for longer. */
+const MAX_TIMER_MS = 2 ** 31;
 
 /** Options of one attempt, for the RPC library. */
 interface Attempt {
@@ -87,13 +89,14 @@ export class FloorClient {
     let left = asUint32("count", count);
     const deadline = deadlineIn(options.timeoutMs ?? 0);
     const retries = new Retries(this.#retries, Math.min(deadline, deadlineIn(this.#timeoutMs)), options.signal);
+    const floorTimeout = () => Math.min(this.#timeoutMs || Infinity, retries.deadline - performance.now());
     for (;;) {
       const ended = new AbortController();
       const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
       try {
         const request = { first: clone(FloorSpecSchema, next), count: left };
         const messages = this.#rpc.streamFloors(request, this.#attempt({ ...options, signal }, deadline));
-        for await (const message of punctual(messages, ended, Math.min(this.#timeoutMs || Infinity, retries.deadline - performance.now()))) {
+        for await (const message of punctual(messages, ended, floorTimeout)) {
           if (left === 0) throw new InvalidFloorError("spec", "the stream has more floors than were asked for");
           const floor = await Floor.check(message, next);
           next.number++;
@@ -183,10 +186,13 @@ function deadlineIn(timeoutMs: number): number {
   return timeoutMs > 0 ? performance.now() + timeoutMs : Infinity;
 }
 
-/** The messages of a stream, which ends with DEADLINE_EXCEEDED when none arrives for so long. The reader's time is its own. */
-async function* punctual<T>(messages: AsyncIterable<T>, ended: AbortController, ms: number): AsyncGenerator<T> {
-  const abort = () => ended.abort(new ConnectError(`no floor arrived for ${Math.round(ms)} ms`, Code.DeadlineExceeded));
-  const limited = () => (Number.isFinite(ms) ? setTimeout(abort, ms) : undefined);
+/** The messages of a stream, which fails when none arrives within its timeout. The reader's time does not count. */
+async function* punctual<T>(messages: AsyncIterable<T>, ended: AbortController, timeout: () => number): AsyncGenerator<T> {
+  const limited = () => {
+    const ms = timeout();
+    const late = () => ended.abort(new ConnectError(`no floor arrived for ${Math.round(ms)} ms`, Code.DeadlineExceeded));
+    return ms < MAX_TIMER_MS ? setTimeout(late, ms) : undefined;
+  };
   let timer = limited();
   try {
     for await (const message of messages) {

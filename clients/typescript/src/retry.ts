@@ -6,6 +6,8 @@ import { retryAfterMs } from "./status.js";
 
 const MIN_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 2_000;
+/** A server that restarts is awaited for so long: an attempt that no server accepted is not counted. */
+const RESTART_MS = 10_000;
 /** The longest wait that a server may ask for. With a longer one the call fails, and `retryAfterMs` has it. */
 const MAX_WAIT_MS = 60_000;
 
@@ -13,10 +15,10 @@ const MAX_WAIT_MS = 60_000;
 export class Retries {
   #failed = 0;
   #waits = 0;
+  #awaitedUntil = performance.now() + RESTART_MS;
 
   /**
-   * @param allowed - Attempts after the first. Those that no server accepted are not counted: a server that restarts is
-   *   awaited until the deadline.
+   * @param allowed - Attempts after the first.
    * @param deadline - As from `performance.now()`.
    */
   constructor(
@@ -28,13 +30,15 @@ export class Retries {
   /** Counts from 0 again: a stream got a floor. */
   progressed(deadline: number): void {
     this.#failed = this.#waits = 0;
+    this.#awaitedUntil = performance.now() + RESTART_MS;
     this.deadline = deadline;
   }
 
   /** Waits until the next attempt, or throws the error if there is none. */
   async waitAfter(error: unknown): Promise<void> {
     if (this.signal?.aborted || this.allowed === 0 || !isTransient(error)) throw error;
-    if (!isRefused(error) && ++this.#failed > this.allowed) throw error;
+    const restarts = isRefused(error) && performance.now() < this.#awaitedUntil;
+    if (!restarts && ++this.#failed > this.allowed) throw error;
     const wait = retryAfterMs(error) ?? Math.random() * Math.min(MIN_BACKOFF_MS * 2 ** this.#waits++, MAX_BACKOFF_MS);
     if (wait > MAX_WAIT_MS || performance.now() + wait >= this.deadline) throw error;
     await pause(wait, this.signal);

@@ -187,11 +187,11 @@ class AsyncFloorStream(AsyncIterator[Floor]):
         while True:
             if self._call is None:
                 self._call = self._start(self._progress.request(), self._retry.remaining())
-            patience = self._retry.patience(self._options.deadline)
+            floor_timeout = self._retry.floor_timeout(self._options.deadline)
             try:
-                encoded = await asyncio.wait_for(self._call.read(), patience)
+                encoded = await asyncio.wait_for(self._call.read(), floor_timeout)
             except asyncio.TimeoutError:
-                failure = no_floor(self._server, patience)
+                failure = no_floor(self._server, floor_timeout)
             except grpc.RpcError as error:
                 if self._progress.is_complete:  # all floors are here, and only the trailers are lost
                     return None

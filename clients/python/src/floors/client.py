@@ -235,16 +235,16 @@ class FloorStream(Iterator[Floor]):
             if self._call is None:
                 self._call = self._start(self._progress.request(), self._retry.remaining())
                 self._watch = Watch(self._call.cancel)
-            patience = self._retry.patience(self._options.deadline)
+            floor_timeout = self._retry.floor_timeout(self._options.deadline)
             try:
-                with self._watch.wait(patience):
+                with self._watch.wait(floor_timeout):
                     encoded: bytes | None = next(self._call, None)
             except grpc.RpcError as error:
                 if self._progress.is_complete:  # all floors are here, and only the trailers are lost
                     return None
                 late = self._watch.expired
                 failure = (
-                    no_floor(self._server, patience) if late else from_rpc_error(calls.STREAM, self._server, error)
+                    no_floor(self._server, floor_timeout) if late else from_rpc_error(calls.STREAM, self._server, error)
                 )
             else:
                 if encoded is not None:

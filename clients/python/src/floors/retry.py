@@ -12,6 +12,9 @@ _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 2.0
 """Seconds between two attempts at the most if the server names no time."""
 
+_RESTART = 10.0
+"""Seconds for which a server that restarts is awaited: an attempt that no server accepted is not counted."""
+
 
 class Retry:
     """The attempts of one call. Its clock starts with its creation."""
@@ -23,12 +26,13 @@ class Retry:
         self._allowed = retries
         self._failed = 0
         self._waits = 0
+        self._awaited_until = _in(_RESTART)
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, at least 0; None without a deadline."""
         return _until(self._ends)
 
-    def patience(self, limit: float | None) -> float | None:
+    def floor_timeout(self, limit: float | None) -> float | None:
         """Seconds that the next floor of a stream may take, if no floor may take longer than `limit`."""
         limits = (limit, _until(self._ends), _until(self._first_ends))
         return min((limit for limit in limits if limit is not None), default=None)
@@ -37,23 +41,22 @@ class Retry:
         """Count attempts from 0 again: the stream has delivered a floor."""
         self._failed = self._waits = 0
         self._first_ends = None
+        self._awaited_until = _in(_RESTART)
 
     def wait_after(self, error: CallError) -> float:
         """Seconds to wait before the next attempt.
 
-        Attempts that no server accepted are not counted: a server that restarts is awaited until the deadline.
-
         Raises:
             CallError: `error`, if another attempt is not allowed, makes no sense or would be too late.
         """
-        self._failed += not error.is_refused
+        self._failed += not (error.is_refused and _until(self._awaited_until))
         if not error.is_transient or self._allowed == 0 or self._failed > self._allowed:
             raise error
         wait = error.retry_after
         if wait is None:
             wait = random.uniform(0, min(_FIRST_WAIT * 2**self._waits, _LONGEST_WAIT))  # noqa: S311
             self._waits += 1
-        remaining = self.patience(None)
+        remaining = self.floor_timeout(None)
         if remaining is not None and wait >= remaining:
             raise error
         return wait
