@@ -12,6 +12,19 @@ const THEMES = { crypt: 7, warren: 12, mire: 22, forge: 32, glacier: 42, archive
 /** Where an element is, in CSS pixels. */
 const box = (page, selector) => page.locator(selector).first().boundingBox();
 const shot = async (page, name) => shots && (await page.screenshot({ path: `${shots}/${name}.png` }));
+/** The first floor of tower 42 that meets a condition, as `42/24`. */
+async function floorWhere(condition) {
+  const page = await open();
+  const found = await page.evaluate((condition) => {
+    const { generator } = window.floorViewer.page;
+    generator.setCondition(condition);
+    const { matches } = generator.scan({ spec: { seed: 42n, number: 1, width: 100, height: 100, kind: 0 }, numbers: 300 }, 0n, 300);
+    return matches[0]?.split("\t").slice(0, 2).join("/");
+  }, condition);
+  assert(found, `no floor where ${condition}`);
+  await close(page);
+  return found;
+}
 const overlap = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 await check("in a walk the pad is beside the map, and its buttons stay where they are", async () => {
@@ -201,7 +214,7 @@ await check("a floor is printed on one page, with its key, on A4 and on Letter",
 });
 
 await check("the key says what is in a room, and the players' map has no secrets", async () => {
-  const page = await open("#f=42/24");
+  const page = await open(`#f=${await floorWhere("secrets >= 2 && locks >= 1")}`);
   await page.click("#print");
   const key = await page.locator("#paper ol").textContent();
   assert.match(key, /\d+\. Guard room: .*level \d+/);
@@ -293,8 +306,9 @@ await check("a map in ink on paper shows each theme", async () => {
 });
 
 await check("nothing is told by colour alone", async () => {
+  const spec = await floorWhere("sleepers > 0 && guards > 0 && wanderers > 0 && patrollers > 0 && locks >= 2 && traps > 0");
   for (const style of ["data", "map"]) {
-    const page = await open(`#f=42/24&style=${style}`);
+    const page = await open(`#f=${spec}&style=${style}`);
     /** For each line of the legend the pixels of its sample that are not its ground, without their colours. */
     const forms = await page.evaluate(() => [...document.querySelectorAll("#legend li")].map((item) => {
       const canvas = item.querySelector("canvas");
@@ -308,17 +322,14 @@ await check("nothing is told by colour alone", async () => {
     for (const names of [/^it (sleeps|guards|patrols|wanders)/, /^(gold|potion|bread|scroll|gem|blade)$/, /^(lock|key of lock) 1$/, /^stairs/]) {
       const found = of(names);
       assert(found.length >= 2, `${names}: ${forms.map(([name]) => name)}`);
-      const isPotion = /gold/.test(String(names));
-      assert(new Set(found).size >= (isPotion ? 3 : found.length), `${style}: two samples of ${names} have the same form`);
+      assert.equal(new Set(found).size, found.length, `${style}: two samples of ${names} have the same form`);
     }
-    const two = await open(`#f=42/7&style=${style}`);
-    const locks = await two.evaluate(() => [...document.querySelectorAll("#legend li")].filter((item) => /^lock \d$/.test(item.textContent)).map((item) => {
+    const locks = await page.evaluate(() => [...document.querySelectorAll("#legend li")].filter((item) => /^lock \d$/.test(item.textContent)).map((item) => {
       const canvas = item.querySelector("canvas");
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
       return [...data].filter((_, at) => at % 4 === 0).map((_, at) => (data[at * 4] + data[at * 4 + 1] + data[at * 4 + 2] < 120 ? 1 : 0)).join("");
     }));
-    assert(locks.length === 2 && locks[0] !== locks[1], "the locks have digits");
-    await close(two);
+    assert(locks.length >= 2 && locks[0] !== locks[1], "the locks have digits");
     await close(page);
   }
 });

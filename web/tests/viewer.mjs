@@ -157,7 +157,7 @@ await check("the keyboard is enough", async () => {
 await check("axe finds no violation", async () => {
   for (const [hash, colorScheme, width] of [
     ["", "dark", 1280], ["", "light", 1280], ["#f=42/7&g=42/8", "dark", 1280], ["#f=42/7&walk=n2", "light", 1280],
-    ["#f=42/0", "dark", 1280], ["#f=1/30:boss&where=loops", "light", 390],
+    ["#f=42/0", "dark", 1280], ["#f=42/7&style=map", "light", 1280], ["#f=1/30:boss&where=loops", "light", 390],
   ]) {
     const page = await open(hash, { colorScheme, viewport: { width, height: 800 } });
     assert.deepEqual(await violations(page), [], `${hash} ${colorScheme}`);
