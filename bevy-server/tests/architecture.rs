@@ -25,7 +25,16 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     // The client's generator is behind a feature that is off by default.
     (
         "floor-gen",
-        &["floor-wire", "floor-query", "floor-export", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"],
+        &[
+            "floor-wire",
+            "floor-query",
+            "floor-export",
+            "floor-web",
+            "bevy-server",
+            "floor-client",
+            "floorctl",
+            "benches",
+        ],
     ),
     ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-query", &["floorctl", "floor-web"]),

@@ -15,6 +15,7 @@ use floor_proto::{
         ListPacksResponse, Pack, PackInfo, ServerInfo, StreamFloorsRequest,
     },
 };
+use futures_util::FutureExt as _;
 use http::HeaderValue;
 use prost::Message;
 use tonic::{Code, Response, Status, transport::Channel};
@@ -161,26 +162,23 @@ impl FloorClient {
     /// See [`ClientError`]. The stream itself may end with one, too.
     pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
         let opened = self.open_stream(first.clone(), count).await?;
-        Ok(FloorStream::new(self.clone(), first, count, opened))
+        let client = self.clone();
+        let reopen = move |first, count| {
+            let client = client.clone();
+            async move { client.open_stream(first, count).await }.boxed()
+        };
+        let connection = (Arc::clone(&self.server), self.options);
+        Ok(FloorStream::new(connection, Box::new(reopen), first, count, opened))
     }
 
     /// Opens a stream, with retries. The server is told no deadline, which would end the whole stream.
-    pub(crate) async fn open_stream(&self, first: FloorSpec, count: u32) -> Result<OpenStream, ClientError> {
+    async fn open_stream(&self, first: FloorSpec, count: u32) -> Result<OpenStream, ClientError> {
         let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
         let open = |authorization| {
             let request = transport::request(body.clone(), &self.options, None, authorization);
             transport::streaming(&self.channel, Rpc::StreamFloors, request)
         };
         self.call_with_retries(self.deadline(), open).await
-    }
-
-    /// The error of a status in a stream.
-    pub(crate) fn error_of(&self, status: Status) -> ClientError {
-        self.server.call_error(status)
-    }
-
-    pub(crate) const fn options(&self) -> &CallOptions {
-        &self.options
     }
 
     /// Version, limits and tier statistics of the server.

@@ -21,7 +21,7 @@ use crate::Token;
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
     #[cfg(feature = "tls")]
-    pub(crate) tls: crate::tls_options::TlsOptions,
+    pub(crate) tls: crate::tls::TlsOptions,
     pub(crate) token: Option<Token>,
     pub(crate) allow_plaintext_token: bool,
 }

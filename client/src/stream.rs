@@ -4,6 +4,7 @@ use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -13,15 +14,16 @@ use futures_util::{FutureExt as _, Stream, StreamExt, future::BoxFuture};
 use tokio::time::{Sleep, sleep, timeout};
 use tonic::Status;
 
-use crate::{ClientError, EncodedFloor, Floor, FloorClient, Served, transport::OpenStream};
+use crate::{CallOptions, ClientError, EncodedFloor, Floor, Served, server::Server, transport::OpenStream};
 
 /// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads. A
 /// stream that breaks off is resumed after its last floor, unless [retries](crate::CallOptions::retries) are off.
 ///
 /// It implements [`Stream`]; [`next`](Self::next) needs no import of that trait.
-#[derive(Debug)]
 pub struct FloorStream {
-    client: FloorClient,
+    server: Arc<Server>,
+    options: CallOptions,
+    reopen: Reopen,
     /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
@@ -39,10 +41,20 @@ enum Attempt {
     Opening(BoxFuture<'static, Result<OpenStream, ClientError>>),
 }
 
+/// Calls again for so many floors from a spec on.
+pub(crate) type Reopen =
+    Box<dyn Fn(FloorSpec, u32) -> BoxFuture<'static, Result<OpenStream, ClientError>> + Send + Sync>;
+
 impl FloorStream {
-    pub(crate) fn new(client: FloorClient, first: FloorSpec, count: u32, opened: OpenStream) -> Self {
+    pub(crate) fn new(
+        (server, options): (Arc<Server>, CallOptions),
+        reopen: Reopen,
+        first: FloorSpec,
+        count: u32,
+        opened: OpenStream,
+    ) -> Self {
         let attempt = Attempt::Open(Box::new(opened));
-        Self { client, expected: first, remaining: count, attempt, due: None, finished: false }
+        Self { server, options, reopen, expected: first, remaining: count, attempt, due: None, finished: false }
     }
 
     /// The next floor, `None` after the last.
@@ -70,11 +82,11 @@ impl FloorStream {
         while self.next_encoded().await?.is_some() {}
         let Attempt::Open(opened) = &mut self.attempt else { return Ok(Served::default()) };
         let trailers = opened.rest.trailers();
-        let trailers = match self.client.options().deadline {
+        let trailers = match self.options.deadline {
             None => trailers.await,
             Some(deadline) => timeout(deadline, trailers).await.map_err(|_| ClientError::deadline_exceeded())?,
         };
-        let trailers = trailers.map_err(|status| self.client.error_of(status))?;
+        let trailers = trailers.map_err(|status| self.server.call_error(status))?;
         Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
     }
 
@@ -116,9 +128,9 @@ impl FloorStream {
         }
         let Attempt::Open(opened) = &mut self.attempt else { return Poll::Pending };
         if let Poll::Ready(message) = opened.poll_message(context) {
-            return Poll::Ready(message.transpose().map_err(|status| self.client.error_of(status)));
+            return Poll::Ready(message.transpose().map_err(|status| self.server.call_error(status)));
         }
-        let Some(deadline) = self.client.options().deadline else { return Poll::Pending };
+        let Some(deadline) = self.options.deadline else { return Poll::Pending };
         let due = self.due.get_or_insert_with(|| Box::pin(sleep(deadline)));
         due.poll_unpin(context).map(|()| Err(ClientError::deadline_exceeded()))
     }
@@ -128,14 +140,13 @@ impl FloorStream {
         let is_open = matches!(self.attempt, Attempt::Open(_));
         is_open
             && self.remaining > 0
-            && self.client.options().retries > 0
+            && self.options.retries > 0
             && (error.is_transient() || error.is_deadline_exceeded())
     }
 
     fn resume(&mut self) {
-        let (client, first, count) = (self.client.clone(), self.expected.clone(), self.remaining);
         self.due = None;
-        self.attempt = Attempt::Opening(Box::pin(async move { client.open_stream(first, count).await }));
+        self.attempt = Attempt::Opening((self.reopen)(self.expected.clone(), self.remaining));
     }
 }
 
@@ -157,12 +168,14 @@ impl OpenStream {
     }
 }
 
-impl fmt::Debug for Attempt {
+impl fmt::Debug for FloorStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Open(_) => "Open",
-            Self::Opening(_) => "Opening",
-        })
+        let Self { expected, remaining, finished, .. } = self;
+        f.debug_struct("FloorStream")
+            .field("expected", expected)
+            .field("remaining", remaining)
+            .field("finished", finished)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,14 +3,11 @@
 use rustls::ClientConfig;
 use tonic::transport::ClientTlsConfig;
 
-use crate::{Certificates, ConnectOptions, CredentialError, Identity, tls::rustls_config, transport::CONNECT_TIMEOUT};
-
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TlsOptions {
-    ca: Option<Certificates>,
-    identity: Option<Identity>,
-    server_name: Option<String>,
-}
+use crate::{
+    Certificates, ConnectOptions, CredentialError, Identity,
+    tls::{TlsOptions, rustls_config},
+    transport::CONNECT_TIMEOUT,
+};
 
 impl ConnectOptions {
     /// Trusts these authorities in place of those of the system.
