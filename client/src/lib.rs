@@ -38,6 +38,8 @@
 compile_error!("on wasm32 the plugin generates its floors: enable the feature `offline` of floor-client");
 
 #[cfg(not(target_family = "wasm"))]
+mod causes;
+#[cfg(not(target_family = "wasm"))]
 mod client;
 #[cfg(not(target_family = "wasm"))]
 mod connect_options;

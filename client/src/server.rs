@@ -20,7 +20,7 @@ use tonic::{
 use crate::TlsProblem;
 use crate::{
     ClientError, ConnectOptions, StatusError, Token,
-    error::{causes, innermost},
+    causes::{causes, innermost},
     transport::{CONNECT_TIMEOUT, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT},
 };
 

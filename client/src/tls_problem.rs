@@ -4,7 +4,7 @@ use std::{error::Error as StdError, io};
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
-use crate::error::{causes, innermost};
+use crate::causes::{causes, innermost};
 
 /// Why there is no TLS connection. Each message says what would be right; the names in parentheses are those of
 /// [`ConnectOptions`](crate::ConnectOptions).
