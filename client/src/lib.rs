@@ -98,8 +98,12 @@ pub use served::{Answer, Served, ServedBy, TraceStep};
 /// The gRPC code of a [`StatusError`].
 pub use tonic::Code;
 
-/// Compiles the examples of the README and, in the repository, of the manual.
+/// Compiles the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Compiles the example of the manual.
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/clients/rust.md")]
 struct Manual;

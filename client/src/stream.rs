@@ -122,12 +122,16 @@ impl FloorStream {
 
     /// The next message of the call, which is opened first if it has to be.
     fn poll_attempt(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ClientError>> {
-        if let Attempt::Opening(opening) = &mut self.attempt {
-            // It has a deadline of its own.
-            self.attempt = Attempt::Open(Box::new(ready!(opening.poll_unpin(context))?));
-        }
-        let Attempt::Open(opened) = &mut self.attempt else { return Poll::Pending };
-        if let Poll::Ready(message) = opened.poll_message(context) {
+        let message = loop {
+            match &mut self.attempt {
+                Attempt::Open(opened) => break opened.poll_message(context),
+                // It has a deadline of its own.
+                Attempt::Opening(opening) => {
+                    self.attempt = Attempt::Open(Box::new(ready!(opening.poll_unpin(context))?));
+                }
+            }
+        };
+        if let Poll::Ready(message) = message {
             return Poll::Ready(message.transpose().map_err(|status| self.server.call_error(status)));
         }
         let Some(deadline) = self.options.deadline else { return Poll::Pending };

@@ -3,7 +3,6 @@
 
 use std::{
     array,
-    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -14,7 +13,7 @@ use std::{
 use bevy::prelude::*;
 use floor_proto::{rpc::Rpc, status::code_name};
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tonic::Code;
 
 /// Admits calls, and refuses new ones once closed.
@@ -29,9 +28,8 @@ struct InFlightState {
     /// The guards that are clones of another. Calls are not counted themselves: a hit has one guard and no clone.
     clones: AtomicUsize,
     idle: Notify,
-    /// Calls are cut off.
-    cut: AtomicBool,
-    cut_off: Notify,
+    /// Whether calls are cut off.
+    cut_off: watch::Sender<bool>,
 }
 
 impl InFlight {
@@ -58,24 +56,19 @@ impl InFlight {
     /// Cuts off the calls that are still in flight: streams end with `UNAVAILABLE` before their next floor, and responses
     /// that their clients do not take are reset.
     pub fn cut_off(&self) {
-        self.0.cut.store(true, Ordering::SeqCst);
-        self.0.cut_off.notify_waiters();
+        self.0.cut_off.send_replace(true);
     }
 
     /// Whether calls are cut off.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
-        self.0.cut.load(Ordering::SeqCst)
+        *self.0.cut_off.borrow()
     }
 
     /// Waits until calls are cut off.
     pub async fn until_cut_off(&self) {
-        let mut cut_off = pin!(self.0.cut_off.notified());
-        // Enlists before it reads the flag, so that it misses no call of `cut_off`.
-        cut_off.as_mut().enable();
-        if !self.is_cut_off() {
-            cut_off.await;
-        }
+        // Fails only without a sender, and this is one.
+        let _ = self.0.cut_off.subscribe().wait_for(|cut_off| *cut_off).await;
     }
 
     /// Waits until no call is in flight. Call [`close`](Self::close) first.

@@ -103,12 +103,11 @@ impl FloorStream {
     /// The next floor and its memory.
     async fn next(&mut self) -> Result<Option<(Bytes, Reserved)>, Status> {
         self.call.check_deadline()?;
-        let state = Arc::clone(&self.state);
-        let in_flight = &state.deps.in_flight;
-        if in_flight.is_cut_off() {
+        if self.state.deps.in_flight.is_cut_off() {
             return Err(status::draining());
         }
         if self.ready.as_slice().is_empty() {
+            let in_flight = self.state.deps.in_flight.clone();
             tokio::select! {
                 fetched = self.fetch() => fetched?,
                 () = in_flight.until_cut_off() => return Err(status::draining()),
