@@ -162,7 +162,7 @@ fn cell_tileset(name: &str) -> Value {
 }
 
 /// A tile: its class is that of the objects which it stands for, or the name of its terrain. The brush for ground paints
-/// floor: other ground stays where somebody put it.
+/// floor: other ground stays as it is.
 fn tile(tile: Tile) -> Value {
     let Some(terrain) = tile.terrain() else { return json!({"id": tile.index(), "type": class(tile)}) };
     let values = [("terrain", int(terrain as u32)), ("passable", is_passable(terrain).into())];

@@ -1,13 +1,12 @@
 // The tab Floor: facts, words and legend of the floor that is shown.
 
 import { describeFloor, facts, titleOf } from "./describe";
+import { element } from "./element";
 import type { Fog } from "./fog";
 import { fillLegend } from "./legend";
 import { formatSpec } from "./link";
 import type { Palette } from "./palette";
 import type { Scene } from "./scene";
-
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 export class Description {
   #shown?: Scene;

@@ -1,10 +1,9 @@
 // Favourites and history, which the browser keeps.
 
+import { element } from "./element";
 import type { Spec } from "./generator";
 import { formatSpec, parseSpec } from "./link";
 import { type Host as Tiles, tile } from "./tile";
-
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 /** The most floors of each list. The oldest leave it. */
 const MOST = { favourites: 200, history: 50 };

@@ -1,13 +1,12 @@
 // Starts the page, and connects its controls.
 
+import { element } from "./element";
 import { Generator, type Spec } from "./generator";
 import { announce, flash, showAlert } from "./notices";
 import { Page } from "./page";
 import { savePng } from "./png";
 import { listenToTabs } from "./tabs";
 import type { Move } from "./walk";
-
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 function listen(page: Page): void {
   listenToTabs();

@@ -1,6 +1,6 @@
 // What the page tells: to screen readers, above the map, and on a button.
 
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
+import { element } from "./element";
 
 /** Has screen readers read a text. */
 export function announce(text: string): void {

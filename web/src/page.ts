@@ -4,6 +4,7 @@ import { Address } from "./address";
 import { Camera } from "./camera";
 import { describeFloor, several, titleOf } from "./describe";
 import { Description } from "./description";
+import { element } from "./element";
 import { decode } from "./floor";
 import { FloorForm } from "./floor-form";
 import { Generator, type Spec } from "./generator";
@@ -18,8 +19,6 @@ import { Comparison } from "./server";
 import { showTab } from "./tabs";
 import { View } from "./view";
 import { MAX_MOVES, type Move, Walk } from "./walk";
-
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 /** Least side of a cell at the start of a walk, in CSS pixels. */
 const WALK_SIDE = 20;

@@ -1,10 +1,9 @@
 // The strip below the map: 20 floors of the tower, as small pictures.
 
+import { element } from "./element";
 import type { Host as Tiles } from "./tile";
 import { tile } from "./tile";
 import type { Spec } from "./generator";
-
-const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 const FLOORS = 20;
 const LAST = 1_000_000;
