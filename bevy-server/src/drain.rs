@@ -44,7 +44,8 @@ struct DrainTimes {
 }
 
 /// Drains the server: reports NOT_SERVING, serves for the delay, asks clients to disconnect, answers their calls until they
-/// have or the deadline ends, refuses what comes then, flushes queued writes, and sends [`ServerEvent::Drained`].
+/// have or the deadline ends, cuts off and refuses what is left, flushes queued writes, and sends
+/// [`ServerEvent::Drained`].
 fn drain(
     runtime: Res<'_, TokioHandle>,
     (times, traces): (Res<'_, DrainTimes>, Option<Res<'_, Traces>>),
@@ -69,6 +70,7 @@ fn drain(
         let _ = timeout_at(drain_ends, server.close()).await;
         in_flight.close();
         let calls_ended = timeout_at(drain_ends, in_flight.idle()).await.is_ok();
+        in_flight.cut_off();
         generation.stop();
         let remaining = drain_ends.saturating_duration_since(Instant::now()).max(MIN_CLOSE_TIME);
         let (connections_closed, flushed) = tokio::join!(timeout(remaining, server.close()), chains.close(remaining));

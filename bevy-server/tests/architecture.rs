@@ -23,7 +23,19 @@ const CRATES: [(&str, &str); 13] = [
 const MAY_NAME: [(&str, &[&str]); 26] = [
     ("floor-proto", &["floor-wire", "floor-export", "bevy-server", "floor-client", "floorctl", "benches"]),
     // The client's generator is behind a feature that is off by default.
-    ("floor-gen", &["floor-wire", "floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
+    (
+        "floor-gen",
+        &[
+            "floor-wire",
+            "floor-query",
+            "floor-export",
+            "floor-web",
+            "bevy-server",
+            "floor-client",
+            "floorctl",
+            "benches",
+        ],
+    ),
     ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-query", &["floorctl", "floor-web"]),
     ("floor-export", &["floorctl"]),

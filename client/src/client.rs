@@ -15,18 +15,20 @@ use floor_proto::{
         ListPacksResponse, Pack, PackInfo, ServerInfo, StreamFloorsRequest,
     },
 };
+use futures_util::FutureExt as _;
 use http::HeaderValue;
 use prost::Message;
 use tonic::{Code, Response, Status, transport::Channel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served, server::Server,
-    transport,
+    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served,
+    server::Server,
+    transport::{self, OpenStream},
 };
 
 /// The first wait between two attempts if the server names none.
-const MIN_BACKOFF: Duration = Duration::from_millis(50);
+const MIN_BACKOFF: Duration = Duration::from_millis(100);
 /// The longest wait between two attempts if the server names none.
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
@@ -154,19 +156,29 @@ impl FloorClient {
     }
 
     /// A stream of `count` consecutive floors of one tower, from `first.number` on. Returns after the first floor has
-    /// arrived. A call that fails before that is retried as the options say; later failures end the stream.
+    /// arrived. If it breaks off, it is resumed as the options say, so that no floor is lost or comes twice.
     ///
     /// # Errors
     /// See [`ClientError`]. The stream itself may end with one, too.
     pub async fn stream(&self, first: FloorSpec, count: u32) -> Result<FloorStream, ClientError> {
-        let body: Bytes = StreamFloorsRequest { first: Some(first.clone()), count }.encode_to_vec().into();
-        let deadline = self.deadline();
+        let opened = self.open_stream(first.clone(), count).await?;
+        let client = self.clone();
+        let reopen = move |first, count| {
+            let client = client.clone();
+            async move { client.open_stream(first, count).await }.boxed()
+        };
+        let connection = (Arc::clone(&self.server), self.options);
+        Ok(FloorStream::new(connection, Box::new(reopen), first, count, opened))
+    }
+
+    /// Opens a stream, with retries. The server is told no deadline, which would end the whole stream.
+    async fn open_stream(&self, first: FloorSpec, count: u32) -> Result<OpenStream, ClientError> {
+        let body: Bytes = StreamFloorsRequest { first: Some(first), count }.encode_to_vec().into();
         let open = |authorization| {
-            let request = transport::request(body.clone(), &self.options, deadline, authorization);
+            let request = transport::request(body.clone(), &self.options, None, authorization);
             transport::streaming(&self.channel, Rpc::StreamFloors, request)
         };
-        let messages = self.call_with_retries(deadline, open).await?;
-        Ok(FloorStream::new(Arc::clone(&self.server), first, count, messages, deadline))
+        self.call_with_retries(self.deadline(), open).await
     }
 
     /// Version, limits and tier statistics of the server.
@@ -269,7 +281,7 @@ impl FloorClient {
             let refused = authorization.filter(|_| is_first && status.code() == Code::Unauthenticated);
             authorization = refused.and_then(|refused| self.server.authorization_instead_of(&refused));
             if authorization.is_none() {
-                return Err(self.server.call_error(&status));
+                return Err(self.server.call_error(status));
             }
             is_first = false;
         }

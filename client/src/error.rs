@@ -1,17 +1,20 @@
 //! The errors of a call: the server is unreachable or not trusted, it answers with an error status, or its response is
 //! invalid.
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use floor_proto::{floor::InvalidFloor, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 #[cfg(not(target_family = "wasm"))]
-use crate::{CredentialError, TlsProblem};
+use crate::CredentialError;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+use crate::TlsProblem;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The server's URL cannot be used.
     #[error("{url:?} is no server address: {reason}")]
@@ -43,7 +46,7 @@ pub enum ClientError {
         server: String,
     },
     /// Client and server do not agree on TLS. Another attempt fails in the same way.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(all(feature = "tls", not(target_family = "wasm")))]
     #[error("cannot connect to the floor server at {server}: {problem}")]
     Tls {
         /// The server's URL.
@@ -56,8 +59,10 @@ pub enum ClientError {
     Unreachable {
         /// The server's URL.
         server: String,
-        /// The innermost cause, such as "Connection refused".
+        /// The innermost cause, such as "Connection refused", and what may help.
         reason: String,
+        /// The error of the transport.
+        source: Option<Box<dyn StdError + Send + Sync>>,
     },
     /// The server answered with a status other than OK.
     #[error(transparent)]
@@ -84,15 +89,21 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether a retry may succeed: the server is unreachable, draining, or refuses the call for now (a full queue, a
-    /// used-up quota, too many unread answers).
+    /// Whether the call may be repeated, and another attempt may succeed: the server is unreachable, the connection or
+    /// the answer broke off, the server is draining, or it refuses the call for now and says for how long (a full queue,
+    /// a used-up quota, too many unread answers).
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Status(error) => matches!(error.code, Code::Unavailable | Code::ResourceExhausted),
+            Self::Status(error) => {
+                error.code == Code::Unavailable
+                    || (error.code == Code::ResourceExhausted && error.retry_after.is_some())
+            }
             #[cfg(not(target_family = "wasm"))]
-            Self::Credential(_) | Self::Tls { .. } => false,
+            Self::Credential(_) => false,
+            #[cfg(all(feature = "tls", not(target_family = "wasm")))]
+            Self::Tls { .. } => false,
             Self::Address { .. }
             | Self::TlsOptions { .. }
             | Self::PlaintextToken { .. }
@@ -111,6 +122,10 @@ impl ClientError {
         }
     }
 
+    pub(crate) fn is_deadline_exceeded(&self) -> bool {
+        matches!(self, Self::Status(error) if error.code == Code::DeadlineExceeded)
+    }
+
     /// The error for a deadline that passed on the client before the server answered. The server would send the same.
     pub(crate) fn deadline_exceeded() -> Self {
         Self::Status(Box::new(StatusError {
@@ -125,6 +140,7 @@ impl ClientError {
 /// A status other than OK, with the details that the floor server attaches.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}: {message}", code_name(*code))]
+#[non_exhaustive]
 pub struct StatusError {
     /// The gRPC code.
     pub code: Code,
@@ -138,6 +154,7 @@ pub struct StatusError {
 
 /// An invalid field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// A path in the request, such as `specs[3].width`.
     pub field: String,

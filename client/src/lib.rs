@@ -8,7 +8,7 @@
 //!
 //! # async fn example() -> Result<(), floor_client::ClientError> {
 //! let client = FloorClient::connect("http://127.0.0.1:50051").await?;
-//! let answer = client.get(FloorSpec { seed: 42, number: 7, ..FloorSpec::default() }).await?;
+//! let answer = client.get(FloorSpec::new(42, 7)).await?;
 //! let floor = answer.value;
 //! println!("{} rooms, served by {}", floor.rooms().len(), answer.served.by);
 //! # Ok(())
@@ -28,15 +28,17 @@
 //! # }
 //! ```
 //!
-//! The feature `bevy` adds `FloorClientPlugin` for Bevy games. The feature `offline` adds the generator to it, for games
-//! without a server.
+//! Features: `tls` (default) for `https://`; `bevy` for `FloorClientPlugin`, with which Bevy games fetch floors; `offline`
+//! for `OfflineFloors`, the generator in the program, for games without a server.
 //!
-//! On wasm32 there are no sockets: the crate has the floors, their checks and the plugin with `offline`.
+//! On wasm32 there are no sockets: without default features the crate has the floors, their checks and what `offline` adds.
 #![forbid(unsafe_code)]
 
 #[cfg(all(target_family = "wasm", feature = "bevy", not(feature = "offline")))]
 compile_error!("on wasm32 the plugin generates its floors: enable the feature `offline` of floor-client");
 
+#[cfg(not(target_family = "wasm"))]
+mod causes;
 #[cfg(not(target_family = "wasm"))]
 mod client;
 #[cfg(not(target_family = "wasm"))]
@@ -57,26 +59,29 @@ mod served;
 mod server;
 #[cfg(not(target_family = "wasm"))]
 mod stream;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 mod tls;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+mod tls_options;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 mod tls_problem;
 #[cfg(not(target_family = "wasm"))]
 mod token;
 #[cfg(not(target_family = "wasm"))]
 mod transport;
 
+/// The crate whose configuration [`ConnectOptions::rustls_config`] returns.
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+pub use rustls;
 #[cfg(not(target_family = "wasm"))]
 pub use {
-    client::FloorClient,
-    connect_options::ConnectOptions,
-    credential_error::CredentialError,
-    server::is_loopback,
-    stream::FloorStream,
+    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, server::is_loopback,
+    stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
+};
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+pub use {
     tls::{Certificates, Identity},
     tls_problem::TlsProblem,
-    token::Token,
-    transport::CONNECT_TIMEOUT,
 };
 
 pub use encoded::EncodedFloor;
@@ -86,8 +91,17 @@ pub use floor_proto::v1::{
     self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo,
 };
 pub use floor_proto::{grid::GridError, hash::HashError, limits};
+#[cfg(feature = "offline")]
+pub use offline::OfflineFloors;
 pub use options::CallOptions;
 pub use served::{Answer, Served, ServedBy, TraceStep};
+/// The gRPC code of a [`StatusError`].
+pub use tonic::Code;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// Compiles the example of the manual.
 #[cfg(doctest)]

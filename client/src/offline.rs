@@ -2,20 +2,44 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use floor_gen::{Generator, Kind, SpecError};
+use floor_gen::{Generator, Kind, SpecError, pack::PackErrors};
 use floor_proto::pack::PackRef;
 use floor_wire::LoadedPack;
 use tonic::Code;
 
 use crate::{Answer, ClientError, EncodedFloor, Floor, FloorSpec, Served, ServedBy, StatusError, Violation};
 
-/// A generator with the client's answers and errors.
-pub(crate) struct OfflineFloors {
+/// Floors without a server: a generator with the client's answers and errors. The floors are those of a server of the same
+/// version.
+///
+/// ```
+/// use floor_client::{FloorSpec, OfflineFloors};
+///
+/// let floor = OfflineFloors::new().get(&FloorSpec::new(42, 7))?.value;
+/// println!("{} rooms", floor.rooms().len());
+/// # Ok::<(), floor_client::ClientError>(())
+/// ```
+#[derive(Debug)]
+pub struct OfflineFloors {
     pack: Arc<LoadedPack>,
     generator: RefCell<Generator>,
 }
 
 impl OfflineFloors {
+    /// Generates floors of the built-in pack.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::of(Arc::clone(LoadedPack::built_in()))
+    }
+
+    /// Generates floors of a pack: the bytes of a `.floorpack` file.
+    ///
+    /// # Errors
+    /// [`PackErrors`] if `file` is no pack, with everything that is wrong in it.
+    pub fn with_pack(file: &[u8]) -> Result<Self, PackErrors> {
+        Ok(Self::of(Arc::new(LoadedPack::from_bytes(file)?)))
+    }
+
     /// Generates floors of `pack`.
     pub(crate) fn of(pack: Arc<LoadedPack>) -> Self {
         Self { pack, generator: RefCell::default() }
@@ -26,7 +50,7 @@ impl OfflineFloors {
     /// # Errors
     /// In [`ClientError::Status`] `INVALID_ARGUMENT` if `requested` names no floor, and `NOT_FOUND` if it names another
     /// pack.
-    pub(crate) fn get(&self, requested: &FloorSpec) -> Result<Answer<Floor>, ClientError> {
+    pub fn get(&self, requested: &FloorSpec) -> Result<Answer<Floor>, ClientError> {
         let kind = kind(requested.kind)?;
         self.check_pack(&requested.pack)?;
         let spec = self
@@ -52,6 +76,12 @@ impl OfflineFloors {
             violations: Vec::new(),
             retry_after: None,
         })))
+    }
+}
+
+impl Default for OfflineFloors {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -16,6 +16,7 @@ pub struct Answer<T> {
 /// How the server answered a call. The default if the response has no such metadata, as from another implementation
 /// of the .proto.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Served {
     /// Number of floors from each tier: `floor-served-by`.
     pub by: ServedBy,
@@ -113,6 +114,7 @@ impl fmt::Display for ServedBy {
 
 /// One step of a traced call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TraceStep {
     /// A tier's name, or `generated`.
     pub tier: String,

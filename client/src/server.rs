@@ -16,10 +16,12 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
+#[cfg(feature = "tls")]
+use crate::TlsProblem;
 use crate::{
-    ClientError, ConnectOptions, StatusError, TlsProblem, Token,
-    tls_problem::{causes, innermost},
-    transport::CONNECT_TIMEOUT,
+    ClientError, ConnectOptions, StatusError, Token,
+    causes::{causes, innermost},
+    transport::{CONNECT_TIMEOUT, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT},
 };
 
 /// The forms of a URL, for error messages.
@@ -45,7 +47,7 @@ impl Server {
             endpoint,
             url,
             token: options.token.clone(),
-            has_identity: options.identity.is_some(),
+            has_identity: options.has_identity(),
             has_answered: AtomicBool::new(false),
         }))
     }
@@ -57,7 +59,7 @@ impl Server {
 
     /// Opens a connection.
     pub(crate) async fn connect(&self) -> Result<Channel, ClientError> {
-        self.endpoint.connect().await.map_err(|error| self.connection_error(&error))
+        self.endpoint.connect().await.map_err(|error| self.connection_error(error))
     }
 
     /// A connection that the first call opens. Needs a tokio runtime.
@@ -84,32 +86,30 @@ impl Server {
 
     /// Converts the status of a failed call. tonic reports a broken connection as a status, too. Only a status from the
     /// server has no source.
-    pub(crate) fn call_error(&self, status: &Status) -> ClientError {
-        if causes(status).any(|cause| cause.is::<TimeoutExpired>()) {
+    pub(crate) fn call_error(&self, status: Status) -> ClientError {
+        if causes(&status).any(|cause| cause.is::<TimeoutExpired>()) {
             return ClientError::deadline_exceeded();
         }
-        match status.source() {
-            Some(source) => self.connection_error(source),
-            None => {
-                self.record_answer();
-                ClientError::Status(Box::new(StatusError::from_status(status)))
-            }
+        if status.source().is_some() {
+            return self.connection_error(status);
         }
+        self.record_answer();
+        ClientError::Status(Box::new(StatusError::from_status(&status)))
     }
 
-    fn connection_error(&self, error: &(dyn StdError + 'static)) -> ClientError {
+    fn connection_error(&self, error: impl StdError + Send + Sync + 'static) -> ClientError {
         let server = self.url.clone();
-        match TlsProblem::of(error) {
+        #[cfg(feature = "tls")]
+        match TlsProblem::of(&error) {
             // Servers with TLS 1.2 reject a certificate that the client did not send.
             Some(TlsProblem::CertificateRejected(_)) if !self.has_identity => {
-                ClientError::Tls { server, problem: TlsProblem::CertificateRequired }
+                return ClientError::Tls { server, problem: TlsProblem::CertificateRequired };
             }
-            Some(problem) => ClientError::Tls { server, problem },
-            None => {
-                let reason = innermost(error).trim_end_matches('.').to_owned() + self.suggestion(error);
-                ClientError::Unreachable { server, reason }
-            }
+            Some(problem) => return ClientError::Tls { server, problem },
+            None => {}
         }
+        let reason = innermost(&error).trim_end_matches('.').to_owned() + self.suggestion(&error);
+        ClientError::Unreachable { server, reason, source: Some(Box::new(error)) }
     }
 
     /// What may be wrong if a new connection breaks without a word from the server.
@@ -144,15 +144,20 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
     let invalid = |reason: String| ClientError::Address { url: url.to_owned(), reason };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let endpoint = Endpoint::from_shared(full).map_err(|error| invalid(format!("{}; {FORMS}", innermost(&error))))?;
-    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    let endpoint = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let host = endpoint.uri().host().unwrap_or_default();
     if host.is_empty() {
         return Err(invalid(FORMS.to_owned()));
     }
     match endpoint.uri().scheme_str() {
         Some("https") => {
-            let config = options.tonic_config()?;
-            endpoint.tls_config(config).map_err(|error| invalid(innermost(&error)))
+            #[cfg(not(feature = "tls"))]
+            return Err(invalid("this program is built without TLS (feature `tls` of floor-client)".to_owned()));
+            #[cfg(feature = "tls")]
+            endpoint.tls_config(options.tonic_config()?).map_err(|error| invalid(innermost(&error)))
         }
         Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: url.to_owned() }),
         Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {

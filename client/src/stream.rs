@@ -1,56 +1,60 @@
 //! A stream of consecutive floors.
 
 use std::{
+    fmt,
     future::poll_fn,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use bytes::Bytes;
 use floor_proto::{rpc::Rpc, v1::FloorSpec};
-use futures_util::{FutureExt as _, Stream, StreamExt};
-use tokio::time::{Sleep, sleep_until, timeout_at};
-use tonic::{Status, Streaming};
+use futures_util::{FutureExt as _, Stream, StreamExt, future::BoxFuture};
+use tokio::time::{Sleep, sleep, timeout};
+use tonic::Status;
 
-use crate::{ClientError, EncodedFloor, Floor, Served, server::Server, transport::OpenStream};
+use crate::{CallOptions, ClientError, EncodedFloor, Floor, Served, server::Server, transport::OpenStream};
 
-/// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads.
+/// Floors of one tower in order, each decoded and checked on arrival. The server sends no faster than the caller reads. A
+/// stream that breaks off is resumed after its last floor, unless [retries](crate::CallOptions::retries) are off.
 ///
 /// It implements [`Stream`]; [`next`](Self::next) needs no import of that trait.
-#[derive(Debug)]
 pub struct FloorStream {
     server: Arc<Server>,
+    options: CallOptions,
+    reopen: Reopen,
     /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
-    /// The message that arrived while the stream was opened, until it is read.
-    first: Option<Bytes>,
-    messages: Streaming<Bytes>,
-    /// Completes at the deadline of the whole stream.
-    deadline: Option<Pin<Box<Sleep>>>,
+    attempt: Attempt,
+    /// Completes at the deadline of the next floor. None while the caller does not wait for one.
+    due: Option<Pin<Box<Sleep>>>,
     /// The stream has ended or failed.
     finished: bool,
 }
 
+/// The call that yields the next floors.
+enum Attempt {
+    Open(Box<OpenStream>),
+    /// It is made again, for the floors that are left.
+    Opening(BoxFuture<'static, Result<OpenStream, ClientError>>),
+}
+
+/// Calls again for so many floors from a spec on.
+pub(crate) type Reopen =
+    Box<dyn Fn(FloorSpec, u32) -> BoxFuture<'static, Result<OpenStream, ClientError>> + Send + Sync>;
+
 impl FloorStream {
     pub(crate) fn new(
-        server: Arc<Server>,
+        (server, options): (Arc<Server>, CallOptions),
+        reopen: Reopen,
         first: FloorSpec,
         count: u32,
         opened: OpenStream,
-        deadline: Option<Instant>,
     ) -> Self {
-        Self {
-            server,
-            expected: first,
-            remaining: count,
-            first: opened.first,
-            messages: opened.rest,
-            deadline: deadline.map(|deadline| Box::pin(sleep_until(deadline.into()))),
-            finished: false,
-        }
+        let attempt = Attempt::Open(Box::new(opened));
+        Self { server, options, reopen, expected: first, remaining: count, attempt, due: None, finished: false }
     }
 
     /// The next floor, `None` after the last.
@@ -69,57 +73,84 @@ impl FloorStream {
         poll_fn(|context| self.poll_encoded(context)).await.transpose()
     }
 
-    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the whole stream.
+    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the stream: of its last part
+    /// if it was resumed.
     ///
     /// # Errors
     /// [`ClientError`] if the stream ends with an error.
     pub async fn served(mut self) -> Result<Served, ClientError> {
-        let trailers = match &self.deadline {
-            None => self.messages.trailers().await,
-            Some(deadline) => {
-                let trailers = timeout_at(deadline.deadline(), self.messages.trailers());
-                trailers.await.map_err(|_| ClientError::deadline_exceeded())?
-            }
+        while self.next_encoded().await?.is_some() {}
+        let Attempt::Open(opened) = &mut self.attempt else { return Ok(Served::default()) };
+        let trailers = opened.rest.trailers();
+        let trailers = match self.options.deadline {
+            None => trailers.await,
+            Some(deadline) => timeout(deadline, trailers).await.map_err(|_| ClientError::deadline_exceeded())?,
         };
-        let trailers = trailers.map_err(|status| self.server.call_error(&status))?;
+        let trailers = trailers.map_err(|status| self.server.call_error(status))?;
         Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
-    }
-
-    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
-        match self.first.take() {
-            Some(first) => Poll::Ready(Some(Ok(first))),
-            None => self.messages.poll_next_unpin(context),
-        }
     }
 
     fn poll_encoded(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<(FloorSpec, EncodedFloor), ClientError>>> {
-        if self.finished {
-            return Poll::Ready(None);
+        while !self.finished {
+            let next = match ready!(self.poll_attempt(context)) {
+                Ok(Some(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
+                Ok(Some(message)) => {
+                    let spec = self.expected.clone();
+                    self.remaining -= 1;
+                    self.expected.number += 1;
+                    Some(Ok((spec, EncodedFloor::new(message))))
+                }
+                Ok(None) if self.remaining > 0 => {
+                    Some(Err(malformed(&format!("it ended {} floors early", self.remaining))))
+                }
+                Ok(None) => None,
+                Err(error) if self.resumes_after(&error) => {
+                    self.resume();
+                    continue;
+                }
+                Err(error) => Some(Err(error)),
+            };
+            self.due = None;
+            self.finished = !matches!(next, Some(Ok(_)));
+            return Poll::Ready(next);
         }
-        let message = self.poll_message(context);
-        if message.is_pending()
-            && self.deadline.as_mut().is_some_and(|deadline| deadline.poll_unpin(context).is_ready())
-        {
-            self.finished = true;
-            return Poll::Ready(Some(Err(ClientError::deadline_exceeded())));
-        }
-        let next = match ready!(message) {
-            Some(Ok(_)) if self.remaining == 0 => Some(Err(malformed("more floors than asked for"))),
-            Some(Ok(message)) => {
-                let spec = self.expected.clone();
-                self.remaining -= 1;
-                self.expected.number += 1;
-                Some(Ok((spec, EncodedFloor::new(message))))
+        Poll::Ready(None)
+    }
+
+    /// The next message of the call, which is opened first if it has to be.
+    fn poll_attempt(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ClientError>> {
+        let message = loop {
+            match &mut self.attempt {
+                Attempt::Open(opened) => break opened.poll_message(context),
+                // It has a deadline of its own.
+                Attempt::Opening(opening) => {
+                    self.attempt = Attempt::Open(Box::new(ready!(opening.poll_unpin(context))?));
+                }
             }
-            Some(Err(status)) => Some(Err(self.server.call_error(&status))),
-            None if self.remaining > 0 => Some(Err(malformed(&format!("it ended {} floors early", self.remaining)))),
-            None => None,
         };
-        self.finished = !matches!(next, Some(Ok(_)));
-        Poll::Ready(next)
+        if let Poll::Ready(message) = message {
+            return Poll::Ready(message.transpose().map_err(|status| self.server.call_error(status)));
+        }
+        let Some(deadline) = self.options.deadline else { return Poll::Pending };
+        let due = self.due.get_or_insert_with(|| Box::pin(sleep(deadline)));
+        due.poll_unpin(context).map(|()| Err(ClientError::deadline_exceeded()))
+    }
+
+    /// Whether the stream is resumed after an error of the open call. Opening it has had its retries.
+    fn resumes_after(&self, error: &ClientError) -> bool {
+        let is_open = matches!(self.attempt, Attempt::Open(_));
+        is_open
+            && self.remaining > 0
+            && self.options.retries > 0
+            && (error.is_transient() || error.is_deadline_exceeded())
+    }
+
+    fn resume(&mut self) {
+        self.due = None;
+        self.attempt = Attempt::Opening((self.reopen)(self.expected.clone(), self.remaining));
     }
 }
 
@@ -129,6 +160,26 @@ impl Stream for FloorStream {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let encoded = ready!(self.poll_encoded(context));
         Poll::Ready(encoded.map(|floor| floor.and_then(|(spec, encoded)| encoded.decode_for(&spec))))
+    }
+}
+
+impl OpenStream {
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(first))),
+            None => self.rest.poll_next_unpin(context),
+        }
+    }
+}
+
+impl fmt::Debug for FloorStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expected, remaining, finished, .. } = self;
+        f.debug_struct("FloorStream")
+            .field("expected", expected)
+            .field("remaining", remaining)
+            .field("finished", finished)
+            .finish_non_exhaustive()
     }
 }
 

@@ -123,6 +123,14 @@ impl fmt::Debug for Identity {
     }
 }
 
+/// What a connection needs for TLS.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TlsOptions {
+    pub(crate) ca: Option<Certificates>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) server_name: Option<String>,
+}
+
 /// A configuration that trusts `roots` and still lacks the client certificate.
 pub(crate) fn rustls_config(
     roots: Arc<RootCertStore>,

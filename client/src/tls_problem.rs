@@ -4,9 +4,12 @@ use std::{error::Error as StdError, io};
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
+use crate::causes::{causes, innermost};
+
 /// Why there is no TLS connection. Each message says what would be right; the names in parentheses are those of
 /// [`ConnectOptions`](crate::ConnectOptions).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TlsProblem {
     /// No trusted authority signed the server's certificate.
     #[error("no trusted authority signed its certificate; trust the authority that did (`ca`)")]
@@ -113,16 +116,6 @@ impl TlsProblem {
         let is_sent = |alert: &&AlertDescription| text.contains(&rustls::Error::AlertReceived(**alert).to_string());
         Self::from_alert(*CERTIFICATE_ALERTS.iter().find(is_sent)?)
     }
-}
-
-/// An error and its causes, outermost first.
-pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
-}
-
-/// The message of the innermost cause. It says "Connection refused" where the outermost says "transport error".
-pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
-    causes(error).last().unwrap_or(error).to_string()
 }
 
 /// The error of rustls that `cause` is or holds. tokio-rustls wraps it in an I/O error, which does not name it as its

@@ -14,6 +14,12 @@ use crate::CallOptions;
 /// Time limit for establishing a connection, and as much again for its TLS handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How often the server gets a ping while calls are open.
+pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long it may take to answer. Then its connection is dead, and the calls on it are repeated on another.
+pub(crate) const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Makes one attempt of a unary call.
 pub(crate) async fn unary(channel: &Channel, rpc: Rpc, request: Request<Bytes>) -> Result<Response<Bytes>, Status> {
     let mut grpc = ready_client(channel).await?;

@@ -13,9 +13,7 @@ use std::{
 use bevy::prelude::*;
 use floor_client::{
     CallOptions, ConnectOptions, FloorSpec, Token, limits,
-    plugin::{
-        DEFAULT_DEADLINE, FloorArrived, FloorClientPlugin, FloorFailed, FloorServer, FloorServerStatus, RequestFloor,
-    },
+    plugin::{FloorArrived, FloorClientPlugin, FloorFailed, FloorServer, FloorServerStatus, RequestFloor},
 };
 use tonic::Status;
 
@@ -196,7 +194,7 @@ fn every_call_has_a_deadline() {
     let timeout = requests[0].get("grpc-timeout").unwrap().to_str().unwrap();
     // Ten seconds fit into the eight digits of gRPC as microseconds, not as nanoseconds.
     let micros = timeout.strip_suffix('u').and_then(|micros| micros.parse().ok()).map(Duration::from_micros);
-    assert!(micros.is_some_and(|timeout| timeout <= DEFAULT_DEADLINE), "{timeout}");
+    assert!(micros.is_some_and(|timeout| timeout <= CallOptions::DEFAULT_DEADLINE), "{timeout}");
 }
 
 #[test]

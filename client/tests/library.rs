@@ -54,7 +54,7 @@ async fn options_are_sent_as_metadata() {
     client.with_options(options).get(spec(1)).await.unwrap();
     let requests = server.requests.lock().unwrap();
     let text = |call: usize, key: &str| requests[call].get(key).map(|value| value.to_str().unwrap().to_owned());
-    for key in ["cache-control", "floor-trace", "floor-generator-version", "grpc-timeout"] {
+    for key in ["cache-control", "floor-trace", "floor-generator-version"] {
         assert_eq!(text(0, key), None, "{key}");
     }
     assert_eq!(text(1, "cache-control").as_deref(), Some("no-cache"));
@@ -78,10 +78,42 @@ async fn a_status_error_has_its_details() {
 }
 
 #[tokio::test]
-async fn nothing_is_retried_by_default() {
-    let (server, client) = ScriptedServer::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+async fn what_may_be_repeated_is_retried_four_times_by_default() {
+    let busy_now = || Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve((0..5).map(|_| busy_now()).chain([Ok(vec![floor(1)])])).await;
     let error = client.get(spec(1)).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
+    assert_eq!(server.calls(), 5);
+}
+
+#[tokio::test]
+async fn a_refusal_that_names_no_wait_is_not_repeated() {
+    let (server, client) = ScriptedServer::serve([Err(busy(None)), Ok(vec![floor(1)])]).await;
+    let error = client.get(spec(1)).await.unwrap_err();
+    assert!(!error.is_transient(), "{error}");
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_resumed_after_its_last_floor() {
+    let replies = [Ok(vec![floor(5), floor(6)]), Err(Status::unavailable("draining")), Ok(vec![floor(7)])];
+    let (server, client) = ScriptedServer::serve(replies).await;
+    *server.break_off.lock().unwrap() = Some(Status::unavailable("draining"));
+    let mut stream = client.stream(spec(5), 3).await.unwrap();
+    for number in 5..8 {
+        assert_eq!(stream.next().await.unwrap().unwrap().spec().number, number);
+    }
+    assert!(stream.next().await.unwrap().is_none());
+    assert_eq!(server.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_stream_without_retries_ends_where_it_breaks_off() {
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(5)]), Ok(vec![floor(6)])]).await;
+    *server.break_off.lock().unwrap() = Some(Status::unavailable("draining"));
+    let mut stream = client.with_options(CallOptions::default().retries(0)).stream(spec(5), 2).await.unwrap();
+    stream.next().await.unwrap();
+    assert!(stream.next().await.unwrap_err().is_transient());
     assert_eq!(server.calls(), 1);
 }
 
@@ -98,7 +130,8 @@ async fn retries_wait_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn retries_end() {
-    let (server, client) = ScriptedServer::serve([Err(busy(None)), Err(busy(None)), Err(busy(None))]).await;
+    let busy_now = || Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve([busy_now(), busy_now(), busy_now()]).await;
     let error = client.with_options(CallOptions::default().retries(2)).get(spec(1)).await.unwrap_err();
     assert!(error.to_string().starts_with("RESOURCE_EXHAUSTED"), "{error}");
     assert_eq!(server.calls(), 3);
@@ -241,7 +274,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let eager = FloorClient::connect(&address).await.unwrap_err();
     let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {
-        let ClientError::Unreachable { server, reason } = &error else { panic!("{error:?}") };
+        let ClientError::Unreachable { server, reason, .. } = &error else { panic!("{error:?}") };
         assert_eq!(server, &address);
         assert!(reason.contains("refused"), "{reason}");
         assert!(error.is_transient());

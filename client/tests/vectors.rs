@@ -113,6 +113,7 @@ fn malformed_grids_are_rejected_with_their_class() {
             GridError::Index { .. } => "index",
             GridError::Length { .. } => "length",
             GridError::Padding => "padding",
+            other => panic!("{other}"),
         };
         assert_eq!(class, text(&vector, "error"), "{}", text(&vector, "name"));
     }
@@ -131,6 +132,7 @@ fn malformed_floors_are_rejected_with_their_class() {
             InvalidFloor::Terrain { .. } => "terrain",
             InvalidFloor::Outside { .. } => "outside",
             InvalidFloor::Pack { .. } | InvalidFloor::SpecMismatch { .. } => "spec",
+            other => panic!("{other}"),
         };
         assert_eq!(class, text(&vector, "error"), "{name}: {source}");
     }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -21,6 +22,8 @@ type Client struct {
 	rpc     floorsv1connect.FloorServiceClient
 	retries int
 	timeout time.Duration
+	// plain is whether the server is called without TLS.
+	plain bool
 }
 
 // New returns a client of the server at a URL such as http://127.0.0.1:50051 or https://floors.example. It does not
@@ -35,7 +38,8 @@ func New(server string, options ...Option) (*Client, error) {
 		return nil, err
 	}
 	rpc := floorsv1connect.NewFloorServiceClient(httpClient, base, settings.connectOptions()...)
-	return &Client{rpc: rpc, retries: settings.retries, timeout: settings.timeout}, nil
+	plain := strings.HasPrefix(base, "http:")
+	return &Client{rpc: rpc, retries: settings.retries, timeout: settings.timeout, plain: plain}, nil
 }
 
 // Get returns one floor.
@@ -68,35 +72,32 @@ func (c *Client) Batch(ctx context.Context, specs []*floorsv1.FloorSpec, options
 }
 
 // Stream returns count floors of one tower from first.Number on. The server sends no faster than the loop reads. A
-// stream that breaks off is resumed at the floor that is missing, as often as the client retries a call without getting
-// a floor. After an error the sequence ends.
-//
-// The deadline of ctx covers the whole stream; [WithTimeout] does not apply.
+// stream that breaks off, or in which no floor arrives in the time of [WithTimeout], is resumed at the floor that is
+// missing. After an error the sequence ends. A deadline of ctx covers the whole stream.
 func (c *Client) Stream(ctx context.Context, first *floorsv1.FloorSpec, count uint32, options ...CallOption) iter.Seq2[*Floor, error] {
 	return func(yield func(*Floor, error) bool) {
 		// Leaving the loop ends the call.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		next := cloneSpec(first)
-		for attempt := 0; ; attempt++ {
-			before := count
-			err := c.readStream(ctx, next, &count, options, yield)
+		stream := &stream{client: c, next: cloneSpec(first), left: count, options: options, retries: retries{allowed: c.retries}}
+		if c.timeout > 0 {
+			stream.retries.deadline = time.Now().Add(c.timeout)
+		}
+		for {
+			err := stream.read(ctx, yield)
 			if err == nil {
 				return
 			}
-			if count < before {
-				attempt = 0
-			}
-			if wait, ok := c.mayRetry(ctx, err, attempt); !ok || !sleep(ctx, wait) {
-				yield(nil, err)
+			if !stream.retries.wait(ctx, err) {
+				yield(nil, c.failed(err))
 				return
 			}
 		}
 	}
 }
 
-// Info returns the version, the limits and the tier statistics of the server.
-func (c *Client) Info(ctx context.Context, options ...CallOption) (*floorsv1.ServerInfo, error) {
+// ServerInfo returns the version, the limits and the tier statistics of the server.
+func (c *Client) ServerInfo(ctx context.Context, options ...CallOption) (*floorsv1.ServerInfo, error) {
 	response, err := unary(ctx, c, c.rpc.GetServerInfo, &floorsv1.GetServerInfoRequest{}, options)
 	if err != nil {
 		return nil, err
@@ -125,43 +126,6 @@ func (c *Client) Pack(ctx context.Context, name string, options ...CallOption) (
 	return response.Msg, nil
 }
 
-// readStream makes one call. It advances next and count past the floors that it yielded, and returns nil when the
-// sequence is complete or the caller left the loop.
-func (c *Client) readStream(
-	ctx context.Context, next *floorsv1.FloorSpec, count *uint32, options []CallOption, yield func(*Floor, error) bool,
-) error {
-	request := connect.NewRequest(&floorsv1.StreamFloorsRequest{First: cloneSpec(next), Count: *count})
-	for _, option := range options {
-		option(request.Header())
-	}
-	stream, err := c.rpc.StreamFloors(ctx, request)
-	if err != nil {
-		return checkFailed(err)
-	}
-	defer stream.Close()
-	for stream.Receive() {
-		if *count == 0 {
-			return invalid(ClassSpec, "the stream has more floors than were asked for")
-		}
-		floor, err := requested(stream.Msg(), next)
-		if err != nil {
-			return err
-		}
-		next.Number++
-		*count--
-		if !yield(floor, nil) {
-			return nil
-		}
-	}
-	if err := stream.Err(); err != nil {
-		return checkFailed(err)
-	}
-	if *count > 0 {
-		return invalid(ClassSpec, "the stream ended %d floors early", *count)
-	}
-	return nil
-}
-
 // unary makes a call with retries. The timeout covers all attempts and the waits between them.
 func unary[Req, Res any](
 	ctx context.Context, c *Client, call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
@@ -172,7 +136,8 @@ func unary[Req, Res any](
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	for attempt := 0; ; attempt++ {
+	retries := retries{allowed: c.retries}
+	for {
 		request := connect.NewRequest(message)
 		for _, option := range options {
 			option(request.Header())
@@ -181,8 +146,8 @@ func unary[Req, Res any](
 		if err == nil {
 			return response, nil
 		}
-		if wait, ok := c.mayRetry(ctx, err, attempt); !ok || !sleep(ctx, wait) {
-			return nil, checkFailed(err)
+		if !retries.wait(ctx, err) {
+			return nil, c.failed(err)
 		}
 	}
 }

@@ -57,13 +57,16 @@ func (s *scripted) GetFloor(_ context.Context, request *connect.Request[floorsv1
 }
 
 // StreamFloors sends two floors a call, then the next error of the script.
-func (s *scripted) StreamFloors(_ context.Context, request *connect.Request[floorsv1.StreamFloorsRequest], stream *connect.ServerStream[floorsv1.Floor]) error {
+func (s *scripted) StreamFloors(ctx context.Context, request *connect.Request[floorsv1.StreamFloorsRequest], stream *connect.ServerStream[floorsv1.Floor]) error {
 	s.lock.Lock()
 	s.streams = append(s.streams, request.Msg)
 	s.lock.Unlock()
 	for i := range min(2, request.Msg.Count) {
 		floor := proto.CloneOf(s.floor)
 		floor.Spec.Number = request.Msg.First.Number + i
+		if floor.Spec.Number == stalled {
+			<-ctx.Done()
+		}
 		rehash(floor)
 		if err := stream.Send(floor); err != nil {
 			return err
@@ -224,12 +227,15 @@ func TestTLS(t *testing.T) {
 	if _, _, err := trusting.Get(t.Context(), first); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := client(t, server.URL, WithRetries(0)).Get(t.Context(), first); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, _, err := client(t, server.URL).Get(t.Context(), first); err == nil || !strings.Contains(err.Error(), "authority that is not trusted") {
 		t.Errorf("an unknown authority: %v", err)
 	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {
+	if _, err := New("http://127.0.0.1:1", WithGet()); err == nil || !strings.Contains(err.Error(), "WithProtocol(Connect)") {
+		t.Errorf("GET by gRPC: %v", err)
+	}
 	for _, url := range []string{"", "127.0.0.1:50051", "ftp://host", "http://", "http://user:secret@host", "http://host?x=1"} {
 		if _, err := New(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", url, err)
@@ -245,5 +251,36 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	if _, err := New("https://floors.example", WithToken("two\nlines")); err == nil {
 		t.Error("a token with a line break")
+	}
+}
+
+// stalled is the floor at which the server stops to send.
+const stalled = 100
+
+func TestAStreamThatStallsIsResumed(t *testing.T) {
+	service, server := serve(t)
+	client := client(t, server.URL, WithTimeout(300*time.Millisecond), WithRetries(1))
+	var numbers []uint32
+	var last error
+	for floor, err := range client.Stream(t.Context(), &floorsv1.FloorSpec{Number: stalled - 1}, 2) {
+		if last = err; err == nil {
+			numbers = append(numbers, floor.Message.Spec.Number)
+		}
+	}
+	if len(numbers) != 1 || numbers[0] != stalled-1 || connect.CodeOf(last) != connect.CodeDeadlineExceeded {
+		t.Errorf("%v, %v", numbers, last)
+	}
+	if len(service.streams) != 2 || service.streams[1].First.Number != stalled {
+		t.Errorf("%v", service.streams)
+	}
+}
+
+func TestAStreamWithoutFloorsEndsAtItsDeadline(t *testing.T) {
+	service, server := serve(t)
+	start := time.Now()
+	for _, err := range client(t, server.URL, WithTimeout(300*time.Millisecond)).Stream(t.Context(), &floorsv1.FloorSpec{Number: stalled}, 2) {
+		if connect.CodeOf(err) != connect.CodeDeadlineExceeded || time.Since(start) > 5*time.Second || len(service.streams) != 1 {
+			t.Errorf("%v after %v and %d calls", err, time.Since(start), len(service.streams))
+		}
 	}
 }

@@ -32,6 +32,9 @@ func (f *Floor) Width() uint32 { return f.Message.Spec.Width }
 // Height returns the cells from north to south.
 func (f *Floor) Height() uint32 { return f.Message.Spec.Height }
 
+// Spawns returns the monsters.
+func (f *Floor) Spawns() []*floorsv1.Spawn { return f.Message.Spawns }
+
 // Theme returns the name of the floor's theme, "" for a floor of the built-in pack before generator version 4.
 func (f *Floor) Theme() string { return f.Message.Theme }
 

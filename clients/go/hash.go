@@ -53,13 +53,19 @@ type checkedCodec struct{}
 
 func (checkedCodec) Name() string { return "proto" }
 
-func (checkedCodec) Marshal(message any) ([]byte, error) {
+func (c checkedCodec) Marshal(message any) ([]byte, error) { return c.MarshalStable(message) }
+
+// MarshalStable encodes a request in the one way that caches can compare in the URL of a GET.
+func (checkedCodec) MarshalStable(message any) ([]byte, error) {
 	value, ok := message.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("%T is no protobuf message", message)
 	}
-	return proto.Marshal(value)
+	return proto.MarshalOptions{Deterministic: true}.Marshal(value)
 }
+
+// IsBinary is whether the URL of a GET needs base64.
+func (checkedCodec) IsBinary() bool { return true }
 
 func (checkedCodec) Unmarshal(data []byte, message any) error {
 	value, ok := message.(proto.Message)

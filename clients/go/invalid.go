@@ -1,11 +1,6 @@
 package floors
 
-import (
-	"errors"
-	"fmt"
-
-	"connectrpc.com/connect"
-)
+import "fmt"
 
 // Class says what is wrong with a floor or a grid. The classes are those of the test vectors.
 type Class string
@@ -65,14 +60,4 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 
 func invalid(class Class, format string, values ...any) error {
 	return &InvalidError{Class: class, Reason: fmt.Sprintf(format, values...)}
-}
-
-// checkFailed returns the *InvalidError with which the codec rejected an answer, or err. The RPC library reports it as
-// INVALID_ARGUMENT, which would blame the request.
-func checkFailed(err error) error {
-	var rejected *InvalidError
-	if !connect.IsWireError(err) && errors.As(err, &rejected) {
-		return rejected
-	}
-	return err
 }

@@ -22,10 +22,11 @@ const (
 )
 
 const (
-	defaultTimeout = 30 * time.Second
-	defaultRetries = 3
+	defaultTimeout = 10 * time.Second
+	defaultRetries = 4
 	// maxMessage is the greatest answer that is read, in bytes. A full batch takes less (docs/protocol.md).
-	maxMessage = 16 << 20
+	maxMessage    = 16 << 20
+	versionHeader = "Floor-Generator-Version"
 )
 
 // Option is an option of [New].
@@ -37,6 +38,7 @@ type settings struct {
 	tokenOverPlain bool
 	tls            *tls.Config
 	http           connect.HTTPClient
+	get            bool
 	retries        int
 	timeout        time.Duration
 }
@@ -72,14 +74,20 @@ func WithHTTPClient(client connect.HTTPClient) Option {
 	return func(s *settings) { s.http = client }
 }
 
-// WithRetries sets how often a call is repeated that the server refuses for now, or that does not reach it. The default
-// is 3; 0 is never.
+// WithGet makes calls other than streams by GET, so that HTTP caches can answer them. It needs [Connect]. Answers to calls
+// with [GeneratorVersion] may be kept for a year, since that version is then a part of the URL.
+func WithGet() Option {
+	return func(s *settings) { s.get = true }
+}
+
+// WithRetries sets how often a call is repeated that the server refuses for now, or whose connection fails. The default
+// is 4; 0 is never.
 func WithRetries(times int) Option {
 	return func(s *settings) { s.retries = times }
 }
 
-// WithTimeout limits each call apart from streams, with its retries and their waits. The default is 30 s; 0 leaves it to
-// the context of the call.
+// WithTimeout limits each call with its retries and their waits, and in a stream the time in which no floor arrives. The
+// default is 10 s; 0 leaves it to the context of the call.
 func WithTimeout(timeout time.Duration) Option {
 	return func(s *settings) { s.timeout = timeout }
 }
@@ -99,12 +107,12 @@ func Trace() CallOption {
 }
 
 // GeneratorVersion accepts floors of this generator version only, for games whose towers must not change: store what
-// [Client.Info] returned when a tower was made, and send it with every call for the tower. A balancer can route by it. A
+// [Client.ServerInfo] returned when a tower was made, and send it with every call for the tower. A balancer can route by it. A
 // server of another version answers with [connect.CodeFailedPrecondition], whose message has both versions; no retry
 // helps.
 func GeneratorVersion(version uint32) CallOption {
 	return func(header http.Header) {
-		header.Set("Floor-Generator-Version", strconv.FormatUint(uint64(version), 10))
+		header.Set(versionHeader, strconv.FormatUint(uint64(version), 10))
 	}
 }
 
@@ -120,6 +128,9 @@ func (s *settings) connectOptions() []connect.ClientOption {
 		options = append(options, connect.WithGRPC())
 	case GRPCWeb:
 		options = append(options, connect.WithGRPCWeb())
+	}
+	if s.get {
+		options = append(options, connect.WithHTTPGet())
 	}
 	if s.token != "" {
 		options = append(options, connect.WithInterceptors(bearer("Bearer "+s.token)))

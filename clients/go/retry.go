@@ -3,6 +3,7 @@ package floors
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 )
 
 const (
-	minBackoff = 50 * time.Millisecond
+	minBackoff = 100 * time.Millisecond
 	maxBackoff = 2 * time.Second
+	// restartTime is how long a server that restarts is awaited: an attempt that no server accepted is not counted.
+	restartTime = 10 * time.Second
 	// maxWait is the longest wait that a server may ask for. With a longer one the call fails, and [RetryAfter] has it.
 	maxWait = time.Minute
 )
@@ -58,30 +61,61 @@ func detail[T any](err error) T {
 	return none
 }
 
-// mayRetry returns how long to wait before the next attempt, and whether there is one.
-func (c *Client) mayRetry(ctx context.Context, err error, attempt int) (time.Duration, bool) {
-	if attempt >= c.retries || !isTransient(err) {
-		return 0, false
+// retries are the attempts of one call.
+type retries struct {
+	allowed int
+	// deadline is that of the first floor of a stream, apart from the one of the context; zero is none.
+	deadline      time.Time
+	failed, waits int
+	// firstFailure is the first one since the last floor.
+	firstFailure time.Time
+}
+
+// progressed counts from 0 again: a stream got a floor.
+func (r *retries) progressed() { *r = retries{allowed: r.allowed} }
+
+// wait waits for the next attempt, and returns false if there is none.
+func (r *retries) wait(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || r.allowed == 0 || !isTransient(err) {
+		return false
+	}
+	if r.firstFailure.IsZero() {
+		r.firstFailure = time.Now()
+	}
+	if !isRefused(err) || time.Since(r.firstFailure) > restartTime {
+		r.failed++
 	}
 	wait, asked := RetryAfter(err)
 	if !asked {
-		backoff := min(minBackoff<<min(attempt, 10), maxBackoff)
-		wait = backoff/2 + rand.N(backoff/2+1)
+		wait = rand.N(min(minBackoff<<min(r.waits, 10), maxBackoff))
+		r.waits++
 	}
-	deadline, ok := ctx.Deadline()
-	return wait, wait <= maxWait && (!ok || time.Now().Add(wait).Before(deadline))
+	return r.failed <= r.allowed && wait <= maxWait && r.hasTime(ctx, wait) && sleep(ctx, wait)
 }
 
-// isTransient says whether a later attempt may succeed. An answer that exceeds maxMessage is RESOURCE_EXHAUSTED too, but
-// not from the server.
+func (r *retries) hasTime(ctx context.Context, wait time.Duration) bool {
+	end := time.Now().Add(wait)
+	deadline, ok := ctx.Deadline()
+	return (!ok || end.Before(deadline)) && (r.deadline.IsZero() || end.Before(r.deadline))
+}
+
+// isTransient says whether a later attempt may succeed: the server refuses the call for now, or the connection failed.
+// The context of the call has not ended.
 func isTransient(err error) bool {
+	var rejected *InvalidError
+	if errors.As(err, &rejected) || isTLSMistake(err) {
+		return false
+	}
 	switch connect.CodeOf(err) {
-	case connect.CodeUnavailable:
+	case connect.CodeUnavailable, connect.CodeCanceled, connect.CodeDeadlineExceeded:
 		return true
 	case connect.CodeResourceExhausted:
-		return connect.IsWireError(err)
+		_, asked := RetryAfter(err)
+		return asked
+	case connect.CodeUnknown:
+		return !connect.IsWireError(err)
 	default:
-		return false
+		return errors.Is(err, io.ErrUnexpectedEOF)
 	}
 }
 

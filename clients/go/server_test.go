@@ -3,7 +3,9 @@ package floors
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +28,7 @@ func server(t *testing.T) string {
 
 func TestServerSendsTheVectors(t *testing.T) {
 	client := client(t, server(t))
-	info, err := client.Info(t.Context())
+	info, err := client.ServerInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestServerSendsTheVectors(t *testing.T) {
 
 func TestServerRefusesAnotherGeneratorVersion(t *testing.T) {
 	client := client(t, server(t))
-	info, err := client.Info(t.Context())
+	info, err := client.ServerInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,5 +187,46 @@ func TestServerSpeaksConnect(t *testing.T) {
 	}
 	if count != 20 {
 		t.Errorf("%d floors", count)
+	}
+}
+
+// kept is an HTTP client that notes what caches may keep.
+type kept struct {
+	connect.HTTPClient
+	answers []string
+}
+
+func (k *kept) Do(request *http.Request) (*http.Response, error) {
+	response, err := k.HTTPClient.Do(request)
+	if err == nil {
+		k.answers = append(k.answers, request.Method+" "+response.Header.Get("Cache-Control"))
+	}
+	return response, err
+}
+
+func TestCachesMayKeepWhatAGetReturns(t *testing.T) {
+	url := server(t)
+	if os.Getenv("FLOOR_SERVER_CONNECT") == "" {
+		t.Skip("FLOOR_SERVER_CONNECT is not set")
+	}
+	kept := &kept{HTTPClient: http.DefaultClient}
+	client := client(t, url, WithProtocol(Connect), WithGet(), WithHTTPClient(kept))
+	info, err := client.ServerInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &floorsv1.FloorSpec{Seed: 42, Number: 7}
+	for _, options := range [][]CallOption{{GeneratorVersion(info.GeneratorVersion)}, nil} {
+		if floor, _, err := client.Get(t.Context(), spec, options...); err != nil || floor.Message.Spec.Number != 7 {
+			t.Fatal(err)
+		}
+	}
+	_, _, err = client.Get(t.Context(), spec, GeneratorVersion(info.GeneratorVersion+1))
+	if connect.CodeOf(err) != connect.CodeFailedPrecondition {
+		t.Errorf("another version: %v", err)
+	}
+	wants := []string{"GET no-store", "GET public, immutable, max-age=31536000", "GET public, max-age=60", "GET no-store"}
+	if !slices.Equal(kept.answers, wants) {
+		t.Errorf("%q", kept.answers)
 	}
 }

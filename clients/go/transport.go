@@ -17,8 +17,8 @@ const (
 	// connectTimeout limits establishing a connection.
 	connectTimeout = 5 * time.Second
 	// A connection that is silent for pingAfter is tested; one that does not answer within pingTimeout is closed.
-	pingAfter   = 30 * time.Second
-	pingTimeout = 15 * time.Second
+	pingAfter   = 10 * time.Second
+	pingTimeout = 5 * time.Second
 )
 
 // transport returns the HTTP client and the URL of the server without a trailing slash.
@@ -37,9 +37,15 @@ func (s *settings) transport(server string) (connect.HTTPClient, string, error) 
 	if strings.ContainsFunc(s.token, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return nil, "", fmt.Errorf("the token has a character that a header cannot carry, such as a space or a line break")
 	}
+	if s.get && s.protocol != Connect {
+		return nil, "", fmt.Errorf("WithGet needs WithProtocol(Connect): gRPC has no GET")
+	}
 	client := s.http
 	if client == nil {
 		client = newHTTPClient(s, plain)
+	}
+	if s.get {
+		client = versionInURL{client}
 	}
 	return client, strings.TrimSuffix(base.String(), "/"), nil
 }
@@ -63,6 +69,17 @@ func newHTTPClient(s *settings, plain bool) *http.Client {
 		// A call goes to the server that was named, and so does the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// versionInURL moves the generator version of a GET into its URL: caches do not compare headers.
+type versionInURL struct{ connect.HTTPClient }
+
+func (c versionInURL) Do(request *http.Request) (*http.Response, error) {
+	if version := request.Header.Get(versionHeader); version != "" && request.Method == http.MethodGet {
+		request.Header.Del(versionHeader)
+		request.URL.RawQuery += "&generator_version=" + version
+	}
+	return c.HTTPClient.Do(request)
 }
 
 func isLoopback(host string) bool {

@@ -11,8 +11,14 @@ signal floor_received(decoded)
 signal failed(code, message)
 
 const MAX_ANSWER_BYTES := 16 * 1024 * 1024
-const TIMEOUT_SECONDS := 10
-const RETRIES := 3
+# For a call with all its attempts and the waits between them.
+const TIMEOUT_SECONDS := 10.0
+const RETRIES := 4
+const FIRST_WAIT_SECONDS := 0.1
+const LONGEST_WAIT_SECONDS := 2.0
+const TLS_FAILS := "TLS fails: the certificate of the server is of an authority that is not trusted (name it in the" \
+		+ " project setting network/ssl/certificates) or for another name, or the server does not speak TLS (then write http://)"
+const ENDED := "the server ended the connection without an answer: it closes, or it speaks TLS (then write https://)"
 
 var server := "http://127.0.0.1:50051"
 # Sent as "authorization: Bearer TOKEN" if it is not empty. Use https then.
@@ -23,14 +29,19 @@ var generator_version := 0
 
 var _request := HTTPRequest.new()
 var _codec := FloorCodec.new()
+# Of its own, so that it changes no number that the game draws.
+var _random := RandomNumberGenerator.new()
 var _spec := {}
-var _attempt := 0
+var _failed := 0
+var _waits := 0
+# In milliseconds since the start of the engine.
+var _deadline := 0
 
 
 func _ready() -> void:
-	_request.timeout = TIMEOUT_SECONDS
 	_request.body_size_limit = MAX_ANSWER_BYTES
 	_request.max_redirects = 0
+	_random.randomize()
 	add_child(_request)
 	_request.connect("request_completed", self, "_completed")
 
@@ -38,7 +49,9 @@ func _ready() -> void:
 # Leave out what the server shall choose: get_floor({"seed": 42, "number": 7}), and "width", "height", "kind", "pack".
 func get_floor(spec: Dictionary) -> void:
 	_spec = spec
-	_attempt = 0
+	_failed = 0
+	_waits = 0
+	_deadline = OS.get_ticks_msec() + int(TIMEOUT_SECONDS * 1000)
 	_send()
 
 
@@ -52,6 +65,7 @@ func _send() -> void:
 	var url := server + "/floors.v1.FloorService/GetFloor?connect=v1&encoding=proto&base64=1&message=" + message
 	if generator_version != 0:
 		url += "&generator_version=%d" % generator_version
+	_request.timeout = int(max(1, ceil(_remaining())))
 	var error := _request.request(url, headers)
 	if error != OK:
 		emit_signal("failed", "internal", "the request could not be made: error %d" % error)
@@ -59,7 +73,7 @@ func _send() -> void:
 
 func _completed(result: int, status: int, _headers: PoolStringArray, body: PoolByteArray) -> void:
 	if result != HTTPRequest.RESULT_SUCCESS:
-		_retry_or_fail("unavailable", "the server cannot be reached: result %d" % result)
+		_unreachable(result)
 		return
 	if status != 200:
 		_refused(status, body)
@@ -76,15 +90,52 @@ func _refused(status: int, body: PoolByteArray) -> void:
 	if parsed.error != OK or typeof(parsed.result) != TYPE_DICTIONARY:
 		emit_signal("failed", "internal", "HTTP status %d with a body that is no JSON" % status)
 		return
-	_retry_or_fail(str(parsed.result.get("code", "unknown")), str(parsed.result.get("message", "")))
+	var code := str(parsed.result.get("code", "unknown"))
+	var asked := _retry_delay(parsed.result)
+	# Without a delay it is not the server that refuses.
+	var transient := code in ["unavailable", "canceled", "deadline_exceeded"] or (code == "resource_exhausted" and asked >= 0)
+	_failed += 1
+	_retry_or_fail(transient, asked, code, str(parsed.result.get("message", "")))
 
 
-# Only a server that is busy or closes may be asked again.
-func _retry_or_fail(code: String, message: String) -> void:
-	_attempt += 1
-	if _attempt > RETRIES or not code in ["unavailable", "resource_exhausted"]:
+# What the result of HTTPRequest means.
+func _unreachable(result: int) -> void:
+	var tls := server.begins_with("https:")
+	match result:
+		HTTPRequest.RESULT_CANT_CONNECT:
+			# Nothing accepts the connection: not counted, since a server that restarts is awaited.
+			_retry_or_fail(true, -1.0, "unavailable", "nothing accepts connections at " + server)
+			return
+		HTTPRequest.RESULT_SSL_HANDSHAKE_ERROR:
+			emit_signal("failed", "unavailable", server + ": " + TLS_FAILS)
+			return
+		HTTPRequest.RESULT_TIMEOUT:
+			emit_signal("failed", "deadline_exceeded", "the server did not answer in time")
+			return
+	_failed += 1
+	var reason := ENDED if result == HTTPRequest.RESULT_CONNECTION_ERROR and not tls else "result %d of HTTPRequest" % result
+	_retry_or_fail(true, -1.0, "unavailable", server + ": " + reason)
+
+
+# The seconds that a refusal asks to wait, -1 if it does not.
+func _retry_delay(refusal: Dictionary) -> float:
+	for detail in refusal.get("details", []):
+		if str(detail.get("type", "")).ends_with("google.rpc.RetryInfo"):
+			return float(str(detail.get("debug", {}).get("retryDelay", "0s")).trim_suffix("s"))
+	return -1.0
+
+
+func _retry_or_fail(transient: bool, asked: float, code: String, message: String) -> void:
+	var wait := asked
+	if wait < 0:
+		wait = _random.randf_range(0.0, min(FIRST_WAIT_SECONDS * pow(2, _waits), LONGEST_WAIT_SECONDS))
+		_waits += 1
+	if not transient or _failed > RETRIES or wait >= _remaining():
 		emit_signal("failed", code, message)
 		return
-	var wait := 0.05 * pow(2, _attempt) * rand_range(0.5, 1.0)
 	yield(get_tree().create_timer(wait), "timeout")
 	_send()
+
+
+func _remaining() -> float:
+	return (_deadline - OS.get_ticks_msec()) / 1000.0

@@ -1,6 +1,7 @@
 //! A project of LDtk 1.5: <https://ldtk.io/json/>. Its one level has four layers: entities, tiles for the picture, and
 //! integers for the terrain and the room of each cell.
 
+use floor_gen::pack::{Look, Paint};
 use floor_proto::{
     floor::Floor,
     v1::{Point, Room},
@@ -8,7 +9,7 @@ use floor_proto::{
 use serde_json::{Value, json};
 
 use crate::{
-    CELLS, ExportError, ExportedFile, ROOMS,
+    ExportError, ExportedFile, ROOMS, cells_name,
     names::{self, hash},
     picture::{
         colour,
@@ -35,14 +36,14 @@ mod uid {
     pub(super) const NEXT: u32 = 1000;
 }
 
-/// The project, and the pictures of its two tilesets.
+/// The project, and the pictures of its two tilesets, the first in the look of the floor's theme.
 ///
 /// # Errors
 /// If a picture cannot be written.
-pub fn files(floor: &Floor, map: String) -> Result<Vec<ExportedFile>, ExportError> {
+pub fn files(floor: &Floor, map: String, look: &Look) -> Result<Vec<ExportedFile>, ExportError> {
     Ok(vec![
-        ExportedFile::json(map, &document(floor)),
-        ExportedFile { name: format!("{CELLS}.png"), bytes: tiles::cells_png()? },
+        ExportedFile::json(map, &document(floor, look)),
+        ExportedFile { name: format!("{}.png", cells_name(floor)), bytes: tiles::cells_png(look)? },
         ExportedFile { name: format!("{ROOMS}.png"), bytes: tiles::rooms_png()? },
     ])
 }
@@ -97,12 +98,7 @@ static ENTITIES: [EntityKind; 9] = [
             ("to", Kind::Point),
         ],
     },
-    EntityKind {
-        name: "Lock",
-        tile: Some(Tile::Terrain(floor_proto::v1::Terrain::LockedDoor)),
-        colour: "#E84D8A",
-        fields: &[("id", Kind::Int)],
-    },
+    EntityKind { name: "Lock", tile: Some(Tile::Locked(0)), colour: "#E84D8A", fields: &[("id", Kind::Int)] },
     EntityKind {
         name: "Trap",
         tile: Some(Tile::Trap),
@@ -125,11 +121,12 @@ static ENTITIES: [EntityKind; 9] = [
 ];
 
 /// The fields of the level.
-const LEVEL_FIELDS: [(&str, Kind); 10] = [
+const LEVEL_FIELDS: [(&str, Kind); 11] = [
     ("seed", Kind::String),
     ("number", Kind::Int),
     ("kind", Kind::String),
     ("theme", Kind::String),
+    ("pack", Kind::String),
     ("generator_version", Kind::Int),
     ("content_hash", Kind::String),
     ("critical_path", Kind::Int),
@@ -138,8 +135,11 @@ const LEVEL_FIELDS: [(&str, Kind); 10] = [
     ("difficulty", Kind::Int),
 ];
 
-fn document(floor: &Floor) -> Value {
+/// The project alone.
+#[must_use]
+pub fn document(floor: &Floor, look: &Look) -> Value {
     let mut ids = Ids { hash: floor.content_hash(), next: 0 };
+    let rock = colour::hex(colour::paint(look, Paint::Rock)).to_uppercase();
     json!({
         "__header__": {
             "fileType": "LDtk Project JSON",
@@ -166,8 +166,8 @@ fn document(floor: &Floor) -> Value {
         "defaultGridSize": SIDE,
         "defaultEntityWidth": SIDE,
         "defaultEntityHeight": SIDE,
-        "bgColor": "#17161D",
-        "defaultLevelBgColor": "#17161D",
+        "bgColor": rock,
+        "defaultLevelBgColor": rock,
         "minifyJson": true,
         "externalLevels": false,
         "exportTiled": false,
@@ -185,12 +185,12 @@ fn document(floor: &Floor) -> Value {
         "defs": {
             "layers": layer_definitions(floor),
             "entities": (0..ENTITIES.len()).map(entity_definition).collect::<Vec<_>>(),
-            "tilesets": [tileset(uid::CELLS, CELLS, CELL_ROWS), tileset(uid::ROOMS, ROOMS, ROOM_ROWS)],
+            "tilesets": [tileset(uid::CELLS, &cells_name(floor), CELL_ROWS), tileset(uid::ROOMS, ROOMS, ROOM_ROWS)],
             "enums": [],
             "externalEnums": [],
             "levelFields": field_definitions(&LEVEL_FIELDS, uid::FIRST_LEVEL_FIELD),
         },
-        "levels": [level(floor, &mut ids)],
+        "levels": [level(floor, &rock, &mut ids)],
         "worlds": [],
         "dummyWorldIid": ids.next(),
     })
@@ -396,13 +396,14 @@ fn field_definitions(fields: &[(&str, Kind)], first: u32) -> Vec<Value> {
     (first..).zip(fields).map(definition).collect()
 }
 
-fn level(floor: &Floor, ids: &mut Ids) -> Value {
+fn level(floor: &Floor, rock: &str, ids: &mut Ids) -> Value {
     let metrics = floor.wire().metrics.unwrap_or_default();
     let fields: [Value; LEVEL_FIELDS.len()] = [
         floor.spec().seed.to_string().into(),
         floor.spec().number.into(),
         names::kind_of(floor.spec()).into(),
         floor.theme().into(),
+        floor.spec().pack.as_str().into(),
         floor.wire().generator_version.into(),
         hash(floor.content_hash()).into(),
         metrics.critical_path.into(),
@@ -412,7 +413,8 @@ fn level(floor: &Floor, ids: &mut Ids) -> Value {
     ];
     let region = floor.region().iter().map(|mark| u32::from(*mark)).collect();
     let terrain = floor.terrain().iter().map(|terrain| *terrain as u32).collect();
-    let (cells, rooms) = (Some((uid::CELLS, CELLS)), Some((uid::ROOMS, ROOMS)));
+    let name = cells_name(floor);
+    let (cells, rooms) = (Some((uid::CELLS, name.as_str())), Some((uid::ROOMS, ROOMS)));
     let layers = [
         LayerInstance { entities: entities(floor, ids), ..LayerInstance::new(uid::ENTITIES, "Entities", "Entities") },
         LayerInstance {
@@ -437,7 +439,7 @@ fn level(floor: &Floor, ids: &mut Ids) -> Value {
         "worldDepth": 0,
         "pxWid": floor.width() * SIDE,
         "pxHei": floor.height() * SIDE,
-        "__bgColor": "#17161D",
+        "__bgColor": rock,
         "bgColor": null,
         "useAutoIdentifier": false,
         "bgRelPath": null,
@@ -454,18 +456,18 @@ fn level(floor: &Floor, ids: &mut Ids) -> Value {
 }
 
 /// What distinguishes a layer of the level.
-struct LayerInstance {
+struct LayerInstance<'a> {
     uid: u32,
     name: &'static str,
     kind: &'static str,
     opacity: f64,
-    tileset: Option<(u32, &'static str)>,
+    tileset: Option<(u32, &'a str)>,
     values: Vec<u32>,
     tiles: Vec<Value>,
     entities: Vec<Value>,
 }
 
-impl LayerInstance {
+impl LayerInstance<'_> {
     const fn new(uid: u32, name: &'static str, kind: &'static str) -> Self {
         Self {
             uid,
@@ -509,13 +511,20 @@ impl LayerInstance {
 }
 
 fn tile_instances(floor: &Floor) -> Vec<Value> {
-    let instance = |(index, terrain): (u32, &floor_proto::v1::Terrain)| {
-        let tile = Tile::Terrain(*terrain);
-        let (x, y) = (index % floor.width() * SIDE, index / floor.width() * SIDE);
+    let instance = |index: u32| {
+        let (x, y) = (index % floor.width(), index / floor.width());
+        let tile = Tile::of(floor, x, y)?;
         let (source_x, source_y) = tile.corner();
-        json!({"px": [x, y], "src": [source_x, source_y], "f": 0, "t": tile.index(), "d": [index], "a": 1})
+        Some(json!({
+            "px": [x * SIDE, y * SIDE],
+            "src": [source_x, source_y],
+            "f": 0,
+            "t": tile.index(),
+            "d": [index],
+            "a": 1,
+        }))
     };
-    (0..).zip(floor.terrain()).map(instance).collect()
+    (0..floor.width() * floor.height()).filter_map(instance).collect()
 }
 
 fn entities(floor: &Floor, ids: &mut Ids) -> Vec<Value> {
@@ -533,7 +542,11 @@ fn entities(floor: &Floor, ids: &mut Ids) -> Vec<Value> {
         ];
         entity(CONNECTION, center(connection.from_room), &fields, ids)
     }));
-    entities.extend(wire.locks.iter().map(|lock| entity(LOCK, lock.at, &[lock.id.into()], ids)));
+    entities.extend(wire.locks.iter().map(|lock| {
+        let mut entity = entity(LOCK, lock.at, &[lock.id.into()], ids);
+        entity["__tile"] = rectangle(uid::CELLS, Tile::Locked(lock.id).corner());
+        entity
+    }));
     entities.extend(
         wire.traps.iter().map(|trap| entity(TRAP, trap.at, &[trap.archetype.as_str().into(), trap.level.into()], ids)),
     );
@@ -541,7 +554,7 @@ fn entities(floor: &Floor, ids: &mut Ids) -> Vec<Value> {
         let fields: [Value; 3] = [item.archetype.as_str().into(), item.value.into(), item.opens_lock.into()];
         let mut entity = entity(ITEM, item.at, &fields, ids);
         if item.opens_lock != 0 {
-            entity["__tile"] = rectangle(uid::CELLS, Tile::Key.corner());
+            entity["__tile"] = rectangle(uid::CELLS, Tile::Key(item.opens_lock).corner());
         }
         entity
     }));

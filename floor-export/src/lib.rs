@@ -1,25 +1,37 @@
 //! Floors as pictures, and as files of level editors and virtual tabletops. `floorctl render` and `export` use it; it
 //! builds for wasm32, where it needs no file system and no clock.
 //!
-//! [`picture`] draws a floor as text or as PNG. [`tiled`], [`ldtk`] and [`uvtt`] return the files of an editor.
+//! [`picture`] draws a floor as text or as PNG. [`tiled`], [`ldtk`], [`uvtt`] and [`foundry`] return the files
+//! of an editor, and [`room_key`] says what rooms hold.
 #![forbid(unsafe_code)]
 
 pub mod counts;
 mod error;
 #[cfg(test)]
 mod fixture;
+pub mod foundry;
+pub mod import;
 pub mod ldtk;
 pub mod names;
 pub mod picture;
+pub mod room_key;
 pub mod tiled;
 pub mod uvtt;
 mod walls;
 
-pub use self::error::ExportError;
+pub use self::{error::ExportError, import::ImportError};
 
-/// The tilesets of terrain and objects, and of room ids. The maps of a directory share them.
+/// The tilesets of terrain and objects, and of room ids. The maps of a directory share them, if they have one theme.
 const CELLS: &str = "floor-tiles";
 const ROOMS: &str = "room-tiles";
+
+/// The name of the tileset of terrain and objects: each theme has its own.
+fn cells_name(floor: &floor_proto::floor::Floor) -> String {
+    match floor.theme() {
+        "" => CELLS.to_owned(),
+        theme => format!("{CELLS}-{theme}"),
+    }
+}
 
 /// A file to write.
 #[derive(Debug)]

@@ -25,8 +25,13 @@ pub fn role_of(room: &Room) -> String {
 /// behaviour.
 #[must_use]
 pub fn behaviour_of(spawn: &Spawn) -> String {
-    let known = Behaviour::try_from(spawn.behaviour);
-    known.map_or_else(|_| format!("behaviour {}", spawn.behaviour), |known| plain(known.as_str_name(), "BEHAVIOUR_"))
+    Behaviour::try_from(spawn.behaviour).map_or_else(|_| format!("behaviour {}", spawn.behaviour), behaviour)
+}
+
+/// `sleeps` for `BEHAVIOUR_SLEEPS`.
+#[must_use]
+pub fn behaviour(behaviour: Behaviour) -> String {
+    plain(behaviour.as_str_name(), "BEHAVIOUR_")
 }
 
 /// `treasure` for `ROOM_ROLE_TREASURE`.

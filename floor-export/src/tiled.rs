@@ -1,5 +1,6 @@
 //! Tiled's JSON map format: <https://doc.mapeditor.org/en/stable/reference/json-map-format/>.
 
+use floor_gen::pack::{Look, Paint};
 use floor_proto::{
     floor::{Floor, is_passable},
     v1::{Point, Room, Terrain},
@@ -7,9 +8,12 @@ use floor_proto::{
 use serde_json::{Value, json};
 
 use crate::{
-    CELLS, ExportError, ExportedFile, ROOMS,
+    ExportError, ExportedFile, ROOMS, cells_name,
     names::{self, hash},
-    picture::tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},
+    picture::{
+        colour,
+        tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, SIDE, Tile},
+    },
 };
 
 /// The version of the format. Tiled 1.8 and newer read it.
@@ -20,24 +24,29 @@ const TILED_VERSION: &str = "1.10.2";
 const FIRST_CELL: u32 = 1;
 const FIRST_ROOM: u32 = FIRST_CELL + COLUMNS * CELL_ROWS;
 
-/// The map, and its two tilesets with their pictures.
+/// The map, and its two tilesets with their pictures, the first in the look of the floor's theme.
 ///
 /// # Errors
 /// If a picture cannot be written.
-pub fn files(floor: &Floor, map: String) -> Result<Vec<ExportedFile>, ExportError> {
+pub fn files(floor: &Floor, map: String, look: &Look) -> Result<Vec<ExportedFile>, ExportError> {
+    let cells = cells_name(floor);
     Ok(vec![
-        ExportedFile::json(map, &document(floor)),
-        ExportedFile::json(format!("{CELLS}.tsj"), &cell_tileset()),
-        ExportedFile { name: format!("{CELLS}.png"), bytes: tiles::cells_png()? },
+        ExportedFile::json(map, &document(floor, look)),
+        ExportedFile::json(format!("{cells}.tsj"), &cell_tileset(&cells)),
+        ExportedFile { name: format!("{cells}.png"), bytes: tiles::cells_png(look)? },
         ExportedFile::json(format!("{ROOMS}.tsj"), &tileset(ROOMS, ROOM_ROWS, &[])),
         ExportedFile { name: format!("{ROOMS}.png"), bytes: tiles::rooms_png()? },
     ])
 }
 
-fn document(floor: &Floor) -> Value {
+/// The map alone.
+#[must_use]
+pub fn document(floor: &Floor, look: &Look) -> Value {
     let wire = floor.wire();
     let mut layers = Layers::new(floor);
-    layers.tiles("terrain", true, floor.terrain().iter().map(|terrain| FIRST_CELL + cell_tile(*terrain)));
+    let cells = (0..floor.height()).flat_map(|y| (0..floor.width()).map(move |x| (x, y)));
+    let tiles = cells.map(|(x, y)| Tile::of(floor, x, y).map_or(0, |tile| FIRST_CELL + tile.index()));
+    layers.tiles("terrain", true, tiles);
     let region = floor.region().iter().map(|mark| if *mark == 0 { 0 } else { FIRST_ROOM + u32::from(*mark) });
     layers.tiles("region", false, region);
     layers.objects("rooms", wire.rooms.iter().map(room));
@@ -56,8 +65,7 @@ fn document(floor: &Floor) -> Value {
     layers.objects(
         "locks",
         wire.locks.iter().map(|lock| {
-            Object::tile("lock", lock.at, Tile::Terrain(Terrain::LockedDoor), &format!("lock {}", lock.id))
-                .with("id", int(lock.id))
+            Object::tile("lock", lock.at, Tile::Locked(lock.id), &format!("lock {}", lock.id)).with("id", int(lock.id))
         }),
     );
     layers.objects(
@@ -69,7 +77,7 @@ fn document(floor: &Floor) -> Value {
     layers.objects(
         "items",
         wire.items.iter().map(|item| {
-            let tile = if item.opens_lock == 0 { Tile::Loot } else { Tile::Key };
+            let tile = if item.opens_lock == 0 { Tile::Loot } else { Tile::Key(item.opens_lock) };
             Object::tile("item", item.at, tile, &item.archetype)
                 .with("value", int(item.value))
                 .with("opens_lock", int(item.opens_lock))
@@ -93,6 +101,7 @@ fn document(floor: &Floor) -> Value {
         "orientation": "orthogonal",
         "renderorder": "right-down",
         "infinite": false,
+        "backgroundcolor": colour::hex(colour::paint(look, Paint::Rock)),
         "compressionlevel": -1,
         "width": floor.width(),
         "height": floor.height(),
@@ -101,7 +110,7 @@ fn document(floor: &Floor) -> Value {
         "nextlayerid": layers.layers.len() + 1,
         "nextobjectid": layers.objects + 1,
         "tilesets": [
-            {"firstgid": FIRST_CELL, "source": format!("{CELLS}.tsj")},
+            {"firstgid": FIRST_CELL, "source": format!("{}.tsj", cells_name(floor))},
             {"firstgid": FIRST_ROOM, "source": format!("{ROOMS}.tsj")},
         ],
         "properties": properties(&map_properties(floor)),
@@ -117,6 +126,7 @@ fn map_properties(floor: &Floor) -> Vec<(&'static str, Value)> {
         ("number", int(floor.spec().number)),
         ("kind", names::kind_of(floor.spec()).into()),
         ("theme", floor.theme().into()),
+        ("pack", floor.spec().pack.as_str().into()),
         ("generator_version", int(floor.wire().generator_version)),
         ("content_hash", hash(floor.content_hash()).into()),
         ("critical_path", int(metrics.critical_path)),
@@ -137,17 +147,52 @@ fn room(room: &Room) -> Object {
         .with("center_y", int(center.y))
 }
 
-fn cell_tileset() -> Value {
-    let terrain = tiles::terrains().map(|terrain| {
-        let properties = [("terrain", int(terrain as u32)), ("passable", is_passable(terrain).into())];
-        tile(Tile::Terrain(terrain), &names::terrain(terrain), &properties)
-    });
-    let objects = tiles::OBJECTS.into_iter().map(|object| tile(object, &format!("{object:?}").to_lowercase(), &[]));
-    tileset(CELLS, CELL_ROWS, &terrain.chain(objects).collect::<Vec<_>>())
+fn cell_tileset(name: &str) -> Value {
+    let all = || tiles::terrains().map(Tile::Terrain).chain(tiles::others());
+    let mut set = tileset(name, CELL_ROWS, &all().map(tile).collect::<Vec<_>>());
+    let sides = all().filter_map(|tile| Some(json!({"tileid": tile.index(), "wangid": ground_around(tile)?})));
+    set["wangsets"] = json!([{
+        "name": "ground",
+        "type": "mixed",
+        "tile": Tile::Terrain(Terrain::Floor).index(),
+        "colors": [{"color": "#ffd24a", "name": "ground", "probability": 1, "tile": Tile::Terrain(Terrain::Floor).index()}],
+        "wangtiles": sides.collect::<Vec<_>>(),
+    }]);
+    set
 }
 
-fn tile(tile: Tile, class: &str, values: &[(&'static str, Value)]) -> Value {
-    json!({"id": tile.index(), "type": class, "properties": properties(values)})
+/// A tile: its class is that of the objects which it stands for, or the name of its terrain. The brush for ground paints
+/// floor: other ground stays as it is.
+fn tile(tile: Tile) -> Value {
+    let Some(terrain) = tile.terrain() else { return json!({"id": tile.index(), "type": class(tile)}) };
+    let values = [("terrain", int(terrain as u32)), ("passable", is_passable(terrain).into())];
+    let is_drawn = matches!(tile, Tile::Wall(_) | Tile::Terrain(Terrain::Floor));
+    json!({
+        "id": tile.index(),
+        "type": names::terrain(terrain),
+        "probability": if is_drawn { 1 } else { 0 },
+        "properties": properties(&values),
+    })
+}
+
+/// The class of the objects that a tile stands for.
+const fn class(tile: Tile) -> &'static str {
+    match tile {
+        Tile::Monster => "spawn",
+        Tile::Trap => "trap",
+        _ => "item",
+    }
+}
+
+/// Where a tile meets ground, as 1 for each side and corner: ground everywhere, walls where they end. `None` for objects,
+/// and for the plain wall, which the others replace.
+fn ground_around(tile: Tile) -> Option<Vec<u8>> {
+    let around = match tile {
+        Tile::Wall(bits) => bits,
+        Tile::Terrain(Terrain::Wall) => return None,
+        tile => tile.terrain().map(|_| u8::MAX)?,
+    };
+    Some((0..8).map(|bit| around >> bit & 1).collect())
 }
 
 fn tileset(name: &str, rows: u32, tiles: &[Value]) -> Value {
@@ -278,9 +323,9 @@ impl Object {
     }
 }
 
-/// Tiled's integers have 32 bits and a sign.
+/// Tiled's integers have 32 bits and a sign; a greater number becomes text.
 fn int(number: u32) -> Value {
-    i32::try_from(number).unwrap_or(i32::MAX).into()
+    i32::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
 }
 
 fn properties(values: &[(&'static str, Value)]) -> Value {
@@ -293,9 +338,4 @@ fn properties(values: &[(&'static str, Value)]) -> Value {
         json!({"name": name, "type": kind, "value": value})
     };
     values.iter().map(property).collect()
-}
-
-/// The tile of a terrain. One that this program does not know has none, and shows as nothing.
-const fn cell_tile(terrain: Terrain) -> u32 {
-    Tile::Terrain(terrain).index()
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ExportError, ExportedFile,
-    picture::{self, Scene, colour},
+    picture::{self, Appearance, colour},
     walls::{self, Corner, DoorLine},
 };
 
@@ -24,21 +24,29 @@ const SCALE: u32 = 50;
 /// The greatest width and height of the picture, in pixels: what graphics cards show as one texture.
 pub const MAX_IMAGE_SIDE: u32 = 8192;
 
+/// The light where no lamp is, as alpha, red, green and blue.
+const DAY: &str = "ffffffff";
+const NIGHT: &str = "ff1c1c2c";
+
 /// Radius of the light of stairs, and of the light in the middle of a room, in cells.
 const STAIRS_LIGHT: f64 = 4.0;
 const ROOM_LIGHT: f64 = 8.0;
 
-/// The map, in a file of that name. A picture with `scale` pixels for each cell must not be larger than [`MAX_IMAGE_SIDE`].
+/// The map, in a file of that name. Its picture must not be larger than [`MAX_IMAGE_SIDE`].
 ///
 /// # Errors
 /// If the picture is too large or cannot be written.
-pub fn file(floor: &Floor, map: String, scale: Option<u32>) -> Result<ExportedFile, ExportError> {
-    Ok(ExportedFile::json(map, &document(floor, scale)?))
+pub fn file(floor: &Floor, map: String, appearance: &Appearance) -> Result<ExportedFile, ExportError> {
+    Ok(ExportedFile::json(map, &document(floor, appearance)?))
 }
 
-fn document(floor: &Floor, scale: Option<u32>) -> Result<Value, ExportError> {
-    let longest = floor.width().max(floor.height());
-    let scale = scale.unwrap_or_else(|| SCALE.min(MAX_IMAGE_SIDE / longest));
+/// Pixels of a cell in the picture.
+pub(crate) fn scale_of(floor: &Floor, appearance: &Appearance) -> u32 {
+    appearance.scale.unwrap_or_else(|| SCALE.min(MAX_IMAGE_SIDE / floor.width().max(floor.height())))
+}
+
+fn document(floor: &Floor, appearance: &Appearance) -> Result<Value, ExportError> {
+    let scale = scale_of(floor, appearance);
     let outlines = |is_inside: fn(Terrain) -> bool| {
         let is_inside = |x, y| floor.terrain_at(x, y).is_some_and(is_inside);
         let outlines = walls::outlines(floor.width(), floor.height(), is_inside);
@@ -54,16 +62,16 @@ fn document(floor: &Floor, scale: Option<u32>) -> Result<Value, ExportError> {
         "line_of_sight": outlines(walls::is_open),
         "objects_line_of_sight": outlines(|terrain| terrain == Terrain::Pillar),
         "portals": walls::doors(floor).into_iter().map(portal).collect::<Vec<_>>(),
-        "environment": {"baked_lighting": false, "ambient_light": "ffffffff"},
-        "lights": lights(floor),
-        "image": STANDARD.encode(image(floor, scale)?),
+        "environment": {"baked_lighting": false, "ambient_light": if appearance.is_day { DAY } else { NIGHT }},
+        "lights": lamps(floor).into_iter().map(light).collect::<Vec<_>>(),
+        "image": STANDARD.encode(image(floor, appearance, scale)?),
     }))
 }
 
-/// The picture that players see: no objects, and secret doors look like walls.
-fn image(floor: &Floor, scale: u32) -> Result<Vec<u8>, ExportError> {
+/// The picture that players see.
+pub(crate) fn image(floor: &Floor, appearance: &Appearance, scale: u32) -> Result<Vec<u8>, ExportError> {
     let mut png = Vec::new();
-    picture::draw_png(&mut png, &Scene::new(floor).for_players(), None, scale)?;
+    picture::draw_png(&mut png, &appearance.scene(floor).for_players(), None, scale)?;
     Ok(png)
 }
 
@@ -90,19 +98,27 @@ fn portal(door: DoorLine) -> Value {
     })
 }
 
-/// Lights at both stairs, and in the middle of shrines, shops and the rooms of bosses.
-fn lights(floor: &Floor) -> Vec<Value> {
+/// A lamp on a cell.
+pub(crate) struct Lamp {
+    pub(crate) at: Point,
+    /// How far it shines, in cells.
+    pub(crate) range: f64,
+    pub(crate) colour: RgbColor,
+}
+
+/// Lamps at both stairs, and in the middle of shrines, shops and the rooms of bosses.
+pub(crate) fn lamps(floor: &Floor) -> Vec<Lamp> {
     let stairs = [(floor.entry(), Terrain::StairsUp), (floor.exit(), Terrain::StairsDown)];
-    let stairs = stairs.into_iter().map(|(at, terrain)| light(at, STAIRS_LIGHT, colour::of(terrain)));
+    let stairs = stairs.into_iter().map(|(at, terrain)| Lamp { at, range: STAIRS_LIGHT, colour: colour::of(terrain) });
     let rooms = floor.rooms().iter().filter_map(|room| {
         let is_lit = matches!(room.role(), RoomRole::Shrine | RoomRole::Shop | RoomRole::Boss);
         let colour = colour::tint(room.role()).filter(|_| is_lit)?;
-        Some(light(room.center?, ROOM_LIGHT, colour))
+        Some(Lamp { at: room.center?, range: ROOM_LIGHT, colour })
     });
     stairs.chain(rooms).collect()
 }
 
-fn light(at: Point, range: f64, RgbColor(red, green, blue): RgbColor) -> Value {
+fn light(Lamp { at, range, colour: RgbColor(red, green, blue) }: Lamp) -> Value {
     json!({
         "position": {"x": f64::from(at.x) + 0.5, "y": f64::from(at.y) + 0.5},
         "range": range,

@@ -64,6 +64,8 @@ pub(crate) struct Arena {
     pub(crate) vault_doors: Vec<(u32, u8)>,
     /// Plots that rooms are built on, or that are not cut up yet.
     pub(crate) plots: Vec<Plot>,
+    /// For each plot, those beside it across rock.
+    pub(crate) plots_beside: Vec<PlotSet>,
     /// The scenes of a story, in the order in which they are built.
     pub(crate) scenes: Vec<Scene>,
     /// Doorways that may be opened.
@@ -121,6 +123,35 @@ impl Plot {
     /// Smaller by so many cells on each side, or larger.
     pub(crate) const fn inset(self, by: i32) -> Self {
         Self { x: self.x + by, y: self.y + by, width: self.width - 2 * by, height: self.height - 2 * by }
+    }
+}
+
+/// A set of plots, which iterates over them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PlotSet([u64; MAX_ROOMS.div_ceil(64)]);
+
+impl PlotSet {
+    pub(crate) fn of(plots: &[Plot], is_in: impl Fn(&Plot) -> bool) -> Self {
+        let mut set = Self::default();
+        for index in (0..plots.len()).filter(|&index| is_in(&plots[index])) {
+            set.0[index / 64] |= 1 << (index % 64);
+        }
+        set
+    }
+
+    pub(crate) const fn holds(&self, plot: usize) -> bool {
+        self.0[plot / 64] >> (plot % 64) & 1 == 1
+    }
+}
+
+impl Iterator for PlotSet {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let (index, word) = self.0.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(index * 64 + bit)
     }
 }
 
@@ -247,6 +278,15 @@ impl Arena {
         for row in y - 1..=y + 1 {
             self.claimed.insert_row(x - 1, row, 0b111);
         }
+    }
+
+    /// The side from which rooms have their full size, in cells.
+    pub(crate) const PLAIN_SIDE: usize = 100;
+
+    /// The number of cells that a room of so many has on this floor: rooms of small floors are smaller, or such a floor
+    /// would have two or three.
+    pub(crate) fn scaled(&self, cells: usize) -> usize {
+        cells * self.terrain.len().isqrt().min(Self::PLAIN_SIDE) / Self::PLAIN_SIDE
     }
 
     /// The depth of the deepest room, at least 1.

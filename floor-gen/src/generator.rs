@@ -167,27 +167,29 @@ pub fn generate(spec: &FloorSpec) -> Floor<'static> {
     Generator::new().generate(spec)
 }
 
-/// The center of a room that is reached without a key: where one lands who falls.
+/// The center of a room that is reached without a key, where one lands who falls. Nothing else lies there.
 fn landing(arena: &mut Arena, rng: &mut Rng) -> usize {
-    let is_free = |room: &RoomDraft| room.zone == 0 && room.role == RoomRole::Combat && !room.set_piece;
-    let Arena { rooms, room_list, .. } = arena;
-    room_list.clear();
-    room_list.extend((0..rooms.len()).filter(|&room| is_free(&rooms[room])).map(|room| room as u8));
+    let is_free = |room: &usize| {
+        let draft = &arena.rooms[*room];
+        draft.zone == 0 && draft.role == RoomRole::Combat && !draft.set_piece && !arena.is_reserved(draft.center)
+    };
+    let room = rng.choose((0..arena.rooms.len()).filter(is_free), |_| 1);
     // The entry's room is always reached.
-    let room = if room_list.is_empty() { None } else { Some(usize::from(rng.pick(room_list))) };
-    let room = room.or_else(|| rooms.iter().position(|room| room.role == RoomRole::Entry)).unwrap_or(0);
-    arena.rooms[room].center
+    let room = room.or_else(|| arena.rooms.iter().position(|room| room.role == RoomRole::Entry)).unwrap_or(0);
+    let center = arena.rooms[room].center;
+    arena.reserve(center);
+    center
 }
 
 /// Fills the rooms of a layout.
 fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let (_, rules) = &kinds::of(plan.spec.kind());
     stairs::build(arena, plan)?;
-    arena.landing = landing(arena, &mut streams.open("landing"));
     gates::place_keys(arena, plan, rules, &mut streams.open("keys"));
     if !rules.fixed_roles {
         roles::assign(arena, &mut streams.open("roles"));
     }
+    arena.landing = landing(arena, &mut streams.open("landing"));
     let lakes = lakes::place_lakes(arena, plan, &mut streams.open("lakes"));
     streams.note("lakes", lakes);
     windows::cut(arena, plan, &mut streams.open("windows"));

@@ -45,6 +45,7 @@ fn floors_of_one_kind_differ() {
                 check(variety.alike <= most_alike(kind), "alike", variety.alike);
                 let least_roles = if kind == Kind::Story { 40 } else { 30 };
                 check(variety.roles >= least_roles, "sequences of roles", variety.roles as f64);
+                check(variety.phase >= 0.24, "phase of the rooms in a lattice", variety.phase);
                 check(
                     variety.level <= 1.3 || kind != Kind::Maze,
                     "steps east and west over north and south",

@@ -167,3 +167,8 @@ fn room(room: &floor_gen::Room) -> v1::Room {
 fn point(at: Point) -> Option<v1::Point> {
     Some(v1::Point { x: at.x.into(), y: at.y.into() })
 }
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

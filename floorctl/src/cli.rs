@@ -94,6 +94,7 @@ commands! {
     compact::Compact calls Operations,
     backup::Backup calls Operations,
     export::Export calls Grpc,
+    import::Import calls None,
     validate::Validate calls Grpc,
     diff::Diff calls Grpc,
     explain::Explain calls Grpc,
@@ -288,15 +289,14 @@ impl Server {
         let Some(deadline) = self.limits.deadline else { return connecting.await };
         tokio::time::timeout(deadline, connecting).await.unwrap_or_else(|_| {
             let reason = format!("it does not answer within {}", humantime::format_duration(deadline));
-            Err(ClientError::Unreachable { server: self.url.clone(), reason })
+            Err(ClientError::Unreachable { server: self.url.clone(), reason, source: None })
         })
     }
 
     /// The call options that follow from the flags.
     pub(crate) fn options(&self) -> CallOptions {
         let CallLimits { deadline, retries } = self.limits;
-        let options = CallOptions::default().retries(retries);
-        deadline.map_or(options, |deadline| options.deadline(deadline))
+        CallOptions::default().retries(retries).deadline(deadline.unwrap_or(std::time::Duration::MAX))
     }
 }
 

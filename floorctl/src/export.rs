@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context as _;
 use clap::ValueEnum;
 use floor_client::Floor;
-use floor_export::{ExportedFile, ldtk, names, tiled, uvtt};
+use floor_export::{ExportedFile, foundry, ldtk, names, picture::Appearance, tiled, uvtt};
 
 use crate::{json::FloorJson, json_layout, output};
 
@@ -41,6 +41,8 @@ formats! {
     Ldtk = "ldtk",
     /// Universal VTT, for Foundry and other virtual tabletops: picture, walls, doors and lights in one file
     Uvtt = "dd2vtt",
+    /// Foundry 12 and 13: a scene, with its picture and a journal of the rooms beside it
+    Foundry = "json",
     /// The JSON of `floorctl get`; `floorctl schema` prints its JSON Schema
     Json = "json",
 }
@@ -51,14 +53,19 @@ impl ExportFormat {
         matches!(self, Self::Uvtt | Self::Json)
     }
 
-    /// The files of the floor, the map first. `stem` is the name of the map without its extension, and `scale` the
-    /// pixels of a cell in a picture.
-    pub(crate) fn files(self, floor: &Floor, stem: &str, scale: Option<u32>) -> anyhow::Result<Vec<ExportedFile>> {
+    /// Whether it is for virtual tabletops, and has a picture of the whole floor.
+    pub(crate) const fn is_for_tables(self) -> bool {
+        matches!(self, Self::Uvtt | Self::Foundry)
+    }
+
+    /// The files of the floor, the map first. `stem` is the name of the map without its extension.
+    pub(crate) fn files(self, floor: &Floor, stem: &str, appearance: &Appearance) -> anyhow::Result<Vec<ExportedFile>> {
         let map = format!("{stem}.{}", self.extension());
         match self {
-            Self::Tiled => Ok(tiled::files(floor, map)?),
-            Self::Ldtk => Ok(ldtk::files(floor, map)?),
-            Self::Uvtt => Ok(vec![uvtt::file(floor, map, scale)?]),
+            Self::Tiled => Ok(tiled::files(floor, map, &appearance.look)?),
+            Self::Ldtk => Ok(ldtk::files(floor, map, &appearance.look)?),
+            Self::Uvtt => Ok(vec![uvtt::file(floor, map, appearance)?]),
+            Self::Foundry => Ok(foundry::files(floor, map, appearance)?),
             Self::Json => {
                 let mut bytes = Vec::new();
                 json_layout::write(&mut bytes, &FloorJson::new(floor, None))?;

@@ -32,7 +32,7 @@ pub(crate) enum OperationsError {
 
 /// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(is_broken_pipe) {
+    if own_chain(error).any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
     let client = error.chain().find_map(|cause| cause.downcast_ref::<ClientError>());
@@ -64,7 +64,8 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             text += &details(status);
             FAILED
         }
-        Some(ClientError::Invalid { .. } | ClientError::Malformed { .. } | ClientError::Stopped) => FAILED,
+        // Among others: an invalid or malformed answer.
+        Some(_) => FAILED,
         None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
             let start = start_command();
@@ -87,7 +88,7 @@ fn start_command() -> String {
 /// The error and its causes in one line. Skips a cause whose text the line already contains.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for said in error.chain().map(ToString::to_string) {
+    for said in own_chain(error).map(ToString::to_string) {
         if text.is_empty() {
             text = said;
         } else if !text.contains(&said) {
@@ -95,6 +96,12 @@ fn message(error: &anyhow::Error) -> String {
         }
     }
     text
+}
+
+/// The error and its causes, up to an error of the client, whose message has its cause. A connection may break like a pipe.
+fn own_chain(error: &anyhow::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let mut ends = false;
+    error.chain().take_while(move |cause| !std::mem::replace(&mut ends, cause.is::<ClientError>()))
 }
 
 const IDENTITY_FLAGS: &str = "Name the files of the certificate and its key with --cert FILE and --key FILE, or \

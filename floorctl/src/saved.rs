@@ -1,4 +1,4 @@
-//! Saved floors: the bytes or the JSON that `floorctl get` writes, edited or not.
+//! Saved floors: the bytes or the JSON that `floorctl get` writes, or the map of an editor, edited or not.
 
 use std::{
     fs::File,
@@ -9,6 +9,7 @@ use std::{
 use anyhow::Context as _;
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, HashError, InvalidFloor, limits, v1};
+use floor_export::{ImportError, import};
 use floor_gen::GENERATOR_VERSION;
 use floor_proto::{
     floor_json::{self, FloorJsonError},
@@ -16,8 +17,9 @@ use floor_proto::{
 };
 use prost::Message as _;
 
-/// The longest file that is read, in bytes. The largest floor is a fraction of it.
+/// The longest file that is read, in bytes, and the longest map of an editor. The largest floor is a fraction of each.
 const MAX_BYTES: usize = limits::CLIENT_MESSAGE_BYTES;
+const MAX_MAP_BYTES: usize = 8 * MAX_BYTES;
 
 /// A floor as it was saved. Its parts may contradict each other: [`floor`](Self::floor) checks them.
 #[derive(Debug)]
@@ -36,10 +38,14 @@ pub(crate) struct SavedFloor {
 pub(crate) enum SavedError {
     #[error("it is empty")]
     Empty,
-    #[error("it is longer than {} MiB", MAX_BYTES / 1024 / 1024)]
-    TooLong,
+    #[error("it is longer than {} MiB", .0 / 1024 / 1024)]
+    TooLong(usize),
     #[error("{0}")]
     Json(#[from] FloorJsonError),
+    #[error("{0}")]
+    Map(#[from] ImportError),
+    #[error("it is XML; of Tiled's formats, save the map as JSON: File > Save As, *.tmj")]
+    Xml,
     #[error("it is neither JSON nor a complete message: {0}")]
     Bytes(HashError),
     #[error("its generator version is 0; the first was 1")]
@@ -47,14 +53,20 @@ pub(crate) enum SavedError {
 }
 
 impl SavedFloor {
-    /// Reads a floor from its bytes or its JSON.
+    /// Reads a floor from its bytes, its JSON, or the map of an editor.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SavedError> {
         if bytes.is_empty() {
             return Err(SavedError::Empty);
         }
         // A message begins with a newline, the tag of its first field, and then has no brace where JSON has one.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let (message, encoded) = if text.trim_ascii_start().starts_with(b"{") {
+        let (message, encoded) = if import::is_map(text) {
+            (import::parse(text)?, None)
+        } else if bytes.len() > MAX_BYTES {
+            return Err(SavedError::TooLong(MAX_BYTES));
+        } else if text.trim_ascii_start().starts_with(b"<?xml") {
+            return Err(SavedError::Xml);
+        } else if text.trim_ascii_start().starts_with(b"{") {
             (floor_json::parse(text)?, None)
         } else {
             match hash::verify_encoded(bytes) {
@@ -130,8 +142,12 @@ impl SavedFile {
             Self::Stdin => read(io::stdin().lock()),
         };
         let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
-        let parsed = if bytes.len() > MAX_BYTES { Err(SavedError::TooLong) } else { SavedFloor::parse(&bytes) };
-        parsed.with_context(|| format!("{name} holds no floor; `floorctl get` writes one"))
+        let parsed = if bytes.len() > MAX_MAP_BYTES {
+            Err(SavedError::TooLong(MAX_MAP_BYTES))
+        } else {
+            SavedFloor::parse(&bytes)
+        };
+        parsed.with_context(|| format!("{name} holds no floor; `floorctl get` and `export` write one"))
     }
 
     fn name(&self) -> String {
@@ -142,10 +158,10 @@ impl SavedFile {
     }
 }
 
-/// Reads one byte more than the longest floor at the most.
+/// Reads one byte more than the longest map at the most.
 fn read(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    input.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    input.take(MAX_MAP_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -192,7 +208,7 @@ mod tests {
             assert!(saved.is_edited());
             assert_eq!(saved.stated_hash, fixture::message().content_hash);
             let floor = saved.floor().unwrap();
-            assert_eq!((floor.wire().spawns[0].level, floor.content_hash()), (30, saved.hash));
+            assert_eq!((floor.spawns()[0].level, floor.content_hash()), (30, saved.hash));
             assert!(saved.notes()[0].contains("edited"), "{:?}", saved.notes());
         }
     }

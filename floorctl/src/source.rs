@@ -7,6 +7,10 @@ use std::{
 
 use clap::{Args, builder::Resettable};
 use floor_client::{Floor, Served};
+use floor_gen::{
+    Pack,
+    pack::{Files, Look},
+};
 
 use crate::{
     cli::{FetchOptions, Server},
@@ -83,6 +87,19 @@ impl FloorSource {
         let (saved, served) = self.load(server, fetch).await?;
         print_notes(&saved)?;
         Ok((saved.floor()?, served))
+    }
+
+    /// How the floor's theme looks in its pack: on this machine, of the server that was asked, or built in.
+    pub(crate) async fn look(&self, floor: &Floor, server: &Server, served: Option<&Served>) -> anyhow::Result<Look> {
+        let pack = &floor.spec().pack;
+        if self.tower.has_local_pack() {
+            return Ok(self.tower.pack_or_built_in()?.pack().look(floor.theme()));
+        }
+        if served.is_none() || pack.is_empty() {
+            return Ok(Pack::tower().look(floor.theme()));
+        }
+        let files = Files::from_bytes(&server.connect().await?.pack(pack).await?.file)?;
+        Ok(Pack::read(files)?.look(floor.theme()))
     }
 }
 

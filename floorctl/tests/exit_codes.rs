@@ -60,6 +60,7 @@ fn arguments_of(command: &str) -> &'static [&'static str] {
         "pack" => &["list"],
         "purge" | "contains" => &["42/7"],
         "export" => &["--to", "json"],
+        "import" => &["Cargo.toml", "--output", "-"],
         "capacity" => &["--players", "10", "--floors-per-minute", "1", "--cached", "0.5"],
         _ => &[],
     }

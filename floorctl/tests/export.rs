@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -97,10 +97,11 @@ fn text_of(value: &Value) -> String {
 }
 
 /// The formats of `--to`, each with the test that reads it back.
-const READERS: [(&str, fn()); 4] = [
+const READERS: [(&str, fn()); 5] = [
     ("tiled", a_tiled_map_has_every_cell_and_object),
     ("ldtk", ldtk_reads_every_cell_and_object),
     ("uvtt", a_virtual_tabletop_gets_walls_doors_and_a_picture),
+    ("foundry", foundry_gets_a_scene_with_doors_of_each_type_and_a_journal),
     ("json", the_json_is_read_back),
 ];
 
@@ -139,11 +140,10 @@ fn ldtk_reads_every_cell_and_object() {
         let numbers = |cells: &[u8]| cells.iter().map(|cell| i64::from(*cell)).collect::<Vec<_>>();
         assert_eq!(layer("Terrain").int_grid_csv, numbers(&terrain), "{name}");
         assert_eq!(layer("Region").int_grid_csv, numbers(&region), "{name}");
-        assert_eq!(
-            layer("Tiles").grid_tiles.iter().map(|tile| tile.t).collect::<Vec<_>>(),
-            numbers(&terrain),
-            "{name}"
-        );
+        let drawn = layer("Tiles").grid_tiles.iter().map(|tile| tile.px[0] / 32 + tile.px[1] / 32 * i64::from(WIDTH));
+        let shown = drawn.collect::<BTreeSet<_>>();
+        let is_shown = |index: usize| shown.contains(&(index as i64));
+        assert!((0..terrain.len()).all(|index| is_shown(index) != is_rock(&terrain, index)), "{name}");
         let mut found = BTreeMap::new();
         let mut found_things = Vec::new();
         for entity in &layer("Entities").entity_instances {
@@ -209,6 +209,16 @@ impl TiledMap {
     }
 }
 
+/// The terrain of each tile of a tileset, by its property. No tile is rock.
+fn ground_of(tileset: &Value) -> BTreeMap<u8, u8> {
+    let terrain = |tile: &Value| {
+        let property = tile["properties"].as_array()?.iter().find(|property| property["name"] == "terrain")?;
+        Some((tile["id"].as_u64()? as u8, property["value"].as_u64()? as u8))
+    };
+    let tiles = tileset["tiles"].as_array().unwrap().iter().filter_map(terrain);
+    tiles.chain([(0, Terrain::Wall as u8)]).collect()
+}
+
 /// Checks the written JSON itself.
 #[test]
 fn a_tiled_map_has_every_cell_and_object() {
@@ -236,8 +246,9 @@ fn a_tiled_map_has_every_cell_and_object() {
         let cells_of = |layer: &str, first: u64| {
             let layer = layers.iter().find(|found| found["name"] == layer).unwrap();
             let ids = layer["data"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap());
-            ids.map(|id| u8::try_from(id.saturating_sub(first)).unwrap()).collect()
+            ids.map(|id| u8::try_from(id.saturating_sub(first)).unwrap()).collect::<Vec<_>>()
         };
+        let ground = ground_of(&read_json(&tileset(directory.path(), &map)));
         let objects = layers.iter().filter_map(|layer| layer["objects"].as_array()).flatten().map(|object| {
             let properties = object["properties"].as_array().into_iter().flatten();
             let values =
@@ -247,7 +258,7 @@ fn a_tiled_map_has_every_cell_and_object() {
             (text("type"), number("x"), number("y"), text("name"), values.collect())
         });
         let map = TiledMap {
-            terrain: cells_of("terrain", ranges[0].0),
+            terrain: cells_of("terrain", ranges[0].0).into_iter().map(|tile| ground[&tile]).collect(),
             region: cells_of("region", ranges[1].0),
             objects: objects.collect(),
         };
@@ -277,12 +288,27 @@ fn tiled_reads_every_cell_and_object() {
             ["--embed-tilesets", "--export-map", "tmx", path.to_str().unwrap(), converted.to_str().unwrap()];
         let output = tiled(&arguments).unwrap();
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        read_tmx(&converted).assert_holds(&floor, &name);
-        std::fs::remove_file(converted).unwrap();
+        let ground = ground_of(&read_json(&tileset(directory.path(), &read_json(&path))));
+        read_tmx(&converted, &ground).assert_holds(&floor, &name);
+        // What Tiled itself saves comes back as the floor that it was.
+        let (saved, back) = (directory.path().join("saved.tmj"), directory.path().join("back.bin"));
+        let output = tiled(&["--export-map", "json", path.to_str().unwrap(), saved.to_str().unwrap()]).unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let (code, stdout, stderr) = floorctl(&["import", saved.to_str().unwrap(), "--output", back.to_str().unwrap()]);
+        assert_eq!(code, Some(0), "{name}: {stdout}{stderr}");
+        assert_eq!(std::fs::read(&back).unwrap(), floor_proto::hash::encode_hashed(&floor, 0), "{name}");
+        for file in [converted, saved, back] {
+            std::fs::remove_file(file).unwrap();
+        }
     }
 }
 
-fn read_tmx(path: &Path) -> TiledMap {
+/// The file of a map's tileset of terrain.
+fn tileset(directory: &Path, map: &Value) -> PathBuf {
+    directory.join(map["tilesets"][0]["source"].as_str().unwrap())
+}
+
+fn read_tmx(path: &Path, ground: &BTreeMap<u8, u8>) -> TiledMap {
     let map = tiled::Loader::new().load_tmx_map(path).unwrap();
     let layers = map.layers().collect::<Vec<_>>();
     let cells_of = |name: &str, tileset: usize| {
@@ -294,7 +320,7 @@ fn read_tmx(path: &Path) -> TiledMap {
                 u8::try_from(data.id()).unwrap()
             })
         };
-        positions.map(cell).collect()
+        positions.map(cell).collect::<Vec<_>>()
     };
     let objects = layers.iter().filter_map(|layer| layer.as_object_layer()).flat_map(|layer| {
         let objects = layer.object_data().iter().map(|object| {
@@ -307,7 +333,8 @@ fn read_tmx(path: &Path) -> TiledMap {
         });
         objects.collect::<Vec<_>>()
     });
-    TiledMap { terrain: cells_of("terrain", 0), region: cells_of("region", 1), objects: objects.collect() }
+    let terrain = cells_of("terrain", 0).into_iter().map(|tile| ground[&tile]).collect();
+    TiledMap { terrain, region: cells_of("region", 1), objects: objects.collect() }
 }
 
 /// Compares walls and doors with the cells.
@@ -396,6 +423,63 @@ fn the_json_is_read_back() {
         let (code, _, stderr) = floorctl(&[&["export"], &arguments[..]].concat());
         assert_eq!(code, Some(0), "{stderr}");
         assert_eq!(read_json(&again), document, "{name}");
+    }
+}
+
+/// Whether a cell and all around it are wall.
+fn is_rock(terrain: &[u8], index: usize) -> bool {
+    let (x, y) = (index as u32 % WIDTH, index as u32 / WIDTH);
+    let near = |at: u32| at.saturating_sub(1)..=at + 1;
+    let is_wall = |x, y| x >= WIDTH || y >= HEIGHT || terrain[(y * WIDTH + x) as usize] == Terrain::Wall as u8;
+    near(y).all(|y| near(x).all(|x| is_wall(x, y)))
+}
+
+/// Compares walls and doors with the cells, and the journal with the rooms.
+#[test]
+fn foundry_gets_a_scene_with_doors_of_each_type_and_a_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, floor) in floors() {
+        let path = directory.path().join("floor.json");
+        export(&name, "foundry", &path);
+        let (scene, journal) = (read_json(&path), read_json(&directory.path().join("floor-journal.json")));
+        let size = scene["grid"]["size"].as_u64().unwrap();
+        assert_eq!((scene["width"].as_u64(), scene["height"].as_u64()), (Some(48 * size), Some(40 * size)));
+        assert_eq!((&scene["padding"], &scene["environment"]["darknessLevel"]), (&0.into(), &1.into()), "{name}");
+        let picture = std::fs::read(directory.path().join(scene["background"]["src"].as_str().unwrap())).unwrap();
+        assert_eq!(picture_info(&picture), (WIDTH * 50, HEIGHT * 50));
+
+        let (terrain, _) = cells(&floor);
+        let walls = scene["walls"].as_array().unwrap();
+        let number = |wall: &Value, key: &str| wall[key].as_u64().unwrap();
+        let of = |door: u64, state: u64| {
+            walls.iter().filter(|wall| (number(wall, "door"), number(wall, "ds")) == (door, state)).count()
+        };
+        let has = |terrain_shown: Terrain| terrain.iter().filter(|cell| **cell == terrain_shown as u8).count();
+        assert_eq!(of(1, 0), has(Terrain::Door), "{name}: doors");
+        assert_eq!(of(1, 2), has(Terrain::LockedDoor), "{name}: locked doors");
+        assert_eq!(of(2, 0), has(Terrain::SecretDoor), "{name}: secret doors");
+        for wall in walls {
+            let c = wall["c"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap()).collect::<Vec<_>>();
+            assert!(c.len() == 4 && (c[0] == c[2]) != (c[1] == c[3]), "{name}: {wall}");
+            assert!(c[0].max(c[2]) <= 48 * size && c[1].max(c[3]) <= 40 * size, "{name}: {wall}");
+        }
+
+        // As Foundry checks ids: 16 letters and digits, each once.
+        let documents = ["walls", "lights", "notes"].iter().flat_map(|key| scene[key].as_array().unwrap());
+        let pages = journal["pages"].as_array().unwrap();
+        let ids = documents.chain(pages).chain([&scene, &journal]).map(|document| document["_id"].as_str().unwrap());
+        let ids = ids.collect::<Vec<_>>();
+        assert!(ids.iter().all(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{name}");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}");
+        assert_eq!(pages.len(), floor.rooms.len(), "{name}");
+        let notes = scene["notes"].as_array().unwrap();
+        for (note, page) in notes.iter().zip(pages) {
+            assert_eq!((&note["entryId"], &note["pageId"]), (&journal["_id"], &page["_id"]), "{name}");
+        }
+        let text = pages.iter().map(|page| page["text"]["content"].as_str().unwrap()).collect::<String>();
+        let keys = floor.locks.iter().all(|lock| text.contains(&format!(" {}</li>", lock.id)));
+        assert!(notes.len() == pages.len() && keys, "{name}: {text}");
+        assert!(scene["lights"].as_array().unwrap().len() >= 2, "{name}");
     }
 }
 
@@ -514,9 +598,12 @@ fn bad_input_is_refused_with_the_reason() {
     }
     for (arguments, expected) in [
         (&["export", "42/7", "--offline"][..], "--to <FORMAT>"),
-        (&["export", "42/7", "--offline", "--to", "unity"], "tiled, ldtk, uvtt, json"),
+        (&["export", "42/7", "--offline", "--to", "unity"], "tiled, ldtk, uvtt, foundry, json"),
         (&["export", "42/7", "--offline", "--to", "tiled"], "name a directory or the map's file with --output"),
-        (&["export", "42/7", "--offline", "--to", "json", "--scale", "40"], "--scale is for --to uvtt"),
+        (
+            &["export", "42/7", "--offline", "--to", "json", "--scale", "40"],
+            "--scale, --style and --day are for --to uvtt",
+        ),
         (&["export", "1/1@512x512", "--offline", "--to", "uvtt", "--scale", "40"], "--scale is at most 16"),
         (&["validate", "no/such.json"], "there is no such file"),
         (&["render", "42/7", "--offline", "--no-cache"], "cannot be used with"),

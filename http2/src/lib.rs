@@ -5,7 +5,7 @@
 //! from tasks of their own. Each connection limits what its client can make it hold or do: its streams, windows, headers,
 //! output, and the frames that lead to nothing.
 //!
-//! [decision 109](../docs/decisions/0109-own-http2.md) says why this is not the `h2` crate.
+//! Decision 109 of the floor server (docs/decisions/0109-own-http2.md) says why this is not the `h2` crate.
 
 mod error;
 mod frame;

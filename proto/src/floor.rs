@@ -7,6 +7,42 @@ use crate::{
     v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain},
 };
 
+impl FloorSpec {
+    /// Floor `number` of tower `seed`, with the size, the kind and the content that the server gives it.
+    ///
+    /// ```
+    /// use floor_proto::v1::{FloorKind, FloorSpec};
+    ///
+    /// let spec = FloorSpec::new(42, 7).with_size(64, 48).with_kind(FloorKind::Cavern).with_pack("drowned-library");
+    /// assert_eq!((spec.seed, spec.number, spec.kind()), (42, 7, FloorKind::Cavern));
+    /// ```
+    #[must_use]
+    pub const fn new(seed: u64, number: u32) -> Self {
+        Self { seed, number, width: 0, height: 0, kind: 0, pack: String::new() }
+    }
+
+    /// The same floor with so many cells from west to east and from north to south: 16 to 512 each.
+    #[must_use]
+    pub const fn with_size(mut self, width: u32, height: u32) -> Self {
+        (self.width, self.height) = (width, height);
+        self
+    }
+
+    /// The same floor in the style of that kind.
+    #[must_use]
+    pub const fn with_kind(mut self, kind: FloorKind) -> Self {
+        self.kind = kind as i32;
+        self
+    }
+
+    /// The same floor with the content of a pack: `NAME` or `NAME@HASH`.
+    #[must_use]
+    pub fn with_pack(mut self, pack: impl Into<String>) -> Self {
+        self.pack = pack.into();
+        self
+    }
+}
+
 /// A floor whose hash, grids and coordinates are checked: all points lie inside it. Cells are row-major, x right, y
 /// down.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,7 +218,37 @@ impl Floor {
         self.encoded_len
     }
 
-    /// The received message. It also has the connections, spawns, items, locks, traps and metrics.
+    /// The connections between rooms.
+    #[must_use]
+    pub fn connections(&self) -> &[v1::Connection] {
+        &self.wire.connections
+    }
+
+    /// The monsters.
+    #[must_use]
+    pub fn spawns(&self) -> &[v1::Spawn] {
+        &self.wire.spawns
+    }
+
+    /// Treasure and keys.
+    #[must_use]
+    pub fn items(&self) -> &[v1::Item] {
+        &self.wire.items
+    }
+
+    /// The locked doors.
+    #[must_use]
+    pub fn locks(&self) -> &[v1::Lock] {
+        &self.wire.locks
+    }
+
+    /// The traps.
+    #[must_use]
+    pub fn traps(&self) -> &[v1::Trap] {
+        &self.wire.traps
+    }
+
+    /// The received message, which also has the metrics.
     #[must_use]
     pub const fn wire(&self) -> &v1::Floor {
         &self.wire
@@ -195,6 +261,7 @@ impl Floor {
 
 /// Why a response is not the requested floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidFloor {
     /// The bytes are not a floor, or do not match the content hash in them.
     #[error(transparent)]

@@ -56,6 +56,7 @@ pub fn decode(grid: &Grid) -> Result<Vec<u8>, GridError> {
 
 /// Why a grid does not decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GridError {
     /// A side is 0 or longer than [`MAX_SIDE`].
     #[error("a grid of {width}x{height} cells: each side must be 1 ..= {MAX_SIDE}")]

@@ -111,6 +111,7 @@ pub fn encode_hashed(floor: &Floor, prefix_len: usize) -> Vec<u8> {
 
 /// Why [`verify_encoded`] rejects an encoded floor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HashError {
     /// The bytes do not decode as a floor.
     #[error("the bytes are no floor: {0}")]

@@ -231,7 +231,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for MessageFields<'_, A> {
 
 /// `text`, of which an error quotes a limited part.
 fn shortened(text: &str) -> String {
-    let end = text.floor_char_boundary(MAX_QUOTED_BYTES);
+    let end = (0..=MAX_QUOTED_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     let dots = if end < text.len() { "..." } else { "" };
     format!("{}{dots}", &text[..end])
 }

@@ -34,3 +34,8 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 
 /// Length in bytes of the prefix of every gRPC message: a compression flag and the message length, big-endian.
 pub const FRAME_PREFIX_BYTES: usize = 5;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

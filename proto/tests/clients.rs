@@ -56,7 +56,10 @@ fn every_client_calls_every_rpc() {
         let python = format!("calls.{}", constant.unwrap_or_else(|| panic!("calls.py does not name {rpc}")));
         for (client, call) in [
             ("client/src/client.rs", format!("Rpc::{rpc}")),
-            ("clients/go/client.go", format!("c.rpc.{rpc}")),
+            (
+                if rpc == "StreamFloors" { "clients/go/stream.go" } else { "clients/go/client.go" },
+                format!(".rpc.{rpc}"),
+            ),
             ("clients/python/src/floors/aio.py", python.clone()),
             ("clients/python/src/floors/client.py", python),
             ("clients/typescript/src/client.ts", format!("this.#rpc.{lower}")),

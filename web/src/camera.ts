@@ -1,10 +1,12 @@
 // Which part of a floor is shown. Two floors side by side share one camera.
 
-import type { Frame } from "./picture";
+import type { Frame } from "./frame";
 import type { Scene } from "./scene";
 
 /** Sides of a cell in device pixels. Whole numbers keep the cells crisp. */
 const SIDES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96];
+/** The side in device pixels below which a whole floor fills all of the canvas. */
+const SMALL = 8;
 const nearestSide = (side: number): number =>
   SIDES.reduce((best, next) => (Math.abs(next - side) < Math.abs(best - side) ? next : best));
 
@@ -32,7 +34,7 @@ export class Camera {
 
   frame(canvas: HTMLCanvasElement, scene: Scene): Frame {
     const { x, y, side } = this.on(canvas, scene);
-    return { left: Math.round(canvas.width / 2 - x * side), top: Math.round(canvas.height / 2 - y * side), side };
+    return { left: Math.round(canvas.width / 2 - x * side), top: Math.round(canvas.height / 2 - y * side), side, ratio: devicePixelRatio || 1 };
   }
 
   /** Moves by device pixels. */
@@ -71,28 +73,10 @@ export class Camera {
 
 /** All that is not rock, as large as it fits. */
 function whole(canvas: HTMLCanvasElement, scene: Scene): { x: number; y: number; side: number } {
-  const { left, top, right, bottom } = bounds(scene);
-  const [width, height] = [right - left + 3, bottom - top + 3];
+  const { left, top, right, bottom } = scene.bounds;
+  const [width, height] = [right - left + 4, bottom - top + 4];
   const fits = Math.min(canvas.width / width, canvas.height / height);
-  const side = SIDES.findLast((other) => other <= fits && other <= 48) ?? SIDES[0];
+  // Small cells may have parts of pixels: else a large floor would fill two thirds of the canvas.
+  const side = fits < SMALL ? Math.max(Math.floor(fits * 16) / 16, 1 / 16) : Math.min(Math.floor(fits), 48);
   return { x: (left + right + 1) / 2, y: (top + bottom + 1) / 2, side };
-}
-
-const known = new WeakMap<Scene, ReturnType<typeof bounds>>();
-
-function bounds(scene: Scene): { left: number; top: number; right: number; bottom: number } {
-  const cached = known.get(scene);
-  if (cached) return cached;
-  const { width, terrain } = scene.floor;
-  const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
-  terrain.forEach((at, index) => {
-    if (at === 1) return;
-    const [x, y] = [index % width, Math.floor(index / width)];
-    box.left = Math.min(box.left, x);
-    box.right = Math.max(box.right, x);
-    box.top = Math.min(box.top, y);
-    box.bottom = Math.max(box.bottom, y);
-  });
-  known.set(scene, box);
-  return box;
 }

@@ -7,6 +7,8 @@ import type { Scene, Thing } from "./scene";
 export interface Fog {
   /** The locks whose key the walker has. */
   readonly keys: ReadonlySet<number>;
+  /** Rises when more is known. */
+  readonly revision: number;
   sees(index: number): boolean;
   knows(index: number): boolean;
   /** Whether a lock is open. */

@@ -1,6 +1,7 @@
 // The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
 
 import { type Files, parseCanonical } from "./pack-files";
+import { type Look, parseLook, PLAIN } from "./look";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -10,6 +11,7 @@ interface Exports {
   output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
   names(): void;
+  looks(): void;
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
   generated(): number;
@@ -60,6 +62,8 @@ export class Generator {
   #pack?: Files;
   /** Whether `#pack` is not the pack that the module has open. */
   #stale = false;
+  /** Rises when another pack is set. */
+  revision = 0;
 
   constructor(readonly module: WebAssembly.Module) {
     this.#exports = this.#instance();
@@ -93,6 +97,21 @@ export class Generator {
     return { facts, kinds, themes };
   }
 
+  #looks = new Map<string, Look>();
+  #looksOf = -1;
+
+  /** How floors of a theme look. */
+  look(theme: string): Look {
+    this.#usePack();
+    if (this.#looksOf !== this.revision) {
+      this.#exports.looks();
+      const lines = this.#text().split("\n").filter(Boolean).map((line) => line.split(" "));
+      this.#looks = new Map(lines.map(([name, ...look]) => [name, parseLook(look)]));
+      this.#looksOf = this.revision;
+    }
+    return this.#looks.get(theme) ?? PLAIN;
+  }
+
   /** Sets the condition of `scan`. Throws what is wrong with it. */
   setCondition(text: string): void {
     this.#usePack();
@@ -117,6 +136,7 @@ export class Generator {
 
   set pack(files: Files | undefined) {
     this.#pack = files;
+    this.revision++;
     this.#stale = true;
   }
 
@@ -135,6 +155,7 @@ export class Generator {
       if (errors.length) return errors;
       if (this.#exports.pack_open()) {
         [this.#pack, this.#stale] = [files, false];
+        this.revision++;
         const [name, hash, description] = this.#text().split("\n");
         return { name, hash, description };
       }

@@ -1,8 +1,9 @@
 // The legend: a line for each mark that occurs. A line with places is a button that visits them in turn.
 
 import { several } from "./describe";
-import { plain, type Point, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
+import { BEHAVIOURS, plain, type Point, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
 import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
+import { samplePainter } from "./map-sprites";
 import type { Palette } from "./palette";
 import { indexOf } from "./paths";
 import type { Scene } from "./scene";
@@ -35,7 +36,7 @@ function sample(sprite: string, palette: Palette): HTMLCanvasElement {
   const side = Math.round(SIDE * (window.devicePixelRatio || 1));
   canvas.width = canvas.height = side;
   canvas.setAttribute("aria-hidden", "true");
-  drawSample(canvas.getContext("2d") as CanvasRenderingContext2D, palette, sprite, side);
+  drawSample(canvas.getContext("2d") as CanvasRenderingContext2D, palette, sprite, side, palette.name === "paper" ? samplePainter : undefined);
   return canvas;
 }
 
@@ -84,13 +85,15 @@ function things(scene: Scene, fog?: Fog): Line[] {
     group.levels.push(thing.number);
     groups.set(key, group);
   }
-  return [...groups].map(([key, { sprite, text, places, levels }]) => {
+  const doing = new Set(shown.filter(([, thing]) => thing.layer === "monsters").map(([, thing]) => Number(thing.sprite.split(":")[2])));
+  const forms = [...doing].sort().map((at) => ({ sprite: `monster::${at}`, text: `it ${BEHAVIOURS[at + 1]}`, places: [] }));
+  return [...forms, ...[...groups].map(([key, { sprite, text, places, levels }]) => {
     const [least, greatest] = [Math.min(...levels), Math.max(...levels)];
     const what = key.startsWith("loot") ? "value" : "level";
     const range = least === greatest ? String(least) : `${least} to ${greatest}`;
     places.sort((a, b) => a - b);
     return { sprite, text: `${text} × ${places.length}, ${what} ${range}`, places };
-  });
+  })];
 }
 
 function roles({ floor }: Scene, fog?: Fog): Line[] {

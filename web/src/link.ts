@@ -12,6 +12,8 @@ export interface LinkState {
   /** One floor, or two side by side. */
   floors: Spec[];
   layers: Layers;
+  /** Whether it is drawn as a map. */
+  isMap: boolean;
   /** The cell in the middle and the side of a cell in CSS pixels; undefined: the whole floor. */
   view?: { x: number; y: number; side: number };
   /** The moves of a walk on the first floor. */
@@ -21,7 +23,7 @@ export interface LinkState {
 
 export const DEFAULT_SPEC: Spec = { seed: 42n, number: 7, width: 100, height: 100, kind: 0 };
 
-const NAMES = ["f", "g", "layers", "at", "walk", "where", "seeds", "numbers", "limit"];
+const NAMES = ["f", "g", "layers", "style", "at", "walk", "where", "seeds", "numbers", "limit"];
 
 export function formatSpec({ seed, number, width, height, kind }: Spec): string {
   return `${seed}/${number}${kind ? `:${KINDS[kind]}` : ""}${width === 100 && height === 100 ? "" : `@${width}x${height}`}`;
@@ -41,6 +43,15 @@ export function parseSeed(text: string): bigint {
     throw new RangeError(`seed ${quote(text)}: a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal`);
   }
   return value;
+}
+
+/** The tower of a text: its FNV-1a hash of 64 bits, of the bytes of its UTF-8. What looks like a number is one. */
+export function towerOf(text: string): { seed: bigint; name?: string } {
+  const name = text.trim();
+  if (!name || /^[-+]?\d+$|^0x/i.test(name)) return { seed: parseSeed(text) };
+  const mask = 2n ** 64n - 1n;
+  const seed = new TextEncoder().encode(name).reduce((hash, byte) => ((hash ^ BigInt(byte)) * 0x100000001b3n) & mask, 0xcbf29ce484222325n);
+  return { seed, name };
 }
 
 export function parseNumber(text: string): number {
@@ -82,11 +93,12 @@ export function parseRange<N extends number | bigint>(text: string, parse: (text
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
-export function format({ floors, layers, view, walk, search }: LinkState): string {
+export function format({ floors, layers, isMap, view, walk, search }: LinkState): string {
   const parts = [`f=${formatSpec(floors[0])}`];
   if (floors[1]) parts.push(`g=${formatSpec(floors[1])}`);
   const isDefault = layers.size === DEFAULT_LAYERS.size && [...layers].every((layer) => DEFAULT_LAYERS.has(layer));
   if (!isDefault) parts.push(`layers=${LAYERS.map(([key]) => key).filter((key) => layers.has(key)).join(",")}`);
+  if (isMap) parts.push("style=map");
   if (view) parts.push(`at=${view.x},${view.y},${view.side}`);
   if (walk !== undefined) parts.push(`walk=${walk}`);
   if (search) {
@@ -125,6 +137,7 @@ export function parse(fragment: string): { state: LinkState; errors: string[] } 
   const state: LinkState = {
     floors: [read("f", parseSpec) ?? DEFAULT_SPEC, ...(other ? [other] : [])],
     layers: read("layers", parseLayers) ?? DEFAULT_LAYERS,
+    isMap: read("style", parseStyle) ?? false,
     view: read("at", parseView),
     walk: values.get("walk"),
   };
@@ -151,6 +164,11 @@ function parseLayers(text: string): Layers {
     if (!known.includes(name as Layer)) throw new RangeError(`layer ${quote(name)}: there are ${known.join(", ")}`);
     return name as Layer;
   }));
+}
+
+function parseStyle(text: string): boolean {
+  if (text !== "map" && text !== "data") throw new RangeError(`style ${quote(text)}: there are map and data`);
+  return text === "map";
 }
 
 function parseView(text: string): LinkState["view"] {

@@ -1,531 +1,87 @@
-// The page: what is shown, and what the controls change of it.
+// Starts the page, and connects its controls.
 
-import { Camera } from "./camera";
-import { describeFloor, facts, several, titleOf } from "./describe";
-import { decode, KINDS } from "./floor";
+import { element } from "./element";
 import { Generator, type Spec } from "./generator";
-import { fillLegend, stops } from "./legend";
-import * as link from "./link";
-import { PackPanel } from "./pack-panel";
-import { DARK, LIGHT_PALETTE, type Palette } from "./palette";
+import { announce, flash, showAlert } from "./notices";
+import { Page } from "./page";
 import { savePng } from "./png";
-import { type Layer, LAYERS, Scene } from "./scene";
-import { SearchPanel } from "./search-panel";
-import { compare, say } from "./server";
-import { View } from "./view";
-import { MAX_MOVES, type Move, Walk } from "./walk";
+import { listenToTabs } from "./tabs";
+import type { Move } from "./walk";
 
-const element = <E extends HTMLElement = HTMLElement>(id: string): E => document.getElementById(id) as E;
-const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
-
-/** Wait before asking the server about a floor, in milliseconds, so that paging through floors does not ask for each. */
-const COMPARE_AFTER = 150;
-/** Least side of a cell at the start of a walk, in CSS pixels. */
-const WALK_SIDE = 20;
-const ARROWS: Record<string, Move> = { ArrowUp: "n", ArrowRight: "e", ArrowDown: "s", ArrowLeft: "w" };
-
-class Page {
-  readonly camera = new Camera();
-  readonly generator: Generator;
-  readonly search: SearchPanel;
-  readonly packs: PackPanel;
-  views: View[] = [];
-  active = 0;
-  specs: Spec[] = [];
-  scenes: Scene[] = [];
-  layers = new Set<Layer>();
-  palette: Palette = DARK;
-  #comparison?: AbortController;
-  #linkTimer = 0;
-  #written = "";
-
-  constructor(module: WebAssembly.Module) {
-    this.generator = new Generator(module);
-    this.search = new SearchPanel(this.generator, () => this.specs[this.active], (spec) => this.open(spec), () => this.#writeLink(), (text) => this.announce(text));
-    this.packs = new PackPanel(this.generator, this);
-    this.#fillControls();
-    this.#listen();
-    this.setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
-    this.readLink();
+function listen(page: Page): void {
+  listenToTabs();
+  const click = (id: string, action: () => void): void => element(id).addEventListener("click", action);
+  element("spec").addEventListener("submit", (event) => {
+    event.preventDefault();
+    page.submit();
+  });
+  element("kind").addEventListener("change", () => page.submit());
+  click("previous", () => page.step(-1));
+  click("next", () => page.step(1));
+  click("random", () => {
+    const [seed] = crypto.getRandomValues(new BigUint64Array(1));
+    page.open({ ...page.specs[page.active], seed });
+  });
+  click("map", () => page.toggleMap());
+  click("walk", () => {
+    page.panels?.packs.showSheet(false);
+    page.toggleWalk();
+  });
+  click("compare", () => {
+    page.panels?.packs.showSheet(false);
+    page.toggleCompare();
+  });
+  const zoom = (inwards: boolean): void => {
+    if (page.panels?.packs.showSheet(false)) return;
+    page.camera.zoom(page.views[page.active].canvas, page.scenes[page.active], inwards);
+    page.moved();
+  };
+  click("zoom-in", () => zoom(true));
+  click("zoom-out", () => zoom(false));
+  click("fit", () => {
+    page.panels?.packs.showSheet(false);
+    page.camera.fit();
+    page.moved();
+  });
+  click("share", () => share(page));
+  click("png", () => savePng(page.scenes[page.active], page.layers, page.palette(page.scenes[page.active]), page.views[page.active].walk));
+  click("theme", () => {
+    const name = page.theme === "dark" ? "light" : "dark";
+    localStorage.setItem("theme", name);
+    page.setTheme(name);
+  });
+  for (const button of element("pad").querySelectorAll("button")) {
+    button.addEventListener("click", () => page.move([button.dataset.move as Move]));
   }
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    // The address holds what is shown, and no place on the page.
+    event.preventDefault();
+    element("stage").focus();
+  });
+}
 
-  // What is shown.
-
-  /** Shows what the address says. */
-  readLink(): void {
-    this.packs.showSheet(false);
-    const { state, errors } = link.parse(location.hash);
-    this.layers = new Set(state.layers);
-    this.#checkLayers();
-    this.specs = [];
-    this.scenes = [];
-    for (const spec of state.floors) {
-      try {
-        this.scenes.push(this.#scene(spec));
-        this.specs.push(spec);
-      } catch (error) {
-        errors.push((error as Error).message);
-      }
-    }
-    this.active = 0;
-    this.#layOut();
-    const { walk } = state;
-    if (walk !== undefined) {
-      try {
-        this.views[0].walk = Walk.replay(this.scenes[0], walk);
-      } catch (error) {
-        errors.push(`walk: ${(error as Error).message}`);
-      }
-    }
-    if (state.view) this.camera.set(state.view.x, state.view.y, state.view.side * (devicePixelRatio || 1));
-    else if (this.views[0].walk) this.#center(this.views[0].walk.at);
-    else this.camera.fit();
-    this.search.fill(state.search);
-    this.#alert(errors.length ? `This link is not right: ${errors.join("; ")}. The rest of it is shown.` : "");
-    this.refresh();
-  }
-
-  #scene(spec: Spec): Scene {
-    return new Scene(decode(this.generator.floor(spec)));
-  }
-
-  /** Shows another floor in the active view. */
-  open(spec: Spec): boolean {
-    try {
-      this.scenes[this.active] = this.#scene(spec);
-    } catch (error) {
-      this.#alert((error as Error).message);
-      return false;
-    }
-    this.specs[this.active] = spec;
-    this.views[this.active].walk = undefined;
-    this.packs.showSheet(false);
-    this.camera.fit();
-    this.#alert("");
-    this.refresh();
-    const { floor } = this.scenes[this.active];
-    this.announce(`${titleOf(floor)}. ${several(floor.rooms.length, "room")}, ${several(floor.metrics.criticalPath, "step")} to the exit.`);
-    return true;
-  }
-
-  /** Shows what the pack, which has changed, makes of a floor that is shown. */
-  replace(at: number, bytes: Uint8Array<ArrayBuffer>): void {
-    const before = this.scenes[at]?.floor.bytes;
-    if (!before || (before.length === bytes.length && before.every((byte, index) => byte === bytes[index]))) return;
-    this.scenes[at] = new Scene(decode(bytes));
-    this.#endWalk(at);
-    this.refresh();
-  }
-
-  /** Shows the floors again after another pack was opened or the pack was closed. */
-  reload(): void {
-    try {
-      this.scenes = this.specs.map((spec) => this.#scene(spec));
-    } catch (error) {
-      return this.#alert((error as Error).message);
-    }
-    this.specs.forEach((_, at) => this.#endWalk(at));
-    this.search.showNames();
-    this.refresh();
-  }
-
-  #endWalk(at: number): void {
-    if (!this.views[at].walk) return;
-    this.views[at].walk = undefined;
-    this.announce("The floor has changed, and the walk ends.");
-  }
-
-  step(by: number): boolean {
-    const spec = this.specs[this.active];
-    const number = spec.number + by;
-    if (number >= 1 && number <= 1_000_000) return this.open({ ...spec, number });
-    this.announce("There is no such floor.");
-    return false;
-  }
-
-  /** As many views as floors. */
-  #layOut(): void {
-    const root = element("views");
-    while (this.views.length > this.specs.length) this.views.pop()?.root.remove();
-    while (this.views.length < this.specs.length) {
-      const view = new View(this.camera, this, "words");
-      this.views.push(view);
-      root.append(view.root);
-    }
-    root.classList.toggle("two", this.views.length === 2);
-    for (const view of this.views) view.walk = undefined;
-    element("compare").setAttribute("aria-pressed", String(this.views.length === 2));
-  }
-
-  toggleCompare(): void {
-    if (this.specs.length === 2) {
-      const keep = this.active;
-      this.specs = [this.specs[keep]];
-      this.scenes = [this.scenes[keep]];
-      this.active = 0;
-    } else {
-      const { number } = this.specs[0];
-      this.specs.push({ ...this.specs[0], number: number < 1_000_000 ? number + 1 : number - 1 });
-      this.scenes.push(this.#scene(this.specs[1]));
-      this.active = 1;
-    }
-    this.#layOut();
-    this.camera.fit();
-    this.refresh();
-    this.announce(this.specs.length === 2 ? `Two floors. The second is floor ${this.specs[1].number}.` : "One floor.");
-  }
-
-  /** Brings everything on the page up to date. */
-  refresh(): void {
-    this.views.forEach((view, at) => {
-      view.root.classList.toggle("active", at === this.active);
-      view.show(this.scenes[at], this.layers, this.palette);
-    });
-    const spec = this.specs[this.active];
-    input("seed").value = String(spec.seed);
-    input("number").value = String(spec.number);
-    input("width").value = String(spec.width);
-    input("height").value = String(spec.height);
-    element<HTMLSelectElement>("kind").value = String(spec.kind);
-    this.#describe();
-    this.#refreshWalk();
-    this.search.showSpace();
-    this.#writeLink();
-    this.#compare();
-  }
-
-  #described?: Scene;
-  #describedIn?: Palette;
-
-  #describe(): void {
-    const scene = this.scenes[this.active];
-    const { walk } = this.views[this.active];
-    if (!walk && scene === this.#described && this.palette === this.#describedIn) return;
-    // Each step of a walk shows more.
-    [this.#described, this.#describedIn] = [walk ? undefined : scene, this.palette];
-    const { floor } = scene;
-    document.title = `${link.formatSpec(floor.spec)} · Floor viewer`;
-    element("about").textContent = titleOf(floor);
-    element("facts").replaceChildren(...facts(scene, walk).flatMap(([name, value]) => {
-      const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
-      term.textContent = name;
-      detail.textContent = value;
-      return [term, detail];
-    }));
-    element("words").textContent = describeFloor(scene, walk);
-    fillLegend(element("legend"), scene, this.palette, (index) => this.views[this.active].moveCursor(index), walk);
-  }
-
-  #compared?: Scene;
-
-  #compare(): void {
-    const scene = this.scenes[this.active];
-    if (scene === this.#compared) return;
-    this.#compared = scene;
-    this.#comparison?.abort();
-    const { signal } = (this.#comparison = new AbortController());
-    const status = element("server");
-    status.dataset.tone = "plain";
-    if (this.packs.name !== undefined) {
-      status.textContent = `A floor of the pack ${this.packs.name}. Not compared: the pack is in this browser only.`;
-      return;
-    }
-    status.textContent = "Comparing with the server …";
-    setTimeout(async () => {
-      if (signal.aborted) return;
-      try {
-        const { text, tone } = say(scene.floor, await compare(scene.floor, signal));
-        status.dataset.tone = tone;
-        status.textContent = text;
-      } catch {
-        // Another floor is shown by now.
-      }
-    }, COMPARE_AFTER);
-  }
-
-  /** Writes what is shown into the address, at rest. */
-  #writeLink(): void {
-    clearTimeout(this.#linkTimer);
-    this.#linkTimer = window.setTimeout(() => this.flushLink(), 200);
-  }
-
-  flushLink(): void {
-    const [view] = this.views;
-    const scale = devicePixelRatio || 1;
-    const { x, y, side } = this.camera.on(view.canvas, this.scenes[0]);
-    const tenth = (value: number): number => Math.round(value * 10) / 10;
-    const fragment = link.format({
-      floors: this.specs,
-      layers: this.layers,
-      view: this.camera.isFree ? { x: tenth(x), y: tenth(y), side: Math.round((side / scale) * 100) / 100 } : undefined,
-      walk: view.walk?.toString(),
-      search: this.search.form,
-    });
-    this.#written = fragment;
-    history.replaceState(null, "", fragment);
-  }
-
-  // The walk.
-
-  toggleWalk(): void {
-    const view = this.views[this.active];
-    if (view.walk) {
-      view.walk = undefined;
-      this.camera.fit();
-      this.announce("The walk ends. The whole floor is shown.");
-    } else {
-      // A link holds one walk, on the first floor.
-      if (this.specs.length === 2) this.toggleCompare();
-      const [first] = this.views;
-      first.walk = new Walk(this.scenes[0]);
-      first.cursor = undefined;
-      this.#center(first.walk.at);
-      this.announce("You stand on the stairs up. Walk with the arrow keys. Find the stairs down.");
-      first.canvas.focus();
-    }
-    this.refresh();
-  }
-
-  /** Shows a cell of the first floor in the middle, and large enough to walk. */
-  #center(index: number): void {
-    const [scene] = this.scenes;
-    const { width } = scene.floor;
-    const side = Math.max(WALK_SIDE * (devicePixelRatio || 1), this.camera.on(this.views[0].canvas, scene).side);
-    this.camera.set((index % width) + 0.5, Math.floor(index / width) + 0.5, side);
-  }
-
-  move(moves: Move[]): void {
-    const [view] = this.views;
-    const { walk } = view;
-    if (!walk) return;
-    let news = "";
-    for (const move of moves) {
-      if (walk.steps >= MAX_MOVES) return this.announce("The walk is too long to go on.");
-      news = walk.move(move);
-      // A walk to a distant cell stops where there is news.
-      if (news && moves.length > 1) break;
-    }
-    const { width } = this.scenes[0].floor;
-    const [x, y] = [walk.at % width, Math.floor(walk.at / width)];
-    this.camera.follow(view.canvas, this.scenes[0], x, y);
-    element("walked").dataset.news = news;
-    this.announce(news || `${x}, ${y}`);
-    view.cursor = undefined;
-    view.show(this.scenes[0], this.layers, this.palette);
-    this.#describe();
-    this.#refreshWalk(news);
-    this.#writeLink();
-  }
-
-  #refreshWalk(news = ""): void {
-    const { walk } = this.views[0];
-    element("walk").setAttribute("aria-pressed", String(!!walk));
-    element("pad").hidden = !walk;
-    if (!walk) return;
-    const keys = walk.keys.size ? `keys ${[...walk.keys].join(", ")}` : "no keys";
-    element("walked").textContent = [`${several(walk.steps, "step")}, ${keys}.`, news].join(" ");
-  }
-
-  // What views report.
-
-  moved(): void {
-    this.views.forEach((view) => view.redraw());
-    this.#writeLink();
-  }
-
-  focused(view: View): void {
-    const at = this.views.indexOf(view);
-    if (at === this.active) return;
-    this.active = at;
-    this.refresh();
-  }
-
-  chosen(view: View, index: number): void {
-    if (!view.walk) {
-      view.canvas.focus();
-    } else if (index === view.walk.at && view.walk.isAtExit) {
-      this.#descend();
-    } else {
-      const way = view.walk.wayTo(index);
-      if (way) this.move(way);
-      else this.announce("You know no way there.");
-    }
-  }
-
-  /** Walks on, on the next floor. */
-  #descend(): void {
-    if (this.step(1)) this.toggleWalk();
-  }
-
-  key(view: View, event: KeyboardEvent): boolean {
-    const move = ARROWS[event.key];
-    if (view.walk && move && !event.shiftKey) this.move([move]);
-    else if (view.walk && event.key === "f") this.move(["f"]);
-    else if (view.walk && event.key === "Enter" && view.cursor === undefined && view.walk.isAtExit) this.#descend();
-    else if (event.key === "n") this.step(1);
-    else if (event.key === "p") this.step(-1);
-    else if (event.key === "w") this.toggleWalk();
-    else if (event.key === "c") this.toggleCompare();
-    else if (event.key === "e" || event.key === "E") this.#visit(view, event.key === "e" ? 1 : -1);
-    else if (event.key === "?") this.announce(describeFloor(this.scenes[this.active], view.walk));
-    else if (/^[1-9]$/.test(event.key)) this.#toggleLayer(LAYERS[Number(event.key) - 1][0]);
-    else return false;
-    return true;
-  }
-
-  /** Puts the cursor on the next thing of the floor. */
-  #visit(view: View, by: number): void {
-    if (!view.scene) return;
-    const known = stops(view.scene, view.walk);
-    const at = view.cursor ?? -1;
-    const next = by > 0 ? known.find((index) => index > at) ?? known[0] : known.findLast((index) => index < at) ?? known.at(-1);
-    if (next !== undefined) view.moveCursor(next);
-  }
-
-  announce(text: string): void {
-    const announcer = element("announcer");
-    // A repeated text is announced only if it is new.
-    announcer.replaceChildren(Object.assign(document.createElement("p"), { textContent: text }));
-  }
-
-  #alert(text: string): void {
-    const alert = element("alert");
-    alert.replaceChildren();
-    if (!text) return;
-    const message = Object.assign(document.createElement("p"), { textContent: text });
-    const close = Object.assign(document.createElement("button"), { type: "button", textContent: "Close" });
-    close.addEventListener("click", () => alert.replaceChildren());
-    alert.append(message, close);
-  }
-
-  // The controls.
-
-  #fillControls(): void {
-    element("kind").append(...KINDS.map((name, value) => new Option(name, String(value))));
-    element("layers").append(...LAYERS.map(([key, name]) => {
-      const label = document.createElement("label");
-      const box = Object.assign(document.createElement("input"), { type: "checkbox", id: `layer-${key}` });
-      box.addEventListener("change", () => this.#toggleLayer(key));
-      label.append(box, name);
-      return label;
-    }));
-  }
-
-  #checkLayers(): void {
-    for (const [key] of LAYERS) input(`layer-${key}`).checked = this.layers.has(key);
-  }
-
-  #toggleLayer(key: Layer): void {
-    if (!this.layers.delete(key)) this.layers.add(key);
-    this.#checkLayers();
-    const name = LAYERS.find(([other]) => other === key)?.[1];
-    this.announce(`${name}: ${this.layers.has(key) ? "on" : "off"}.`);
-    this.refresh();
-  }
-
-  setTheme(name: string): void {
-    const light = name === "light";
-    document.documentElement.dataset.theme = light ? "light" : "dark";
-    this.palette = light ? LIGHT_PALETTE : DARK;
-    element("theme").textContent = light ? "Dark" : "Light";
-    if (this.views.length) this.refresh();
-    this.packs.redraw();
-  }
-
-  #submit(): void {
-    try {
-      this.open({
-        seed: link.parseSeed(input("seed").value),
-        number: link.parseNumber(input("number").value),
-        width: link.parseSide(input("width").value, "width"),
-        height: link.parseSide(input("height").value, "height"),
-        kind: Number(element<HTMLSelectElement>("kind").value),
-      });
-    } catch (error) {
-      this.#alert(`${(error as Error).message}.`);
-    }
-  }
-
-  #listen(): void {
-    const click = (id: string, action: () => void): void => element(id).addEventListener("click", action);
-    element("spec").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#submit();
-    });
-    element("kind").addEventListener("change", () => this.#submit());
-    click("previous", () => this.step(-1));
-    click("next", () => this.step(1));
-    click("random", () => {
-      const [seed] = crypto.getRandomValues(new BigUint64Array(1));
-      this.open({ ...this.specs[this.active], seed });
-    });
-    click("walk", () => {
-      this.packs.showSheet(false);
-      this.toggleWalk();
-    });
-    click("compare", () => {
-      this.packs.showSheet(false);
-      this.toggleCompare();
-    });
-    const zoom = (inwards: boolean): void => {
-      if (this.packs.showSheet(false)) return;
-      this.camera.zoom(this.views[this.active].canvas, this.scenes[this.active], inwards);
-      this.moved();
-    };
-    click("zoom-in", () => zoom(true));
-    click("zoom-out", () => zoom(false));
-    click("fit", () => {
-      this.packs.showSheet(false);
-      this.camera.fit();
-      this.moved();
-    });
-    click("share", () => this.#share());
-    click("png", () => savePng(this.scenes[this.active], this.layers, this.palette, this.views[this.active].walk));
-    click("theme", () => {
-      const name = this.palette === DARK ? "light" : "dark";
-      localStorage.setItem("theme", name);
-      this.setTheme(name);
-    });
-    for (const button of element("pad").querySelectorAll("button")) {
-      button.addEventListener("click", () => this.move([button.dataset.move as Move]));
-    }
-    document.querySelector(".skip")?.addEventListener("click", (event) => {
-      // The address holds what is shown, and no place on the page.
-      event.preventDefault();
-      element("stage").focus();
-    });
-    window.addEventListener("hashchange", () => {
-      if (location.hash !== this.#written) this.readLink();
-    });
-  }
-
-  async #share(): Promise<void> {
-    this.flushLink();
-    const without = this.packs.name === undefined ? "" : `The pack ${this.packs.name} is not in it: save the pack and send ` +
-      "the .floorpack file too. Without it the link shows a floor of the built-in pack.";
-    try {
-      await navigator.clipboard.writeText(location.href);
-      if (without) this.#alert(`The link is copied. ${without}`);
-      else this.announce("The link is copied.");
-      this.#flash("share", "Copied");
-    } catch {
-      this.#alert(`Copy this link: ${location.href} ${without}`.trim());
-    }
-  }
-
-  /** Shows another text on a button for a moment. */
-  #flash(id: string, text: string): void {
-    const button = element(id);
-    const before = button.textContent;
-    button.textContent = text;
-    setTimeout(() => (button.textContent = before), 1500);
+async function share(page: Page): Promise<void> {
+  page.flushLink();
+  const pack = page.panels?.packs.name;
+  const without = pack === undefined ? "" : `The pack ${pack} is not in it: save the pack and send ` +
+    "the .floorpack file too. Without it the link shows a floor of the built-in pack.";
+  try {
+    await navigator.clipboard.writeText(location.href);
+    if (without) showAlert(`The link is copied. ${without}`);
+    else announce("The link is copied.");
+    flash("share", "Copied");
+  } catch {
+    showAlert(`Copy this link: ${location.href} ${without}`.trim());
   }
 }
 
 try {
   const page = new Page(await Generator.load("floors.wasm"));
+  listen(page);
   document.documentElement.dataset.ready = "true";
-  Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version } });
+  performance.mark("interactive");
+  page.loadPanels().then(() => (document.documentElement.dataset.complete = "true"), (error) => showAlert(`A part of the viewer did not load: ${error.message}. Reload the page.`));
+  Object.assign(window, { floorViewer: { generate: (spec: Spec) => page.generator.floor(spec), version: page.generator.version, page } });
 } catch (error) {
   element("alert").textContent = `The viewer did not start: ${(error as Error).message}`;
 }

@@ -9,7 +9,7 @@ import {
   canWrite, chooseDirectory, chosenSources, download, droppedSources, type Files, readPackFile, readSources, writeDirectory,
 } from "./pack-files";
 import type { Reply, Request, Start } from "./pack-worker";
-import type { Palette } from "./palette";
+import type { Mode } from "./palette";
 import { Sheet } from "./sheet";
 
 const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => document.getElementById(id) as E;
@@ -26,8 +26,9 @@ function say(id: string, text: string): void {
 
 /** The page around the panel. */
 export interface Host {
+  readonly generator: Generator;
   readonly specs: Spec[];
-  readonly palette: Palette;
+  readonly mode: Mode;
   open(spec: Spec): boolean;
   replace(at: number, bytes: Uint8Array<ArrayBuffer>): void;
   reload(): void;
@@ -54,7 +55,10 @@ export class PackPanel {
   #timer = 0;
   #stall = 0;
 
-  constructor(readonly generator: Generator, readonly host: Host) {
+  readonly generator: Generator;
+
+  constructor(readonly host: Host) {
+    this.generator = host.generator;
     this.#editor = new PackEditor(() => this.#edited(), (text) => host.announce(text));
     this.#sheet = new Sheet({ seed: parseSeed, number: parseNumber }, (spec) => this.#openFloor(spec), () => this.redraw());
     element("pack-write").hidden = !canWrite;
@@ -215,7 +219,7 @@ export class PackPanel {
     if (files) this.#sent.set(id, files);
     this.#tiles = this.#showsSheet ? this.#sheet.specs() ?? [] : [];
     this.#worker?.postMessage({
-      id, files, floors: this.#showsSheet ? [] : this.host.specs, tiles: this.#tiles, side: this.#sheet.side, palette: this.host.palette.name,
+      id, files, floors: this.#showsSheet ? [] : this.host.specs, tiles: this.#tiles, side: this.#sheet.side, mode: this.host.mode,
     } satisfies Request);
     this.#watch();
   }

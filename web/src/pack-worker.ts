@@ -4,7 +4,7 @@
 import { decode } from "./floor";
 import { Generator, type PackError, type PackInfo, type Spec } from "./generator";
 import type { Files } from "./pack-files";
-import { DARK, LIGHT_PALETTE, type Palette } from "./palette";
+import { type Mode, paletteOf } from "./palette";
 import { Scene } from "./scene";
 import { paint, type Pixels } from "./thumbnail";
 
@@ -19,7 +19,7 @@ export interface Request {
   tiles: Spec[];
   /** The side of a picture, in pixels. */
   side: number;
-  palette: Palette["name"];
+  mode: Mode;
 }
 export type Reply =
   /** What the files of request `id` are. */
@@ -59,11 +59,10 @@ async function run(request: Request): Promise<void> {
         post({ id, floor, bytes }, [bytes.buffer]);
         if (!(await isLatest(request))) return;
       }
-      const palette = request.palette === "dark" ? DARK : LIGHT_PALETTE;
       for (const [tile, spec] of tiles.entries()) {
         const floor = decode(generator.floor(spec));
         const cell = Math.min(Math.max(Math.ceil(side / Math.max(floor.width, floor.height)), 1), MAX_SIDE);
-        const pixels = paint(new Scene(floor), palette, cell);
+        const pixels = paint(new Scene(floor), paletteOf(request.mode, generator.look(floor.theme)), cell);
         post({ id, tile, spec: floor.spec, pixels }, [pixels.data.buffer]);
         if (!(await isLatest(request))) return;
       }

@@ -1,11 +1,9 @@
-// Colours: those of floorctl's PNG (floor-export/src/picture/colour.rs and glyph.rs) on dark, and a light set.
+// Colours: those of things, and for each theme those of its look, on dark and on light.
 
 import { Terrain } from "./floor";
+import { hex, type Look, type Rgb } from "./look";
 
-export type Rgb = readonly [number, number, number];
-
-const hex = (text: string): Rgb =>
-  [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) as unknown as Rgb;
+export type { Rgb } from "./look";
 
 /** Mixes `base` with `over`; `part` is the share of `over`, of 256. */
 export const mix = (base: Rgb, over: Rgb, part: number): Rgb =>
@@ -22,50 +20,78 @@ export const roomColour = (index: number): Rgb => ROOMS[index % ROOMS.length];
 /** Share of a room's tint in its ground, of 256. */
 export const TINT = 58;
 export const LIGHT = hex("#fff6e0");
-export const MONSTER = hex("#e54b3c");
-export const LOOT = hex("#ffd24a");
-export const TRAP = hex("#d06be8");
+const MONSTER = hex("#e54b3c");
+const LOOT = hex("#ffd24a");
+const TRAP = hex("#d06be8");
 export const PLAYER = hex("#4fd1ff");
 
-const DARK_TERRAIN: Partial<Record<Terrain, string>> = {
-  [Terrain.Wall]: "#5d5868", [Terrain.Floor]: "#a39782", [Terrain.Door]: "#b97a3d", [Terrain.LockedDoor]: "#ff00ff",
-  [Terrain.SecretDoor]: "#9a7fc4", [Terrain.StairsUp]: "#7be07b", [Terrain.StairsDown]: "#6fb4ff",
-  [Terrain.ShallowWater]: "#4f9dbd", [Terrain.DeepWater]: "#245a8c", [Terrain.Lava]: "#f26a21",
-  [Terrain.Chasm]: "#866cb0", [Terrain.Bridge]: "#9c6b3a", [Terrain.Grass]: "#6da34d", [Terrain.Rubble]: "#8b8378",
-  [Terrain.Pillar]: "#cdc5b4",
-};
-
-const LIGHT_TERRAIN: typeof DARK_TERRAIN = {
-  ...DARK_TERRAIN, [Terrain.Wall]: "#7d7686", [Terrain.Floor]: "#e9dfca", [Terrain.SecretDoor]: "#8462b8",
-  [Terrain.ShallowWater]: "#8cc7dc", [Terrain.DeepWater]: "#3f7fb5", [Terrain.Chasm]: "#8a78aa",
-  [Terrain.Bridge]: "#b98a55", [Terrain.Grass]: "#a3c77e", [Terrain.Pillar]: "#c4baa6",
-};
+/** Data on dark or on light, or a map in ink on paper. */
+export type Mode = "dark" | "light" | "paper";
 
 export interface Palette {
-  name: "dark" | "light";
+  name: Mode;
+  look: Look;
+  /** Tells palettes apart. */
+  key: string;
   /** Behind everything. */
   rock: Rgb;
   /** Shadows and outlines. */
   ink: Rgb;
   wallTop: Rgb;
   exitPath: Rgb;
+  monster: Rgb;
+  loot: Rgb;
+  trap: Rgb;
+  /** Letters on things. */
+  letter: Rgb;
   terrain(terrain: number): Rgb;
   /** The tint of a room's ground; undefined for ordinary roles. */
   tint(role: number): Rgb | undefined;
 }
 
-function palette(name: "dark" | "light", rock: string, colours: typeof DARK_TERRAIN, wallTop: Rgb): Palette {
-  const terrain = Object.fromEntries(Object.entries(colours).map(([key, colour]) => [key, hex(colour)]));
-  const of = (at: Terrain): Rgb => terrain[at];
-  // In the order of `ROLES`.
-  const tints = [undefined, of(Terrain.StairsUp), of(Terrain.StairsDown), undefined, LOOT, hex("#e84d8a"),
-    hex("#45d6d6"), hex("#f0963c"), hex("#c82a2a"), LOOT, of(Terrain.SecretDoor), undefined];
+const WHITE = hex("#ffffff");
+export const PAPER = hex("#f7f2e6");
+
+/** The colours of terrain. On light, those of the look are brighter by so much, of 256. */
+function terrainOf(mode: Mode, look: Look): Partial<Record<Terrain, Rgb>> {
+  const lit = (colour: Rgb, part: number): Rgb => (mode === "dark" ? colour : mix(colour, WHITE, part));
+  const floor = mode === "paper" ? mix(mix(PAPER, WHITE, 128), look.floor, 22) : lit(look.floor, 160);
   return {
-    name, rock: hex(rock), ink: hex("#100e14"), wallTop, exitPath: hex(name === "dark" ? "#ffffff" : "#1c5fd0"),
-    terrain: (at) => terrain[at] ?? hex("#ff00ff"),
-    tint: (role) => tints[role],
+    [Terrain.Wall]: lit(look.wall, 50), [Terrain.Floor]: floor, [Terrain.Door]: hex("#b97a3d"),
+    [Terrain.SecretDoor]: mode === "dark" ? hex("#9a7fc4") : hex("#8462b8"), [Terrain.StairsUp]: hex("#7be07b"),
+    [Terrain.StairsDown]: hex("#6fb4ff"), [Terrain.ShallowWater]: lit(look.shallow, 105), [Terrain.DeepWater]: lit(look.deep, 60),
+    [Terrain.Lava]: look.lava, [Terrain.Chasm]: lit(look.chasm, 20), [Terrain.Bridge]: lit(hex("#9c6b3a"), 70),
+    [Terrain.Grass]: lit(look.grass, 100), [Terrain.Rubble]: mix(look.floor, look.wall, 90), [Terrain.Pillar]: mix(look.floor, WHITE, 100),
   };
 }
 
-export const DARK = palette("dark", "#17161d", DARK_TERRAIN, mix(hex("#5d5868"), hex("#17161d"), 120));
-export const LIGHT_PALETTE = palette("light", "#f3efe6", LIGHT_TERRAIN, hex("#bcb4bf"));
+const cache = new WeakMap<Look, Partial<Record<Mode, Palette>>>();
+
+/** The palette of a theme on dark or light. */
+export function paletteOf(mode: Mode, look: Look): Palette {
+  const both = cache.get(look) ?? {};
+  cache.set(look, both);
+  return (both[mode] ??= newPalette(mode, look));
+}
+
+let palettes = 0;
+
+function newPalette(mode: Mode, look: Look): Palette {
+  const terrain = terrainOf(mode, look);
+  const of = (at: number): Rgb => terrain[at as Terrain] ?? hex("#ff00ff");
+  // In the order of `ROLES`.
+  const tints = [undefined, of(Terrain.StairsUp), of(Terrain.StairsDown), undefined, LOOT, hex("#e84d8a"),
+    hex("#45d6d6"), hex("#f0963c"), hex("#c82a2a"), LOOT, of(Terrain.SecretDoor), undefined];
+  const isDark = mode === "dark";
+  const isPaper = mode === "paper";
+  const token = (colour: Rgb): Rgb => (isPaper ? mix(WHITE, colour, 60) : colour);
+  return {
+    name: mode, look, key: String(++palettes),
+    rock: isDark ? look.rock : isPaper ? mix(PAPER, look.wall, 44) : mix(PAPER, look.wall, 22),
+    ink: isPaper ? mix(look.ink, look.wall, 50) : look.ink,
+    wallTop: isDark ? mix(look.wall, look.rock, 120) : mix(look.wall, WHITE, 140),
+    exitPath: isDark ? WHITE : hex("#1c5fd0"),
+    monster: token(MONSTER), loot: token(LOOT), trap: token(TRAP), letter: isPaper ? look.ink : LIGHT,
+    terrain: of, tint: (role) => tints[role],
+  };
+}

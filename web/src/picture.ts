@@ -1,45 +1,34 @@
 // Draws the cells of a floor, as floorctl's PNG does (floor-export/src/picture/sprites.rs).
 
-import { ROLES, Terrain } from "./floor";
+import { Terrain } from "./floor";
 import { type Fog, knownTerrain, visibleThing } from "./fog";
+import { type Context, eachCell, type Frame, grain } from "./frame";
+import { placeLabels } from "./labels";
 import { css, lockColour, mix, type Palette, type Rgb, roomColour } from "./palette";
 import type { Layers, Scene } from "./scene";
-import { drawSprite, stoneOf } from "./sprites";
-
-type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
-
-/** Where the floor lies on the canvas: the left top corner of cell (0, 0) and the side of a cell, in whole pixels. */
-export interface Frame { left: number; top: number; side: number }
+import { drawSprite, painter, stamp, stoneOf } from "./sprites";
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
-/** The side that things have at least, as far as they do not cover the cells beside them, in pixels. */
+/** The side that things have at least, as far as they do not cover the cells beside them, in CSS pixels. */
 const MIN_THING = 12;
-/** Share of a lock's colour over the area behind it. */
+/** Share of a lock's colour over the area behind it; each so many columns and rows the area has the number of the lock. */
 const AREA = 0.34;
+const NUMBERED = 5;
 
-export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
-  const { width, height } = ctx.canvas;
+export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
   const { floor } = scene;
   const { left, top, side } = frame;
   ctx.fillStyle = css(palette.rock);
-  ctx.fillRect(0, 0, width, height);
-  const columns = range(-left, width - left, side, floor.width);
-  const rows = range(-top, height - top, side, floor.height);
-  const cells = (visit: (x: number, y: number, index: number) => void): void => {
-    for (let y = rows[0]; y < rows[1]; y++) {
-      for (let x = columns[0]; x < columns[1]; x++) {
-        const index = y * floor.width + x;
-        if (!fog || fog.knows(index)) visit(x, y, index);
-      }
-    }
-  };
+  ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height);
+  const cells = (visit: (x: number, y: number, index: number) => void): void =>
+    eachCell(ctx, frame, floor.width, floor.height, fog, visit);
   const painter = new Painter(ctx, scene, frame, layers, palette, fog);
   cells((x, y, index) => painter.ground(x, y, index));
   ctx.save();
   ctx.lineCap = ctx.lineJoin = "round";
   if (layers.has("names")) cells((x, y, index) => painter.outline(x, y, index));
-  if (layers.has("path") && !fog) painter.path();
+  if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
   ctx.restore();
   cells((x, y, index) => painter.things(x, y, index));
   if (layers.has("names") && !fog) painter.names();
@@ -51,10 +40,31 @@ export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, p
   }
 }
 
-/** The cells of an axis from pixel `from` to pixel `to`. */
-function range(from: number, to: number, side: number, cells: number): [number, number] {
-  return [Math.max(0, Math.floor(from / side)), Math.min(cells, Math.ceil(to / side))];
+/** The sprites of what is on a cell. `turn` is how a door stands there. */
+export function spritesAt(scene: Scene, index: number, layers: Layers, turn: string, fog?: Fog): string[] {
+  const sprites: string[] = [];
+  const terrain = scene.floor.terrain[index];
+  if (terrain === Terrain.StairsUp) sprites.push("stairs:up");
+  if (terrain === Terrain.StairsDown) sprites.push("stairs:down");
+  if (terrain === Terrain.LockedDoor && layers.has("locks")) {
+    const lock = scene.locks.get(index) ?? 0;
+    sprites.push(`${fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${turn}`);
+  }
+  const thing = visibleThing(scene, index, fog);
+  if (thing && layers.has(thing.layer)) sprites.push(thing.sprite);
+  return sprites;
 }
+
+/** Draws a thing, larger than its cell if cells are small, so that it can be seen. */
+export function drawMark(ctx: Context, { left, top, side, ratio }: Frame, palette: Palette, name: string, x: number, y: number, paint = painter): void {
+  const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING * ratio));
+  const shift = Math.floor((shown - side) / 2);
+  stamp(ctx, palette, name, paint, left + x * side - shift, top + y * side - shift, shown);
+}
+
+/** How a door stands: across a way from north to south, or down beside a way from west to east. */
+export const turn = (scene: Scene, x: number, y: number): string =>
+  scene.isWall(x - 1, y) && scene.isWall(x + 1, y) ? "" : ":down";
 
 class Painter {
   constructor(
@@ -92,7 +102,7 @@ class Painter {
     if (known === Terrain.Wall) {
       if (!scene.isRock(x, y)) {
         this.#fill(x, y, WHOLE, palette.wallTop);
-        if (!scene.isWall(x, y + 1)) this.#sprite("wall", x, y);
+        if (!this.#isWall(x, y + 1)) this.#sprite("wall", x, y);
       }
       return;
     }
@@ -109,48 +119,35 @@ class Painter {
       if (terrain === Terrain.Chasm && above !== Terrain.Chasm && above !== Terrain.Bridge) {
         this.#fill(x, y, [0, 0, 1, 0.45], mix(palette.terrain(Terrain.Floor), palette.ink, 130));
       }
-      if (scene.isWall(x, y - 1)) this.#fill(x, y, [0, 0, 1, 0.3], palette.ink, palette.name === "dark" ? 0.32 : 0.16);
-      if (scene.isWall(x - 1, y)) this.#fill(x, y, [0, 0, 0.2, 1], palette.ink, palette.name === "dark" ? 0.22 : 0.1);
+      if (this.#isWall(x, y - 1)) this.#fill(x, y, [0, 0, 1, 0.3], palette.ink, palette.name === "dark" ? 0.32 : 0.16);
+      if (this.#isWall(x - 1, y)) this.#fill(x, y, [0, 0, 0.2, 1], palette.ink, palette.name === "dark" ? 0.22 : 0.1);
     }
     if (this.layers.has("areas") && !fog && scene.behind[index] > 0) {
       this.#fill(x, y, WHOLE, lockColour(scene.behind[index]), AREA);
+      if (x % NUMBERED === 0 && y % NUMBERED === 0) drawMark(this.ctx, this.frame, palette, `number:${scene.behind[index]}`, x, y);
     }
     if (terrain === Terrain.Door || terrain === Terrain.LockedDoor) {
-      this.#sprite(`door${this.#turn(x, y)}`, x, y);
+      this.#sprite(`door${turn(scene, x, y)}`, x, y);
     }
   }
 
-  /** How a door stands: across a way from north to south, or down beside a way from west to east. */
-  #turn(x: number, y: number): string {
-    return this.scene.isWall(x - 1, y) && this.scene.isWall(x + 1, y) ? "" : ":down";
+  /** Whether a wall stands there, as far as is known. */
+  #isWall(x: number, y: number): boolean {
+    const { scene, fog } = this;
+    return scene.isWall(x, y) || (fog !== undefined && !fog.knows(y * scene.floor.width + x));
   }
 
   /** The ground of a cell, with a slight variation. */
   #stone(terrain: number, x: number, y: number, index: number): Rgb {
     const { palette, scene: { floor } } = this;
     const stone = stoneOf(palette, terrain, floor.rooms[floor.region[index] - 1], this.layers.has("rooms"));
-    const grain = Math.imul(Math.imul(x, 0x9e3779b1) ^ Math.imul(y, 0x85ebca77), 0xc2b2ae3d) >>> 28;
-    return mix(stone, palette.ink, palette.name === "dark" ? grain * 2 : grain);
+    return mix(stone, palette.ink, palette.name === "dark" ? grain(x, y) * 2 : grain(x, y));
   }
 
   things(x: number, y: number, index: number): void {
-    const terrain = this.scene.floor.terrain[index];
-    if (terrain === Terrain.StairsUp) this.#mark("stairs:up", x, y);
-    if (terrain === Terrain.StairsDown) this.#mark("stairs:down", x, y);
-    if (terrain === Terrain.LockedDoor && this.layers.has("locks")) {
-      const lock = this.scene.locks.get(index) ?? 0;
-      this.#mark(`${this.fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${this.#turn(x, y)}`, x, y);
+    for (const sprite of spritesAt(this.scene, index, this.layers, turn(this.scene, x, y), this.fog)) {
+      drawMark(this.ctx, this.frame, this.palette, sprite, x, y);
     }
-    const thing = visibleThing(this.scene, index, this.fog);
-    if (thing && this.layers.has(thing.layer)) this.#mark(thing.sprite, x, y);
-  }
-
-  /** A thing, larger than its cell if cells are small, so that it can be seen. */
-  #mark(name: string, x: number, y: number): void {
-    const { left, top, side } = this.frame;
-    const shown = Math.max(side, Math.min(Math.round(side * 1.7), MIN_THING));
-    const shift = Math.floor((shown - side) / 2);
-    drawSprite(this.ctx, this.palette, name, left + x * side - shift, top + y * side - shift, shown);
   }
 
   /** The edges of a cell at which its room ends. */
@@ -172,38 +169,40 @@ class Painter {
   }
 
   names(): void {
-    const { ctx, frame: { left, top, side }, scene: { floor }, palette } = this;
-    const size = Math.max(11, Math.min(22, Math.round(side * 0.8)));
+    const { ctx, frame: { left, top, side, ratio }, palette } = this;
+    const size = Math.max(11, Math.min(22, Math.round((side / ratio) * 0.8))) * ratio;
     ctx.font = `600 ${size}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    for (const { id, center, role, min, max } of floor.rooms) {
-      const full = `${id} ${ROLES[role]}`;
-      const text = ctx.measureText(full).width <= (max.x - min.x + 3) * side ? full : String(id);
-      const [x, y] = [left + (center.x + 0.5) * side, top + (center.y + 0.5) * side];
-      const width = ctx.measureText(text).width + size * 0.7;
+    const measure = (text: string): number => (ctx.measureText(text).width + size * 0.7) / side;
+    for (const { room, text, x, y, width, height } of placeLabels(this.scene, (size * 1.44) / side, true, measure)) {
       ctx.fillStyle = css(palette.ink, 0.82);
       ctx.beginPath();
-      ctx.roundRect(x - width / 2, y - size * 0.72, width, size * 1.44, size * 0.3);
+      ctx.roundRect(left + (x - width / 2) * side, top + (y - height / 2) * side, width * side, height * side, size * 0.3);
       ctx.fill();
-      ctx.fillStyle = css(roomColour(this.scene.colours[id]));
-      ctx.fillText(text, x, y + size * 0.05);
+      ctx.fillStyle = css(roomColour(this.scene.colours[room.id]));
+      ctx.fillText(text, left + x * side, top + y * side + size * 0.05);
     }
   }
+}
 
-  path(): void {
-    const { ctx, frame: { left, top, side }, scene: { floor, path }, palette } = this;
-    for (const [width, casing] of [[0.5, true], [0.28, false]] as const) {
-      for (const { key, cells } of path) {
-        ctx.strokeStyle = casing ? css(palette.ink, 0.55) : css(key ? lockColour(key) : palette.exitPath);
-        ctx.lineWidth = Math.max(casing ? 3 : 1.5, width * side);
-        ctx.beginPath();
-        for (const cell of cells) {
-          ctx.lineTo(left + ((cell % floor.width) + 0.5) * side, top + (Math.floor(cell / floor.width) + 0.5) * side);
-        }
-        ctx.stroke();
+/** The shortest walk to the exit. */
+export function drawPath(ctx: Context, { floor, path }: Scene, frame: Frame, palette: Palette): void {
+  const { left, top, side } = frame;
+  for (const [width, casing] of [[0.5, true], [0.28, false]] as const) {
+    for (const { key, cells } of path) {
+      ctx.strokeStyle = casing ? css(palette.ink, 0.55) : css(key ? lockColour(key) : palette.exitPath);
+      ctx.lineWidth = Math.max(casing ? 3 : 1.5, width * side);
+      ctx.beginPath();
+      for (const cell of cells) {
+        ctx.lineTo(left + ((cell % floor.width) + 0.5) * side, top + (Math.floor(cell / floor.width) + 0.5) * side);
       }
+      ctx.stroke();
     }
+  }
+  for (const { key, cells } of path) {
+    const middle = cells[Math.floor(cells.length / 2)];
+    if (key) drawMark(ctx, frame, palette, `number:${key}`, middle % floor.width, Math.floor(middle / floor.width));
   }
 }
 

@@ -1,9 +1,9 @@
 // Saves a floor as a picture, with its name and facts below. In a walk, what the walker knows of it.
 
 import { difficulty, several, titleOf } from "./describe";
+import { draw } from "./drawing";
 import type { Fog } from "./fog";
 import { css, type Palette } from "./palette";
-import { draw } from "./picture";
 import type { Layers, Scene } from "./scene";
 
 /** Pixels per cell, and the most pixels on a side: browsers refuse larger canvases. */
@@ -14,7 +14,7 @@ export async function savePng(scene: Scene, layers: Layers, palette: Palette, fo
   const { floor } = scene;
   const side = Math.min(SIDE, Math.floor(MAX_PIXELS / Math.max(floor.width, floor.height)));
   const picture = new OffscreenCanvas(floor.width * side, floor.height * side);
-  draw(picture.getContext("2d") as OffscreenCanvasRenderingContext2D, scene, { left: 0, top: 0, side }, layers, palette, fog);
+  draw(picture.getContext("2d") as OffscreenCanvasRenderingContext2D, scene, { left: 0, top: 0, side, ratio: 1 }, layers, palette, fog);
   const letter = Math.max(9, Math.round(picture.width / 60));
   const canvas = new OffscreenCanvas(picture.width, picture.height + letter * 5);
   const ctx = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;

@@ -24,6 +24,9 @@ export interface Thing {
   behaviour?: string;
 }
 
+/** Columns and rows, both ends included. */
+export interface Bounds { left: number; top: number; right: number; bottom: number }
+
 export class Scene {
   readonly things = new Map<number, Thing>();
   /** The lock of each locked door. */
@@ -32,6 +35,7 @@ export class Scene {
   #path?: Segment[];
   #behind?: Int16Array;
   #colours?: number[];
+  #bounds?: Bounds;
 
   constructor(readonly floor: Floor) {
     this.letters = letters(floor.spawns.map((spawn) => spawn.archetype));
@@ -39,14 +43,14 @@ export class Scene {
       this.things.set(indexOf(floor, at), { layer: "traps", sprite: "trap", archetype, number: level });
     }
     for (const { at, archetype, level, ...does } of floor.spawns) {
-      const sprite = `monster:${this.letters.get(archetype)}`;
+      const sprite = `monster:${this.letters.get(archetype)}:${does.behaviour - 1}`;
       const behaviour = `${BEHAVIOURS[does.behaviour]}${does.group ? `, group ${does.group}` : ""}`;
       this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level, behaviour });
     }
     for (const { at, archetype, value, opens } of floor.items) {
       const thing: Thing = opens
         ? { layer: "locks", sprite: `key:${opens}`, archetype, number: opens }
-        : { layer: "loot", sprite: "loot", archetype, number: value };
+        : { layer: "loot", sprite: `loot:${archetype}`, archetype, number: value };
       this.things.set(indexOf(floor, at), thing);
     }
     for (const { id, at } of floor.locks) this.locks.set(indexOf(floor, at), id);
@@ -58,6 +62,11 @@ export class Scene {
 
   get behind(): Int16Array {
     return (this.#behind ??= behindLocks(this.floor));
+  }
+
+  /** The cells that are not rock lie within these. */
+  get bounds(): Bounds {
+    return (this.#bounds ??= boundsOf(this.floor));
   }
 
   /** A colour for each room that no connected room has. */
@@ -90,6 +99,19 @@ export class Scene {
     }
     return true;
   }
+}
+
+function boundsOf({ width, terrain }: Floor): Bounds {
+  const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+  terrain.forEach((at, index) => {
+    if (at === Terrain.Wall) return;
+    const [x, y] = [index % width, Math.floor(index / width)];
+    box.left = Math.min(box.left, x);
+    box.right = Math.max(box.right, x);
+    box.top = Math.min(box.top, y);
+    box.bottom = Math.max(box.bottom, y);
+  });
+  return box;
 }
 
 /** Gives each archetype the first free letter of its name, in alphabetical order of the names. */

@@ -1,45 +1,61 @@
 // The form of the search: its condition and floors, its progress, its matches.
 
+import { Conditions } from "./conditions";
 import { several } from "./describe";
 import { KINDS } from "./floor";
-import type { Generator, Space, Spec } from "./generator";
+import type { Space, Spec } from "./generator";
 import { parseNumber, parseRange, parseSeed, type SearchForm } from "./link";
 import { type Match, type Progress, Search } from "./search";
+import { type Host as Tiles, tile } from "./tile";
 
 const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => document.getElementById(id) as E;
 
 const DEFAULTS: SearchForm = { where: "kind == cavern && loops > 4", seeds: "0-9999", numbers: "1-20", limit: "20" };
 /** The most matches that a search lists. */
 const MAX_MATCHES = 500;
+/** Side of the picture of a match, in CSS pixels. */
+const SIDE = 48;
 const EXAMPLES = [
   "kind == cavern && loops > 4", "locks >= 3 && critical_path > 25 * rooms", "kind == boss && secrets >= 2",
   "shops > 1", "vaults >= 2 && traps == 0", "theme == mire && kind == maze && difficulty < 4000",
 ];
 
+/** The page around the panel. */
+export interface Host extends Tiles {
+  readonly specs: Spec[];
+  readonly active: number;
+  writeLink(): void;
+  announce(text: string): void;
+}
+
 export class SearchPanel {
   #search?: Search;
   #touched = false;
+  readonly #conditions: Conditions;
 
-  constructor(
-    readonly generator: Generator, readonly shown: () => Spec, readonly open: (spec: Spec) => boolean,
-    readonly changed: () => void, readonly announce: (text: string) => void,
-  ) {
+  constructor(readonly host: Host) {
+    this.#conditions = new Conditions(element("conditions"), (expression) => this.#write(expression));
     this.showNames();
     const example = element<HTMLSelectElement>("example");
     example.append(...EXAMPLES.map((text) => new Option(text)));
     example.addEventListener("change", () => {
       if (!example.value) return;
-      element("where").value = example.value;
-      this.#edited();
+      this.#conditions.clear();
+      this.#write(example.value);
     });
+    element("where").addEventListener("input", () => this.#conditions.clear());
     for (const name of Object.keys(DEFAULTS)) element(name).addEventListener("input", () => this.#edited());
     element("search").addEventListener("submit", (event) => {
       event.preventDefault();
       this.#touched = true;
-      this.changed();
+      this.host.writeLink();
       this.start();
     });
     element("cancel").addEventListener("click", () => this.cancel());
+  }
+
+  get #shown(): Spec {
+    return this.host.specs[this.host.active];
   }
 
   /** What a link holds of the search: nothing until it is used. */
@@ -57,7 +73,8 @@ export class SearchPanel {
 
   /** Says what a condition may name. */
   showNames(): void {
-    const { facts, kinds, themes } = this.generator.names();
+    const { facts, kinds, themes } = this.host.generator.names();
+    this.#conditions.offer(kinds, themes);
     element("names").textContent = `Facts: ${facts.join(", ")}. Kinds: ${kinds.join(", ")}. Themes: ${themes.join(", ")}. ` +
       "Operators: && || ! == != < <= > >= + - * / % and parentheses, as in floorctl search. The floors have the kind " +
       "and size of the floor that is shown. Put comparisons of kind and theme first: then other floors are not generated.";
@@ -65,21 +82,26 @@ export class SearchPanel {
 
   /** Says which floors the search looks at. */
   showSpace(): void {
-    const { width, height, kind } = this.shown();
+    const { width, height, kind } = this.#shown;
     element("search-title").textContent = kind || width !== 100 || height !== 100
       ? `Search floors of ${kind ? `kind ${KINDS[kind]}, ` : ""}${width}x${height}` : "Search";
+  }
+
+  #write(expression: string): void {
+    element("where").value = expression;
+    this.#edited();
   }
 
   #edited(): void {
     this.#touched = true;
     this.#check();
-    this.changed();
+    this.host.writeLink();
   }
 
   /** Shows what is wrong with the condition, if anything is. */
   #check(): boolean {
     try {
-      this.generator.setCondition(element("where").value);
+      this.host.generator.setCondition(element("where").value);
       element("where-error").textContent = "";
       return true;
     } catch (error) {
@@ -100,7 +122,7 @@ export class SearchPanel {
       const [first, last] = parseRange(element("numbers").value, parseNumber);
       limit = Number(element("limit").value);
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_MATCHES) throw new RangeError(`matches: 1 to ${MAX_MATCHES}`);
-      space = { spec: { ...this.shown(), seed: firstSeed, number: first }, numbers: last - first + 1 };
+      space = { spec: { ...this.#shown, seed: firstSeed, number: first }, numbers: last - first + 1 };
       total = (lastSeed - firstSeed + 1n) * BigInt(space.numbers);
       if (total >= 2n ** 63n) throw new RangeError("these are more floors than can be counted; narrow the towers");
     } catch (error) {
@@ -110,7 +132,7 @@ export class SearchPanel {
     let matches = 0;
     element("cancel").disabled = false;
     element("found").textContent = "Searching …";
-    this.#search = new Search(this.generator, element("where").value, space, total, limit, (match) => {
+    this.#search = new Search(this.host.generator, element("where").value, space, total, limit, (match) => {
       matches++;
       this.#list(match, space.spec);
     }, (progress) => this.#progress(progress, matches), (message) => this.#ended(`The search failed: ${message}.`));
@@ -125,7 +147,7 @@ export class SearchPanel {
     this.#search = undefined;
     element("cancel").disabled = true;
     element("found").textContent = text;
-    this.announce(text);
+    this.host.announce(text);
   }
 
   #progress({ looked, total, generated, perSecond, ended }: Progress, matches: number): void {
@@ -138,13 +160,13 @@ export class SearchPanel {
   }
 
   #list({ seed, number, kind, facts }: Match, { width, height, kind: asked }: Spec): void {
-    const button = document.createElement("button");
-    button.type = "button";
+    const spec = { seed, number, width, height, kind: asked };
+    const button = tile(this.host, spec, SIDE, `${seed}/${number}`);
     const details = document.createElement("span");
     details.textContent = ` ${[...new Set([kind, ...facts.filter((fact) => !fact.startsWith("kind "))])].join(", ")}`;
-    button.append(`${seed}/${number}`, details);
+    button.append(details);
     button.addEventListener("click", () => {
-      if (!this.open({ seed, number, width, height, kind: asked })) return;
+      if (this.#shown !== spec) return;
       for (const other of element("matches").querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
       button.setAttribute("aria-current", "true");
     });

@@ -1,15 +1,52 @@
 // Compares the bytes of the page's generator with those of the server behind the page.
 
 import { decode, type Floor, KINDS } from "./floor";
+import type { Scene } from "./scene";
 
-export type Comparison =
+type Result =
   | { kind: "same" }
   | { kind: "version"; server: number }
   | { kind: "different"; at: number }
   | { kind: "unknown"; why: string };
 
+/** Wait before asking the server about a floor, in milliseconds, so that paging through floors does not ask for each. */
+const COMPARE_AFTER = 150;
+
+/** Says below the facts of a floor whether the server has the same. */
+export class Comparison {
+  #scene?: Scene;
+  #asked?: AbortController;
+
+  /** `pack` is the name of the open pack. */
+  of(scene: Scene, pack?: string): void {
+    if (scene === this.#scene) return;
+    this.#scene = scene;
+    this.#asked?.abort();
+    const { signal } = (this.#asked = new AbortController());
+    if (pack !== undefined) return this.#tell(`A floor of the pack ${pack}. Not compared: the pack is in this browser only.`);
+    this.#tell("Comparing with the server …");
+    setTimeout(() => void this.#ask(scene, signal), COMPARE_AFTER);
+  }
+
+  async #ask({ floor }: Scene, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    try {
+      const { text, tone } = say(floor, await compare(floor, signal));
+      this.#tell(text, tone);
+    } catch {
+      // Another floor is shown by now.
+    }
+  }
+
+  #tell(text: string, tone = "plain"): void {
+    const status = document.getElementById("server") as HTMLElement;
+    status.dataset.tone = tone;
+    status.textContent = text;
+  }
+}
+
 /** Asks the server that serves this page for the floor. */
-export async function compare(floor: Floor, signal: AbortSignal): Promise<Comparison> {
+async function compare(floor: Floor, signal: AbortSignal): Promise<Result> {
   const { seed, number, width, height, kind } = floor.spec;
   const query = `seed=${seed}&number=${number}&width=${width}&height=${height}&kind=${KINDS[kind]}`;
   let response: Response;
@@ -48,7 +85,7 @@ function firstDifference(ours: Uint8Array, theirs: Uint8Array): number | undefin
 }
 
 /** The comparison in words, and whether it is good news. */
-export function say(floor: Floor, found: Comparison): { text: string; tone: "good" | "bad" | "plain" } {
+function say(floor: Floor, found: Result): { text: string; tone: "good" | "bad" | "plain" } {
   switch (found.kind) {
     case "same":
       return { text: `Same bytes as the server (generator version ${floor.version}).`, tone: "good" };

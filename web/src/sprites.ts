@@ -1,19 +1,28 @@
 // The drawings of a cell, in a square of side 1. Each is painted once for a size and copied from then on.
 
 import { type Room, Terrain } from "./floor";
-import { css, LIGHT, LOOT, lockColour, MONSTER, mix, type Palette, PLAYER, type Rgb, TINT, TRAP } from "./palette";
+import type { Context } from "./frame";
+import { css, LIGHT, lockColour, mix, type Palette, PLAYER, type Rgb, TINT } from "./palette";
 
-type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
-type Paint = (ctx: Context, palette: Palette, side: number) => void;
+export type Paint = (ctx: Context, palette: Palette, side: number) => void;
+/** Gives the drawing that a name stands for. */
+export type Painter = (name: string) => Paint;
 
 /** Space around the square, since some drawings reach over its edge. */
 const PAD = 0.6;
 
-const cache = new Map<string, OffscreenCanvas>();
+const caches = new Map<Painter, Map<string, OffscreenCanvas>>();
 
-/** Draws the sprite called `name` with the left top corner of its cell at (x, y), all in whole pixels. */
-export function drawSprite(ctx: Context, palette: Palette, name: string, x: number, y: number, side: number): void {
-  const key = `${name} ${side} ${palette.name}`;
+/** Draws the sprite called `name` with the left top corner of its cell at (x, y). */
+export const drawSprite = (ctx: Context, palette: Palette, name: string, x: number, y: number, side: number): void =>
+  stamp(ctx, palette, name, painter, x, y, side);
+
+/** Draws what `paint` gives for `name`, a copy of the first time. */
+export function stamp(ctx: Context, palette: Palette, name: string, paint: Painter, x: number, y: number, at: number): void {
+  const side = Math.max(1, Math.round(at));
+  const key = `${name} ${side} ${palette.key}`;
+  const cache = caches.get(paint) ?? new Map<string, OffscreenCanvas>();
+  caches.set(paint, cache);
   const pad = Math.ceil(PAD * side);
   let sprite = cache.get(key);
   if (!sprite) {
@@ -24,17 +33,17 @@ export function drawSprite(ctx: Context, palette: Palette, name: string, x: numb
     own.translate(pad, pad);
     own.scale(side, side);
     own.lineCap = own.lineJoin = "round";
-    painter(name)(own, palette, side);
+    paint(name)(own, palette, side);
     cache.set(key, sprite);
   }
   ctx.drawImage(sprite, x - pad, y - pad);
 }
 
 /** Draws a sprite on a piece of ground, for the legend. */
-export function drawSample(ctx: Context, palette: Palette, name: string, side: number): void {
+export function drawSample(ctx: Context, palette: Palette, name: string, side: number, paint = painter): void {
   ctx.fillStyle = css(ground(palette, name));
   ctx.fillRect(0, 0, side, side);
-  drawSprite(ctx, palette, name, 0, 0, side);
+  stamp(ctx, palette, name, paint, 0, 0, side);
 }
 
 function ground(palette: Palette, name: string): Rgb {
@@ -52,7 +61,7 @@ export const natural = (terrain: number): boolean =>
 
 export function baseOf(palette: Palette, terrain: number): Rgb {
   if (terrain === Terrain.Chasm) {
-    return mix(palette.terrain(terrain), palette.ink, palette.name === "dark" ? 176 : 120);
+    return mix(palette.terrain(terrain), palette.ink, palette.name === "dark" ? 100 : 20);
   }
   return palette.terrain(natural(terrain) ? terrain : Terrain.Floor);
 }
@@ -66,7 +75,7 @@ export function stoneOf(palette: Palette, terrain: number, room: Room | undefine
   return tint ? mix(stone, tint, palette.name === "dark" ? TINT : TINT + 20) : stone;
 }
 
-function painter(name: string): Paint {
+export function painter(name: string): Paint {
   const [what, detail] = name.split(":");
   switch (what) {
     case "terrain": return terrain(Number(detail));
@@ -76,30 +85,31 @@ function painter(name: string): Paint {
     case "lock": return door(!name.endsWith(":down"), Number(detail));
     case "open-lock": return door(!name.endsWith(":down"), Number(detail), true);
     case "stairs": return stairs(detail === "up" ? Terrain.StairsUp : Terrain.StairsDown);
-    case "monster": return monster(detail);
-    case "loot": return loot;
+    case "monster": return monster(detail, Number(name.split(":")[2]));
+    case "loot": return loot(detail);
     case "key": return key(Number(detail));
     case "trap": return trap;
+    case "number": return number(detail);
     case "player": return player;
     default: return () => {};
   }
 }
 
-function disc(ctx: Context, x: number, y: number, radius: number, colour: string): void {
+export function disc(ctx: Context, x: number, y: number, radius: number, colour: string): void {
   ctx.fillStyle = colour;
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
   ctx.fill();
 }
 
-function polygon(ctx: Context, points: number[][], colour: string): void {
+export function polygon(ctx: Context, points: number[][], colour: string): void {
   ctx.fillStyle = colour;
   ctx.beginPath();
   points.forEach(([x, y]) => ctx.lineTo(x, y));
   ctx.fill();
 }
 
-function line(ctx: Context, points: number[][], width: number, colour: string): void {
+export function line(ctx: Context, points: number[][], width: number, colour: string): void {
   ctx.strokeStyle = colour;
   ctx.lineWidth = width;
   ctx.beginPath();
@@ -119,8 +129,8 @@ const terrain = (at: number): Paint => (ctx, palette, side) => {
     }
     case Terrain.Chasm:
       ctx.lineCap = "butt";
-      line(ctx, [[0, 0.5], [0.5, 0]], thin, css(palette.terrain(at), 0.8));
-      return line(ctx, [[0.5, 1], [1, 0.5]], thin, css(palette.terrain(at), 0.8));
+      line(ctx, [[0, 0.5], [0.5, 0]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
+      return line(ctx, [[0.5, 1], [1, 0.5]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
     case Terrain.Grass:
       for (const [x, lean] of [[0.3, -0.1], [0.5, 0.05], [0.7, 0.14]]) {
         line(ctx, [[x, 0.8], [x + lean, 0.35]], thin, ink(0.35));
@@ -156,7 +166,7 @@ const secretDoor: Paint = (ctx, palette) => {
   ctx.fill();
 };
 
-const door = (across: boolean, lock: number | undefined, open = false): Paint => (ctx, palette) => {
+const door = (across: boolean, lock: number | undefined, open = false): Paint => (ctx, palette, side) => {
   const swap = ([x, y, width, height]: number[]): [number, number, number, number] =>
     across ? [x, y, width, height] : [y, x, height, width];
   ctx.fillStyle = css(palette.ink, 0.85);
@@ -164,8 +174,23 @@ const door = (across: boolean, lock: number | undefined, open = false): Paint =>
   ctx.fillStyle = css(lock === undefined ? palette.terrain(Terrain.Door) : lockColour(lock));
   if (open) ctx.fillRect(...swap([0.08, 0.32, 0.2, 0.36]));
   else ctx.fillRect(...swap([0.08, 0.32, 0.84, 0.36]));
-  if (lock !== undefined && !open) disc(ctx, 0.5, 0.5, 0.16, css(palette.ink));
+  if (lock !== undefined && !open) plate(ctx, palette, lock, side);
 };
+
+function square(ctx: Context, from: number, colour: string): void {
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.roundRect(from, from, 1 - 2 * from, 1 - 2 * from, 0.14);
+  ctx.fill();
+}
+
+/** The number of a lock, on a square in its colour; keys have theirs on a disc. */
+export function plate(ctx: Context, palette: Palette, lock: number, side: number): void {
+  if (side < MIN_LETTER_SIDE) return disc(ctx, 0.5, 0.5, 0.16, css(palette.ink));
+  square(ctx, 0.02, css(palette.ink));
+  square(ctx, 0.1, css(lockColour(lock)));
+  letter(ctx, String(lock), css(palette.ink), side);
+}
 
 const stairs = (at: Terrain): Paint => (ctx, palette) => {
   disc(ctx, 0.5, 0.5, 1.05, css(palette.terrain(at), palette.name === "dark" ? 0.25 : 0.4));
@@ -178,49 +203,83 @@ const stairs = (at: Terrain): Paint => (ctx, palette) => {
 };
 
 /** Smallest side at which letters are legible, in pixels. */
-const MIN_LETTER_SIDE = 10;
+export const MIN_LETTER_SIDE = 10;
 
-/** Writes a letter in the middle. In pixels: browsers round sizes of letters below one. */
-function letter(ctx: Context, text: string, colour: string, side: number): void {
+/** Writes a letter in the middle, or around (x, y). In pixels: browsers round sizes of letters below one. */
+export function letter(ctx: Context, text: string, colour: string, side: number, size = 0.66, x = 0.5, y = 0.5): void {
   ctx.save();
   ctx.scale(1 / side, 1 / side);
   ctx.fillStyle = colour;
-  ctx.font = `700 ${Math.round(0.66 * side)}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+  ctx.font = `700 ${Math.round(size * side / Math.max(1, text.length * 0.75))}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace`;
   ctx.textAlign = "center";
   const box = ctx.measureText(text);
-  ctx.fillText(text, side / 2, side / 2 + (box.actualBoundingBoxAscent - box.actualBoundingBoxDescent) / 2);
+  ctx.fillText(text, side * x, side * y + (box.actualBoundingBoxAscent - box.actualBoundingBoxDescent) / 2);
   ctx.restore();
 }
 
-const monster = (of: string): Paint => (ctx, palette, side) => {
-  disc(ctx, 0.5, 0.5, 0.52, css(palette.ink, 0.75));
-  disc(ctx, 0.5, 0.5, 0.45, css(MONSTER));
-  if (side >= MIN_LETTER_SIDE) letter(ctx, of, css(LIGHT), side);
+const round = (x: number, y: number, radius: number, from = 0, to = 2): number[][] =>
+  [...Array(25).keys()].map((at) => (from + ((to - from) * at) / 24) * Math.PI).map((angle) =>
+    [x + radius * Math.cos(angle), y + radius * Math.sin(angle)]);
+const scaled = (points: number[][]) => (reach: number): number[][] => points.map(([x, y]) => [0.5 + x * reach, 0.5 + y * reach]);
+
+/** A monster's form tells what it does, in the order of `BEHAVIOURS`: a dome, a shield, an arrow, a disc. */
+const BODIES = [
+  scaled([...round(0, 0.2, 1.1, 1, 2), [1.1, 0.8], [-1.1, 0.8]]),
+  scaled([[-0.9, -0.9], [0.9, -0.9], [0.9, 0.35], [0, 1.15], [-0.9, 0.35]]),
+  scaled([[-1.1, -0.8], [0.3, -0.8], [1.3, 0], [0.3, 0.8], [-1.1, 0.8]]),
+  scaled(round(0, 0, 1)),
+];
+
+const monster = (of: string, behaviour: number): Paint => (ctx, palette, side) => {
+  const body = BODIES[behaviour] ?? BODIES[3];
+  polygon(ctx, body(0.52), css(palette.ink, 0.85));
+  polygon(ctx, body(0.43), css(palette.monster));
+  if (side >= MIN_LETTER_SIDE) letter(ctx, of, css(palette.letter), side, 0.62, behaviour === 2 ? 0.42 : 0.5);
 };
 
-const loot: Paint = (ctx, palette) => {
-  const diamond = (reach: number): number[][] =>
-    [[0.5, 0.5 - reach], [0.5 + reach, 0.5], [0.5, 0.5 + reach], [0.5 - reach, 0.5]];
-  polygon(ctx, diamond(0.5), css(palette.ink, 0.8));
-  polygon(ctx, diamond(0.36), css(LOOT));
-  polygon(ctx, [[0.5, 0.14], [0.5, 0.5], [0.14, 0.5]], css(LIGHT, 0.45));
-};
+const DIAMOND = [[0.5, 0.08], [0.92, 0.5], [0.5, 0.92], [0.08, 0.5]];
+/** Forms of loot, each of parts, by what an archetype's name says. */
+const FORMS: [RegExp, number[][][]][] = [
+  [/gold|coin|silver/, [round(0.34, 0.64, 0.24), round(0.66, 0.64, 0.24), round(0.5, 0.36, 0.24)]],
+  [/potion|elixir|flask|oil/, [[[0.4, 0.1], [0.6, 0.1], [0.6, 0.42], [0.86, 0.9], [0.14, 0.9], [0.4, 0.42]]]],
+  [/scroll|map|book|page|tome/, [[[0.2, 0.14], [0.86, 0.14], [0.8, 0.86], [0.14, 0.86]]]],
+  [/ring|amulet|blessing|crown/, [[...round(0.5, 0.5, 0.42), [0.92, 0.5], [0.7, 0.5], ...round(0.5, 0.5, 0.2).reverse()]]],
+  [/blade|sword|axe|spear|bow|dagger|hammer/, [[[0.8, 0.08], [0.94, 0.22], [0.5, 0.66], [0.6, 0.76], [0.5, 0.86], [0.38, 0.74], [0.2, 0.94], [0.08, 0.82], [0.28, 0.64], [0.16, 0.52], [0.26, 0.42], [0.36, 0.52]]]],
+  [/bread|meat|food|ration|fruit/, [[[0.1, 0.72], [0.1, 0.5], [0.24, 0.3], [0.5, 0.24], [0.76, 0.3], [0.9, 0.5], [0.9, 0.72]]]],
+];
 
-const key = (lock: number): Paint => (ctx, palette) => {
-  for (const [width, colour] of [[0.36, palette.ink], [0.17, lockColour(lock)]] as const) {
-    ctx.strokeStyle = css(colour);
-    ctx.lineWidth = width;
-    ctx.beginPath();
-    ctx.arc(0.3, 0.5, 0.22, 0, 2 * Math.PI);
+const loot = (archetype = ""): Paint => (ctx, palette) => {
+  const parts = FORMS.find(([names]) => names.test(archetype))?.[1] ?? [DIAMOND];
+  ctx.strokeStyle = css(palette.ink, 0.9);
+  ctx.lineWidth = 0.2;
+  for (const part of parts) {
+    polygon(ctx, part, css(palette.loot));
+    ctx.closePath();
     ctx.stroke();
-    line(ctx, [[0.52, 0.5], [0.95, 0.5]], width, css(colour));
-    line(ctx, [[0.85, 0.5], [0.85, 0.76]], width, css(colour));
+    polygon(ctx, part, css(palette.loot));
   }
+};
+
+const key = (lock: number): Paint => (ctx, palette, side) => {
+  for (const [width, colour] of [[0.32, palette.ink], [0.15, lockColour(lock)]] as const) {
+    line(ctx, [[0.5, 0.42], [1.02, 0.42]], width, css(colour));
+    line(ctx, [[0.94, 0.42], [0.94, 0.7]], width, css(colour));
+  }
+  disc(ctx, 0.36, 0.5, 0.48, css(palette.ink));
+  disc(ctx, 0.36, 0.5, 0.4, css(lockColour(lock)));
+  if (side >= MIN_LETTER_SIDE) letter(ctx, String(lock), css(palette.ink), side, 0.62, 0.36);
+  else disc(ctx, 0.36, 0.5, 0.14, css(palette.ink));
+};
+
+/** The number of a lock, on what belongs to it. */
+const number = (lock: string): Paint => (ctx, palette, side) => {
+  disc(ctx, 0.5, 0.5, 0.42, css(LIGHT, 0.75));
+  letter(ctx, lock, css(palette.ink), side, 0.6);
 };
 
 const trap: Paint = (ctx, palette) => {
   polygon(ctx, [[0.5, 0], [1.05, 1], [-0.05, 1]], css(palette.ink, 0.7));
-  polygon(ctx, [[0.5, 0.17], [0.88, 0.9], [0.12, 0.9]], css(TRAP));
+  polygon(ctx, [[0.5, 0.17], [0.88, 0.9], [0.12, 0.9]], css(palette.trap));
   line(ctx, [[0.5, 0.45], [0.5, 0.66]], 0.13, css(palette.ink));
 };
 

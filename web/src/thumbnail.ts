@@ -1,7 +1,7 @@
 // A small picture of a floor: a square of one colour for each cell. The pack's worker paints it, without a canvas.
 
 import { Terrain } from "./floor";
-import { LOOT, lockColour, MONSTER, type Palette, type Rgb, TRAP } from "./palette";
+import { lockColour, type Palette, type Rgb } from "./palette";
 import { indexOf } from "./paths";
 import type { Scene } from "./scene";
 import { stoneOf } from "./sprites";
@@ -32,7 +32,7 @@ export function paint(scene: Scene, palette: Palette, side: number): Pixels {
       cells[index] = colour;
     }
   }
-  for (const [index, { layer, number }] of scene.things) cells[index] = packed(thing(layer, number));
+  for (const [index, { layer, number }] of scene.things) cells[index] = packed(thing(palette, layer, number));
   for (const [index, lock] of scene.locks) cells[index] = packed(lockColour(lock));
   mark(cells, width, indexOf(floor, floor.entry), packed(palette.terrain(Terrain.StairsUp)));
   mark(cells, width, indexOf(floor, floor.exit), packed(palette.terrain(Terrain.StairsDown)));
@@ -44,9 +44,9 @@ function ground(palette: Palette, terrain: number, room: Parameters<typeof stone
   return own ? palette.terrain(terrain) : stoneOf(palette, terrain, room, true);
 }
 
-function thing(layer: string, number: number): Rgb {
+function thing({ monster, loot, trap }: Palette, layer: string, number: number): Rgb {
   if (layer === "locks") return lockColour(number);
-  return layer === "monsters" ? MONSTER : layer === "loot" ? LOOT : TRAP;
+  return layer === "monsters" ? monster : layer === "loot" ? loot : trap;
 }
 
 /** A colour as ImageData has it, on machines that store the lowest byte first, as all do that browsers run on. */

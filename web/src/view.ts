@@ -2,8 +2,8 @@
 
 import type { Camera } from "./camera";
 import { describeCell, titleOf } from "./describe";
+import { draw } from "./drawing";
 import { css, mix, type Palette, PLAYER } from "./palette";
-import { draw } from "./picture";
 import type { Layers, Scene } from "./scene";
 import { drawSprite } from "./sprites";
 import type { Walk } from "./walk";

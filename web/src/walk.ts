@@ -17,6 +17,7 @@ const STEPS: Record<string, [number, number]> = { n: [0, -1], e: [1, 0], s: [0, 
 export class Walk implements Fog {
   at: number;
   steps = 0;
+  revision = 0;
   readonly keys = new Set<number>();
   #moves = "";
   #known: Uint8Array;
@@ -133,6 +134,7 @@ export class Walk implements Fog {
     const { floor } = this.scene;
     const [px, py] = [this.at % floor.width, Math.floor(this.at / floor.width)];
     const before = this.#seen;
+    this.revision++;
     this.#seen = new Uint8Array(floor.terrain.length);
     const news = new Set<string>();
     for (let y = Math.max(0, py - SIGHT); y <= Math.min(floor.height - 1, py + SIGHT); y++) {

@@ -13,7 +13,7 @@ use std::{
 use bevy::prelude::*;
 use floor_proto::{rpc::Rpc, status::code_name};
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tonic::Code;
 
 /// Admits calls, and refuses new ones once closed.
@@ -28,6 +28,8 @@ struct InFlightState {
     /// The guards that are clones of another. Calls are not counted themselves: a hit has one guard and no clone.
     clones: AtomicUsize,
     idle: Notify,
+    /// Whether calls are cut off.
+    cut_off: watch::Sender<bool>,
 }
 
 impl InFlight {
@@ -49,6 +51,24 @@ impl InFlight {
     /// Refuses further calls.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Cuts off the calls that are still in flight: streams end with `UNAVAILABLE` before their next floor, and responses
+    /// that their clients do not take are reset.
+    pub fn cut_off(&self) {
+        self.0.cut_off.send_replace(true);
+    }
+
+    /// Whether calls are cut off.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        *self.0.cut_off.borrow()
+    }
+
+    /// Waits until calls are cut off.
+    pub async fn until_cut_off(&self) {
+        // Fails only without a sender, and this is one.
+        let _ = self.0.cut_off.subscribe().wait_for(|cut_off| *cut_off).await;
     }
 
     /// Waits until no call is in flight. Call [`close`](Self::close) first.

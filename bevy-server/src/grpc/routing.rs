@@ -178,6 +178,11 @@ impl Router {
         self.0.services.floor_service.reserve_error(&self.0.client)
     }
 
+    /// Waits until the drain cuts off the calls that are still in flight.
+    pub(super) async fn until_cut_off(&self) {
+        self.0.services.floor_service.in_flight().until_cut_off().await;
+    }
+
     /// Answers a call to the floor service.
     async fn call_floors<B>(&self, request: Request<B>, framing: Framing) -> Response<FloorBody>
     where

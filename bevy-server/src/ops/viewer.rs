@@ -51,8 +51,10 @@ macro_rules! files {
 
 files! {
     "/" "index.html" "text/html; charset=utf-8",
+    "/chunk.js" "chunk.js" "text/javascript; charset=utf-8",
     "/main.js" "main.js" "text/javascript; charset=utf-8",
     "/pack-worker.js" "pack-worker.js" "text/javascript; charset=utf-8",
+    "/panels.js" "panels.js" "text/javascript; charset=utf-8",
     "/search-worker.js" "search-worker.js" "text/javascript; charset=utf-8",
     "/service-worker.js" "service-worker.js" "text/javascript; charset=utf-8",
     "/style.css" "style.css" "text/css; charset=utf-8",

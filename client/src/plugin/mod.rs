@@ -67,10 +67,6 @@ use {floor_gen::pack::PackErrors, floor_wire::LoadedPack};
 /// shared server.
 const DEFAULT_IN_FLIGHT: usize = 16;
 
-/// The deadline of a call whose options have none. A server that is silent would otherwise hold the calls in flight
-/// for good, and with them all later requests.
-pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(10);
-
 /// Fetches the floors that the game requests.
 ///
 /// The first request connects, and a later one reconnects after a failure. So a game can start before its server.
@@ -83,8 +79,8 @@ pub struct FloorClientPlugin {
 
 impl FloorClientPlugin {
     #[cfg(not(target_family = "wasm"))]
-    /// A plugin for the server at `https://host:port`, `http://host:port` or `host:port`, which means the latter. Retries
-    /// each call up to three times within [`DEFAULT_DEADLINE`].
+    /// A plugin for the server at `https://host:port`, `http://host:port` or `host:port`, which means the latter. Calls have
+    /// the default [`CallOptions`].
     ///
     /// # Errors
     /// [`ClientError::Address`] if `server` is not the URL of a server.
@@ -122,10 +118,11 @@ impl FloorClientPlugin {
     }
 
     fn from_source(source: Source) -> Self {
-        Self { source, options: CallOptions::default().retries(3), in_flight: DEFAULT_IN_FLIGHT }
+        Self { source, options: CallOptions::default(), in_flight: DEFAULT_IN_FLIGHT }
     }
 
-    /// Sets the options of every call. Without a deadline among them, [`DEFAULT_DEADLINE`] applies.
+    /// Sets the options of every call. Without a deadline among them the default one applies:
+    /// a server that is silent would otherwise hold the calls in flight for good, and with them all later requests.
     #[must_use]
     pub const fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
@@ -219,7 +216,7 @@ struct Request {
 impl FloorClientPlugin {
     /// Makes the calls until the app, which owns the sender of `requests`, is dropped.
     async fn run_requests(self, requests: Receiver<Request>) {
-        let options = self.options.deadline(self.options.deadline.unwrap_or(DEFAULT_DEADLINE));
+        let options = self.options.deadline(self.options.deadline.unwrap_or(CallOptions::DEFAULT_DEADLINE));
         let source = self.source.open(options);
         requests
             .for_each_concurrent(self.in_flight, async |Request { spec, sent, result }| {

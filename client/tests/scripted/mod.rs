@@ -33,6 +33,8 @@ pub(crate) type Reply = Result<Vec<Floor>, Status>;
 pub(crate) struct ScriptedServer {
     replies: Arc<Mutex<VecDeque<Reply>>>,
     pub(crate) requests: Arc<Mutex<Vec<MetadataMap>>>,
+    /// Ends the next stream that has floors, after them.
+    pub(crate) break_off: Arc<Mutex<Option<Status>>>,
 }
 
 impl ScriptedServer {
@@ -104,7 +106,10 @@ impl FloorService for ScriptedServer {
     ) -> Result<Response<Self::StreamFloorsStream>, Status> {
         // The real server, too, sends an error status after the headers, in place of the first message.
         let messages = match self.reply(request).await {
-            Ok(floors) => floors.into_iter().map(Ok).collect(),
+            Ok(floors) => {
+                let end = self.break_off.lock().unwrap().take().map(Err);
+                floors.into_iter().map(Ok).chain(end).collect()
+            }
             Err(status) => vec![Err(status)],
         };
         Ok(Response::new(tokio_stream::iter(messages)))

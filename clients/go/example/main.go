@@ -1,4 +1,4 @@
-// Prints a floor: go run ./example [SERVER]
+// Draws a floor: go run ./example [SERVER]
 package main
 
 import (
@@ -10,6 +10,9 @@ import (
 	"floors.example/go"
 	"floors.example/go/floorsv1"
 )
+
+// glyphs has a character for each terrain; the last one is for those of newer servers.
+const glyphs = ` #.+LS<>~}{:=",O?`
 
 func main() {
 	server := "http://127.0.0.1:50051"
@@ -24,6 +27,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	exit := floor.Message.Exit
-	fmt.Println(len(floor.Message.Rooms), "rooms, exit at", exit.X, exit.Y, floor.TerrainAt(exit.X, exit.Y), "served by", served.By)
+	for y := range floor.Height() {
+		for x := range floor.Width() {
+			fmt.Printf("%c", glyphs[min(int(floor.TerrainAt(x, y)), len(glyphs)-1)])
+		}
+		fmt.Println()
+	}
+	fmt.Println(len(floor.Message.Rooms), "rooms,", len(floor.Spawns()), "monsters, served by", served.By)
 }

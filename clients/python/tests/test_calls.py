@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import grpc
 import pytest
@@ -248,7 +248,6 @@ def test_a_stream_resumes_where_it_broke(scripted: ScriptedServer) -> None:
     with Client(scripted.address, options=CallOptions(retries=1)) as client:
         stream = client.stream(FloorSpec(42, 5), 5)
         assert [floor.spec.number for floor in stream] == [5, 6, 7, 8, 9]
-        assert stream.served is not None
         assert stream.served.by == {"lru": 2}
     assert list(map(asked, scripted.requests)) == [(5, 5), (5, 5), (7, 3), (8, 2)]
 
@@ -260,7 +259,6 @@ def test_asyncio_resumes_a_stream(scripted: ScriptedServer) -> None:
         async with AsyncClient(scripted.address) as client:
             stream = client.stream(FloorSpec(42, 5), 3)
             assert [floor.spec.number async for floor in stream] == [5, 6, 7]
-            assert stream.served is not None
             assert stream.served.by == {"lru": 1}
 
     asyncio.run(run())
@@ -272,6 +270,59 @@ def test_the_last_floor_is_not_lost_with_the_trailers(scripted: ScriptedServer) 
     with Client(scripted.address) as client:
         assert [floor.spec.number for floor in client.stream(FloorSpec(42, 5), 1)] == [5]
     assert len(scripted.requests) == 1
+
+
+def stalls(_: bytes, context: grpc.ServicerContext) -> None:
+    while context.is_active():
+        time.sleep(0.01)
+
+
+def test_a_stream_that_stalls_is_resumed(scripted: ScriptedServer) -> None:
+    scripted.script = [streams(5, then=stalls), streams(6, 7)]
+    with Client(scripted.address, options=CallOptions(deadline=0.3)) as client:
+        assert [floor.spec.number for floor in client.stream(FloorSpec(42, 5), 3)] == [5, 6, 7]
+    assert list(map(asked, scripted.requests)) == [(5, 3), (6, 2)]
+
+
+def test_asyncio_resumes_a_stream_that_stalls(scripted: ScriptedServer) -> None:
+    scripted.script = [streams(5, then=stalls), streams(6, 7)]
+
+    async def run() -> None:
+        async with AsyncClient(scripted.address, options=CallOptions(deadline=0.3)) as client:
+            assert [floor.spec.number async for floor in client.stream(FloorSpec(42, 5), 3)] == [5, 6, 7]
+
+    asyncio.run(run())
+    assert list(map(asked, scripted.requests)) == [(5, 3), (6, 2)]
+
+
+def test_a_stream_without_floors_ends_at_its_deadline(scripted: ScriptedServer) -> None:
+    scripted.script = [streams(then=stalls)]
+    with Client(scripted.address, options=CallOptions(deadline=0.3)) as client:
+        with pytest.raises(floors.DeadlineExceededError, match=r"no floor arrived for 0\.[23] s"):
+            next(client.stream(FloorSpec(42, 5), 3))
+    assert len(scripted.requests) == 1
+
+
+def test_the_time_of_the_reader_does_not_count(scripted: ScriptedServer) -> None:
+    scripted.script = [streams(5, 6)]
+    with Client(scripted.address, options=CallOptions(deadline=0.2)) as client:
+        for floor in client.stream(FloorSpec(42, 5), 2):
+            assert floor.spec.number in (5, 6)
+            time.sleep(0.5)
+    assert len(scripted.requests) == 1
+
+
+def test_what_is_no_spec_is_named(scripted: ScriptedServer) -> None:
+    with Client(scripted.address) as client:
+        calls: list[Callable[[FloorSpec], object]] = [
+            client.get,
+            lambda spec: client.batch([spec]),
+            lambda spec: client.stream(spec, 2),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match=r"\(42, 7\) is no FloorSpec: write .* FloorSpec\(42, 7\)"):
+                call((42, 7))  # type: ignore[arg-type]
+    assert scripted.requests == []
 
 
 @pytest.mark.parametrize(
@@ -289,7 +340,7 @@ def test_a_wrong_stream_is_named(scripted: ScriptedServer, method: Method, reaso
         with pytest.raises(floors.FloorsError, match=reason):
             list(stream)
         assert list(stream) == []
-        assert stream.served is None
+        assert stream.served == Served()
 
 
 def test_an_error_ends_a_stream(scripted: ScriptedServer) -> None:

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 import floors
-from conftest import FLOOR
+from conftest import FLOOR, ScriptedServer
 from floors import CallOptions, Client, FloorSpec
 
 ONCE = CallOptions(retries=0)
@@ -66,7 +66,6 @@ def test_a_client_certificate_and_a_token(pki: Path, tls_server: str) -> None:
     address = f"https://{tls_server}"
     with Client(address, ca=ca, cert=cert, key=key, server_name="localhost", token="secret") as client:  # noqa: S106
         served = client.get(FloorSpec(42, 7)).served
-    assert served is not None
     assert served.by == {"Bearer secret": 1}
 
 
@@ -80,13 +79,25 @@ def test_no_client_certificate(pki: Path, tls_server: str) -> None:
 @pytest.mark.parametrize("server_name", [None, "floors.example"])
 def test_another_name_in_the_certificate(pki: Path, tls_server: str, server_name: str | None) -> None:
     with Client(f"https://{tls_server}", ca=pki / "ca.pem", server_name=server_name, options=ONCE) as client:
-        with pytest.raises(floors.UnavailableError):
+        with pytest.raises(floors.UnavailableError, match="for another name"):
             client.get(FloorSpec(42, 7))
 
 
 def test_an_authority_that_is_not_trusted(tls_server: str) -> None:
-    with Client(f"https://{tls_server}", server_name="localhost", options=ONCE) as client:
-        with pytest.raises(floors.UnavailableError):
+    with Client(f"https://{tls_server}", server_name="localhost") as client:  # it is not asked again
+        with pytest.raises(floors.UnavailableError, match="authority that is not trusted"):
+            client.get(FloorSpec(42, 7))
+
+
+def test_no_tls_to_a_server_with_it(tls_server: str) -> None:
+    with Client(f"http://{tls_server}", options=ONCE) as client:
+        with pytest.raises(floors.UnavailableError, match="it speaks TLS"):
+            client.get(FloorSpec(42, 7))
+
+
+def test_tls_to_a_server_without_it(scripted: ScriptedServer) -> None:
+    with Client(f"https://{scripted.address}") as client:
+        with pytest.raises(floors.UnavailableError, match="does not speak TLS"):
             client.get(FloorSpec(42, 7))
 
 

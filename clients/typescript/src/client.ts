@@ -1,6 +1,5 @@
 /** The client of one floor server. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { clone } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Client, type Transport } from "@connectrpc/connect";
 
 import { Floor } from "./floor.js";
@@ -15,11 +14,9 @@ import {
 import { verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
 import type { CallOptions, ClientOptions } from "./options.js";
-import { backoffMs, isTransient, pause } from "./retry.js";
+import { Retries } from "./retry.js";
 import { type Served, servedFrom } from "./served.js";
-
-/** The name of a floor, such as `{ seed: 42n, number: 7 }`. What is left out is resolved by the server. */
-export type SpecInit = MessageInitShape<typeof FloorSpecSchema>;
+import { type SpecInit, asSpec, asUint32 } from "./spec.js";
 
 /** A floor, and how the server answered. */
 export interface FloorCall {
@@ -27,8 +24,10 @@ export interface FloorCall {
   served: Served;
 }
 
-const DEFAULT_RETRIES = 3;
-const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRIES = 4;
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** A timer cannot wait for longer. */
+const MAX_TIMER_MS = 2 ** 31;
 
 /** Options of one attempt, for the RPC library. */
 interface Attempt {
@@ -53,10 +52,11 @@ export class FloorClient {
   /**
    * One floor.
    *
-   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the floor.
+   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the floor, TypeError for a
+   *   spec that names none.
    */
   async get(spec: SpecInit, options: CallOptions = {}): Promise<FloorCall> {
-    const asked = create(FloorSpecSchema, spec);
+    const asked = asSpec(spec);
     const { value, served } = await this.#unary(options, (attempt) => this.#rpc.getFloor({ spec: asked }, attempt));
     return { floor: await Floor.check(value, asked), served };
   }
@@ -67,7 +67,7 @@ export class FloorClient {
    * @throws As for {@link get}.
    */
   async batch(specs: readonly SpecInit[], options: CallOptions = {}): Promise<{ floors: Floor[]; served: Served }> {
-    const asked = specs.map((spec) => create(FloorSpecSchema, spec));
+    const asked = specs.map(asSpec);
     const call = (attempt: Attempt) => this.#rpc.batchGetFloors({ specs: asked }, attempt);
     const { value, served } = await this.#unary(options, call);
     if (value.floors.length !== asked.length) {
@@ -79,32 +79,37 @@ export class FloorClient {
 
   /**
    * `count` floors of one tower from `first.number` on. The server sends no faster than the loop reads. A stream that
-   * breaks off is resumed at the floor that is missing, as often as the client repeats a call without getting a floor.
+   * breaks off, or in which no floor arrives in the client's `timeoutMs`, is resumed at the floor that is missing.
    * Leaving the loop ends the call.
    *
    * @throws As for {@link get}.
    */
   async *stream(first: SpecInit, count: number, options: CallOptions = {}): AsyncGenerator<Floor, void, undefined> {
-    const next = create(FloorSpecSchema, first);
+    const next = asSpec(first);
+    let left = asUint32("count", count);
     const deadline = deadlineIn(options.timeoutMs ?? 0);
-    let left = count;
-    for (let attempt = 0; ; attempt++) {
+    const retries = new Retries(this.#retries, Math.min(deadline, deadlineIn(this.#timeoutMs)), options.signal);
+    const floorTimeout = () => Math.min(this.#timeoutMs || Infinity, retries.deadline - performance.now());
+    for (;;) {
       const ended = new AbortController();
       const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
       try {
-        const request = { first: create(FloorSpecSchema, next), count: left };
-        for await (const message of this.#rpc.streamFloors(request, this.#attempt({ ...options, signal }, deadline))) {
+        const request = { first: clone(FloorSpecSchema, next), count: left };
+        const messages = this.#rpc.streamFloors(request, this.#attempt({ ...options, signal }, deadline));
+        for await (const message of punctual(messages, ended, floorTimeout)) {
           if (left === 0) throw new InvalidFloorError("spec", "the stream has more floors than were asked for");
           const floor = await Floor.check(message, next);
           next.number++;
           left--;
-          attempt = 0;
+          retries.progressed(deadline);
           yield floor;
         }
         if (left > 0) throw new InvalidFloorError("spec", `the stream ended ${left} floors early`);
         return;
       } catch (error) {
-        await this.#waitToRetry(error, attempt, deadline, options.signal);
+        // Only the trailers are lost.
+        if (left === 0 && count > 0 && error instanceof ConnectError) return;
+        await retries.waitAfter(error);
       } finally {
         ended.abort();
       }
@@ -116,7 +121,7 @@ export class FloorClient {
    *
    * @throws ConnectError with the server's status.
    */
-  async info(options: CallOptions = {}): Promise<ServerInfo> {
+  async serverInfo(options: CallOptions = {}): Promise<ServerInfo> {
     const { value } = await this.#unary(options, (attempt) => this.#rpc.getServerInfo({}, attempt));
     return value;
   }
@@ -148,13 +153,14 @@ export class FloorClient {
 
   async #unary<T>(options: CallOptions, call: (attempt: Attempt) => Promise<T>): Promise<{ value: T; served: Served }> {
     const deadline = deadlineIn(options.timeoutMs ?? this.#timeoutMs);
-    for (let attempt = 0; ; attempt++) {
+    const retries = new Retries(this.#retries, deadline, options.signal);
+    for (;;) {
       let headers = new Headers();
       try {
         const value = await call({ ...this.#attempt(options, deadline), onHeader: (received) => (headers = received) });
         return { value, served: servedFrom(headers) };
       } catch (error) {
-        await this.#waitToRetry(error, attempt, deadline, options.signal);
+        await retries.waitAfter(error);
       }
     }
   }
@@ -173,16 +179,28 @@ export class FloorClient {
       ...(Number.isFinite(timeoutMs) && { timeoutMs }),
     };
   }
-
-  /** Waits until the next attempt, or throws the error if there is none. */
-  async #waitToRetry(error: unknown, attempt: number, deadline: number, signal?: AbortSignal): Promise<void> {
-    const wait = attempt < this.#retries && isTransient(error) ? backoffMs(error, attempt) : undefined;
-    if (wait === undefined || signal?.aborted || performance.now() + wait >= deadline) throw error;
-    await pause(wait, signal);
-  }
 }
 
 /** The time of `performance.now()` in so many milliseconds; infinity for 0. */
 function deadlineIn(timeoutMs: number): number {
   return timeoutMs > 0 ? performance.now() + timeoutMs : Infinity;
+}
+
+/** The messages of a stream, which fails when none arrives within its timeout. The reader's time does not count. */
+async function* punctual<T>(messages: AsyncIterable<T>, ended: AbortController, timeout: () => number): AsyncGenerator<T> {
+  const limited = () => {
+    const ms = timeout();
+    const late = () => ended.abort(new ConnectError(`no floor arrived for ${Math.round(ms)} ms`, Code.DeadlineExceeded));
+    return ms < MAX_TIMER_MS ? setTimeout(late, ms) : undefined;
+  };
+  let timer = limited();
+  try {
+    for await (const message of messages) {
+      clearTimeout(timer);
+      yield message;
+      timer = limited();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }

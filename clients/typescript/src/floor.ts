@@ -8,6 +8,7 @@ import {
   type Grid,
   type Point,
   type Room,
+  type Spawn,
   Terrain,
 } from "./gen/floors/v1/floors_pb.js";
 import { decodeGrid } from "./grid.js";
@@ -96,6 +97,11 @@ export class Floor {
   /** Cells from north to south. */
   get height(): number {
     return this.spec.height;
+  }
+
+  /** Monsters. */
+  get spawns(): Spawn[] {
+    return this.message.spawns;
   }
 
   /** The name of its theme. Empty for a floor of the built-in pack before generator version 4. */

@@ -6,13 +6,15 @@
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 
 import { FloorClient } from "./client.js";
+import { cacheable } from "./get.js";
 import { type ClientOptions, prepare } from "./options.js";
 
-export { FloorClient, type FloorCall, type SpecInit } from "./client.js";
+export { FloorClient, type FloorCall } from "./client.js";
 export { Floor, decodeFloor, encodedFloor } from "./floor.js";
 export { MAX_SIDE, decodeGrid } from "./grid.js";
 export { type ErrorClass, InvalidFloorError } from "./invalid.js";
 export type { CallOptions, ClientOptions } from "./options.js";
+export type { SpecInit } from "./spec.js";
 export { type Violation, retryAfterMs, violations } from "./status.js";
 export type { Served } from "./served.js";
 export * as v1 from "./gen/floors/v1/floors_pb.js";
@@ -21,6 +23,11 @@ export * as v1 from "./gen/floors/v1/floors_pb.js";
 export interface BrowserOptions extends ClientOptions {
   /** The protocol; `grpc-web` unless given. */
   protocol?: "grpc-web" | "connect";
+  /**
+   * Makes calls other than streams by GET, so that browsers and HTTP caches can answer them. Needs the protocol
+   * `connect`. An answer to a call with `generatorVersion` may be kept for a year, since it is then a part of the URL.
+   */
+  get?: boolean;
   /** Replaces `fetch`, as for credentials of your own. */
   fetch?: typeof globalThis.fetch;
 }
@@ -31,7 +38,12 @@ export interface BrowserOptions extends ClientOptions {
  * @throws TypeError if the URL or an option cannot be used.
  */
 export function connect(url: string, options: BrowserOptions = {}): FloorClient {
-  const transport = { ...prepare(url, options), ...(options.fetch && { fetch: options.fetch }) };
-  const create = options.protocol === "connect" ? createConnectTransport : createGrpcWebTransport;
-  return new FloorClient(create({ ...transport, useBinaryFormat: true }), options);
+  if (options.get && options.protocol !== "connect") {
+    throw new TypeError('get needs the protocol "connect": gRPC-Web has no GET');
+  }
+  const fetch = options.fetch ?? globalThis.fetch;
+  const transport = { ...prepare(url, options), useBinaryFormat: true };
+  if (options.protocol !== "connect") return new FloorClient(createGrpcWebTransport({ ...transport, fetch }), options);
+  const create = { ...transport, useHttpGet: options.get ?? false, fetch: options.get ? cacheable(fetch) : fetch };
+  return new FloorClient(createConnectTransport(create), options);
 }

@@ -12,9 +12,9 @@ import { type ClientOptions, prepare } from "./options.js";
 
 /** The greatest answer that is read, in bytes. A full batch takes less. */
 const MAX_MESSAGE = 16 * 1024 * 1024;
-/** A connection that is silent for this long is tested, and closed if it does not answer in time. */
-const PING_AFTER_MS = 30_000;
-const PING_TIMEOUT_MS = 15_000;
+/** A connection with open calls that is silent for this long is tested, and closed if it does not answer in time. */
+const PING_AFTER_MS = 10_000;
+const PING_TIMEOUT_MS = 5_000;
 
 /** Options of {@link connect} in Node. */
 export interface NodeOptions extends ClientOptions {

@@ -1,6 +1,8 @@
 /** The options of clients and calls. */
 import type { Interceptor } from "@connectrpc/connect";
 
+import { explained } from "./failure.js";
+
 /** Options of a client. */
 export interface ClientOptions {
   /**
@@ -10,9 +12,12 @@ export interface ClientOptions {
   token?: string;
   /** Allows the token on connections that are not encrypted, as behind a proxy that adds TLS. */
   tokenOverPlainHttp?: boolean;
-  /** How often a call is repeated that the server refuses for now, or that does not reach it; 3 unless given. */
+  /** How often a call is repeated that the server refuses for now, or whose connection fails; 4 unless given. */
   retries?: number;
-  /** Limits each call apart from streams, with its retries and their waits; 30,000 unless given, 0 = no limit. */
+  /**
+   * Limits each call with its retries and their waits, and in a stream the time in which no floor arrives; 10,000 unless
+   * given, 0 = no limit.
+   */
   timeoutMs?: number;
 }
 
@@ -27,7 +32,7 @@ export interface CallOptions {
   /** Asks for the result and the time of each tier, in `Served`. */
   trace?: boolean;
   /**
-   * Accepts floors of this generator version only, for games whose towers must not change: store what `info` returned
+   * Accepts floors of this generator version only, for games whose towers must not change: store what `serverInfo` returned
    * when a tower was made, and send it with every call for the tower. A balancer can route by it. A server of another
    * version answers with `Code.FailedPrecondition`, whose message has both versions; no retry helps.
    */
@@ -38,7 +43,7 @@ export interface CallOptions {
 export function prepare(url: string, options: ClientOptions): { baseUrl: string; interceptors: Interceptor[] } {
   const base = parse(url);
   const { token } = options;
-  if (token === undefined) return { baseUrl: base.href.replace(/\/$/, ""), interceptors: [] };
+  if (token === undefined) return { baseUrl: base.href.replace(/\/$/, ""), interceptors: [explained] };
   if (!/^[!-~]+$/.test(token)) {
     throw new TypeError("the token is empty or has a character that a header cannot carry, such as a line break");
   }
@@ -49,7 +54,7 @@ export function prepare(url: string, options: ClientOptions): { baseUrl: string;
     request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
-  return { baseUrl: base.href.replace(/\/$/, ""), interceptors: [authorize] };
+  return { baseUrl: base.href.replace(/\/$/, ""), interceptors: [explained, authorize] };
 }
 
 function parse(url: string): URL {

@@ -12,12 +12,14 @@ import { xxhash3 } from "hash-wasm";
 
 import { FloorSchema, FloorService, type Floor, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
 import { BadRequestSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
-import { InvalidFloorError, connect as connectBrowser, violations } from "../src/index.js";
+import { InvalidFloorError, type SpecInit, connect as connectBrowser, violations } from "../src/index.js";
 import { connect } from "../src/node.js";
 
 const file = fileURLToPath(new URL("../../../../proto/vectors/floors/tower_zero.bin", import.meta.url));
 const encoded = new Uint8Array(readFileSync(file));
 const first = { number: 1 };
+/** A stream stops at this floor. */
+const STALLED = 100;
 
 /** A server that answers calls from a script: an error or nothing for each, then floors. */
 async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
@@ -34,9 +36,13 @@ async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
         return floor;
       },
       // Two floors a call, then the next error of the script.
-      async *streamFloors(request) {
+      async *streamFloors(request, context) {
         seen.streams.push(request);
-        for (let i = 0; i < Math.min(2, request.count); i++) yield await numbered(floor, (request.first?.number ?? 0) + i);
+        for (let i = 0; i < Math.min(2, request.count); i++) {
+          const number = (request.first?.number ?? 0) + i;
+          if (number === STALLED) await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+          yield await numbered(floor, number);
+        }
         const error = request.count > 2 ? script.shift() : undefined;
         if (error) throw error;
       },
@@ -137,10 +143,59 @@ test("another floor, or a damaged one, is rejected", async (t) => {
   await assert.rejects(connect(server.url).get(first), rejected("hash"));
 });
 
+test("a seed may be a number that is exact", async (t) => {
+  const server = await serve(t);
+  if (server.floor.spec) server.floor.spec.seed = 42n;
+  server.floor.contentHash = 0n;
+  server.floor.contentHash = BigInt(`0x${await xxhash3(toBinary(FloorSchema, server.floor))}`);
+  for (const seed of [42n, 42]) assert.equal((await connect(server.url).get({ seed, number: 1 })).floor.spec.seed, 42n);
+});
+
+test("wrong arguments are TypeErrors that say what to write", async () => {
+  const client = connect("http://127.0.0.1:1");
+  const wrong: [unknown, RegExp][] = [
+    [{ seed: 42.5, number: 1 }, /seed is 42\.5: .* 42n/],
+    [{ seed: 2 ** 53, number: 1 }, /seed is 9007199254740992: .* 42n/],
+    [{ seed: -1n, number: 1 }, /seed is -1n/],
+    [{ seed: 2n ** 64n, number: 1 }, /seed is 18446744073709551616n/],
+    [{ seed: "42", number: 1 }, /seed is "42"/],
+    [{ number: 1.5 }, /number is 1\.5/],
+    [{ number: 1, width: -1 }, /width is -1/],
+    [{ number: 1, pack: 7 }, /pack is 7/],
+    [42, /42 is no spec: write \{ seed: 42n, number: 7 \}/],
+  ];
+  for (const [spec, message] of wrong) {
+    const rejected = { name: "TypeError", message };
+    await assert.rejects(client.get(spec as SpecInit), rejected);
+    await assert.rejects(client.batch([spec as SpecInit]), rejected);
+    await assert.rejects(client.stream(spec as SpecInit, 1).next(), rejected);
+  }
+  await assert.rejects(client.stream(first, -1).next(), { name: "TypeError", message: /count is -1/ });
+});
+
+test("a stream without floors ends at its deadline", async (t) => {
+  const server = await serve(t);
+  const start = performance.now();
+  await assert.rejects(connect(server.url, { timeoutMs: 300 }).stream({ number: STALLED }, 2).next(), { code: Code.DeadlineExceeded });
+  assert.ok(performance.now() - start < 5_000);
+  assert.equal(server.streams.length, 1);
+});
+
+test("a stream that stalls is resumed", async (t) => {
+  const server = await serve(t);
+  const numbers: number[] = [];
+  for await (const floor of connect(server.url, { timeoutMs: 300 }).stream({ number: STALLED - 2 }, 2)) numbers.push(floor.spec.number);
+  assert.deepEqual(numbers, [STALLED - 2, STALLED - 1]);
+  const stalled = connect(server.url, { timeoutMs: 300, retries: 1 }).stream({ number: STALLED - 1 }, 2);
+  assert.equal((await stalled.next()).value?.spec.number, STALLED - 1);
+  await assert.rejects(stalled.next(), { code: Code.DeadlineExceeded });
+  assert.deepEqual(server.streams.slice(1).map(({ first }) => first?.number), [STALLED - 1, STALLED]);
+});
+
 test("an unreachable server is reported", async () => {
   const options = { timeoutMs: 3_000, retries: 1 };
   await assert.rejects(connect("http://127.0.0.1:1", options).get(first), { code: Code.Unavailable });
-  await assert.rejects(connectBrowser("http://127.0.0.1:1", options).get(first), ConnectError);
+  await assert.rejects(connectBrowser("http://127.0.0.1:1", options).get(first), { code: Code.Unavailable });
 });
 
 test("options are checked", () => {
@@ -148,6 +203,7 @@ test("options are checked", () => {
     assert.throws(() => connect(url), (error) => error instanceof TypeError && !error.message.includes("secret"), url);
   }
   assert.throws(() => connect("http://floors.example", { token: "secret" }), TypeError);
+  assert.throws(() => connectBrowser("http://floors.example", { get: true }), TypeError);
   assert.throws(() => connect("https://floors.example", { token: "two\nlines" }), TypeError);
   for (const url of ["https://floors.example", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost:1"]) {
     connect(url, { token: "secret" });

@@ -29,7 +29,7 @@ const clients = !server
 
 test("the server sends the vectors", { skip }, async (t) => {
   for (const { name, client } of clients) {
-    const info = await client.info();
+    const info = await client.serverInfo();
     if (info.generatorVersion !== manifest.generator_version) return t.skip("another generator version");
     const specs: FloorSpec[] = [];
     for (const vector of manifest.floors) {
@@ -47,7 +47,7 @@ test("the server sends the vectors", { skip }, async (t) => {
 
 test("the server refuses another generator version", { skip }, async () => {
   for (const { name, client } of clients) {
-    const { generatorVersion } = await client.info();
+    const { generatorVersion } = await client.serverInfo();
     const { floor } = await client.get({ seed: 42n, number: 7 }, { generatorVersion });
     assert.equal(floor.message.generatorVersion, generatorVersion, name);
     const options = { generatorVersion: generatorVersion + 1 };
@@ -75,6 +75,26 @@ test("the server sends its packs", { skip }, async () => {
       assert.ok(pack.file.length > 0, name);
     }
   }
+});
+
+test("caches may keep what a GET returns", { skip: skip || (process.env.FLOOR_SERVER_CONNECT ? false : "no Connect") }, async () => {
+  const kept: (string | null)[] = [];
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    const answer = await globalThis.fetch(url, init);
+    kept.push(`${init?.method} ${answer.headers.get("cache-control")}`);
+    return answer;
+  };
+  const client = connectBrowser(server, { protocol: "connect", get: true, fetch });
+  const { generatorVersion } = await client.serverInfo();
+  const { floor } = await client.get({ seed: 42, number: 7 }, { generatorVersion });
+  assert.equal(floor.spec.number, 7);
+  await client.get({ seed: 42, number: 7 });
+  const pack = (await client.packs()).find(({ hash }) => hash !== 0n);
+  if (pack) await client.get({ number: 7, pack: `${pack.name}@${pack.hash.toString(16).padStart(16, "0")}` }, { generatorVersion });
+  const other = client.get({ seed: 42, number: 7 }, { generatorVersion: generatorVersion + 1 });
+  await assert.rejects(other, { code: Code.FailedPrecondition });
+  const year = "GET public, immutable, max-age=31536000";
+  assert.deepEqual(kept, ["GET no-store", year, "GET public, max-age=60", "GET no-store", ...(pack ? [year] : []), "GET no-store"]);
 });
 
 test("the server streams", { skip }, async () => {

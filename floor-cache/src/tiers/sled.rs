@@ -303,7 +303,7 @@ fn has_settings(path: &Path) -> bool {
 /// Adds `added` to a count and subtracts `removed`, saturating at zero: an invalid value may be subtracted twice if it
 /// is overwritten meanwhile.
 fn change(count: &AtomicU64, added: u64, removed: u64) {
-    let _ = count.try_update(Relaxed, Relaxed, |count| Some((count + added).saturating_sub(removed)));
+    let _ = count.fetch_update(Relaxed, Relaxed, |count| Some((count + added).saturating_sub(removed)));
 }
 
 /// Decodes a stored age. One of another length counts as the oldest.

@@ -4,8 +4,6 @@ use anstyle::RgbColor;
 use font8x8::{BASIC_FONTS, UnicodeFonts as _};
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 
-use super::colour;
-
 /// Width and height of a character at size 1, in pixels.
 pub(crate) const LETTER: f32 = 8.0;
 
@@ -14,9 +12,9 @@ pub(crate) struct Canvas(Pixmap);
 
 impl Canvas {
     /// `None` if the image would have no pixels or too many.
-    pub(crate) fn new(width: u32, height: u32) -> Option<Self> {
+    pub(crate) fn new(width: u32, height: u32, background: RgbColor) -> Option<Self> {
         let mut pixels = Pixmap::new(width, height)?;
-        pixels.fill(solid(colour::ROCK, 1.0));
+        pixels.fill(solid(background, 1.0));
         Some(Self(pixels))
     }
 
@@ -59,6 +57,13 @@ impl Canvas {
 
     pub(crate) fn line(&mut self, points: &[(f32, f32)], thickness: f32, colour: RgbColor, opacity: f32) {
         self.stroke(outline(points, false), round(thickness), colour, opacity);
+    }
+
+    /// Draws lines as one shape, so that they are not darker where they cross.
+    pub(crate) fn lines(&mut self, lines: &[Vec<(f32, f32)>], thickness: f32, colour: RgbColor, opacity: f32) {
+        let mut shape = PathBuilder::new();
+        lines.iter().filter_map(|line| outline(line, false)).for_each(|line| shape.push_path(&line));
+        self.stroke(shape.finish(), round(thickness), colour, opacity);
     }
 
     /// Writes text with `size` pixels per dot of the font. Leaves characters that the font lacks blank.

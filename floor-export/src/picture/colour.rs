@@ -1,6 +1,8 @@
-//! The palette: dim colours for stone and rock, one saturated colour for each kind of object.
+//! The palette: stone, water and rock in the colours of the theme, one saturated colour for each kind of object. Terminals
+//! show every theme in the same colours.
 
 use anstyle::{Ansi256Color, Color, RgbColor};
+use floor_gen::pack::{Look, Paint};
 use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
     scene::{Mark, Object},
 };
 
-/// The background.
+/// The background in a terminal.
 pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
 /// Text on a saturated colour.
 pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
@@ -60,6 +62,12 @@ pub(crate) fn behind(id: u32) -> RgbColor {
     mix(ROCK, lock(id), 76)
 }
 
+/// The colour of a paint of the theme.
+pub(crate) const fn paint(look: &Look, paint: Paint) -> RgbColor {
+    let [_, red, green, blue] = look.colour(paint).to_be_bytes();
+    RgbColor(red, green, blue)
+}
+
 pub(crate) const fn of(terrain: Terrain) -> RgbColor {
     glyph::colour(terrain)
 }
@@ -102,6 +110,11 @@ pub(crate) const fn tint(role: RoomRole) -> Option<RgbColor> {
         RoomRole::Secret => Some(of(Terrain::SecretDoor)),
         RoomRole::Unspecified | RoomRole::Combat | RoomRole::Passage => None,
     }
+}
+
+/// `#rrggbb`.
+pub(crate) fn hex(RgbColor(red, green, blue): RgbColor) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// Mixes `base` with `over`; `part` is the share of `over`, of 256.

@@ -1,12 +1,14 @@
 //! Paints the overlays of a PNG: locked areas, room outlines and the path below objects; lines from keys to doors and
 //! room ids above them.
 
+use anstyle::RgbColor;
+
 use super::{
     canvas::{Canvas, LETTER},
-    colour,
+    colour, map,
     overlay::{LockKeys, Outline},
     paths::{Cell, Segment},
-    scene::Scene,
+    scene::{Scene, Style},
     sprites::{INK, LOCKED_OPACITY, Square},
 };
 
@@ -19,7 +21,9 @@ pub(crate) fn below(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, s
             if let Some(lock) = scene.behind(x, y) {
                 canvas.rectangle(square(x, y).part(0.0, 0.0, 1.0, 1.0), colour::lock(lock), LOCKED_OPACITY);
             }
-            outline(canvas, square(x, y), scene, x, y);
+            if scene.style == Style::Data {
+                outline(canvas, square(x, y), scene, x, y);
+            }
         }
     }
     let segments = &scene.overlay.segments;
@@ -34,7 +38,11 @@ pub(crate) fn above(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, s
         draw_lock_keys(canvas, square, lock_keys);
     }
     for (id, Outline { colour, id_at: (x, y) }) in &scene.overlay.rooms {
-        badge(canvas, square(*x, *y), &id.to_string(), colour::room(*colour));
+        let (colour, ground) = match scene.style {
+            Style::Data => (colour::room(*colour), INK),
+            Style::Map => (map::ink(&scene.look), map::paper(&scene.look)),
+        };
+        badge(canvas, square(*x, *y), &id.to_string(), colour, ground);
     }
 }
 
@@ -78,12 +86,12 @@ fn draw_lock_keys(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, loc
     }
 }
 
-/// Paints a number on a dark background, from a cell to the right.
-fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: anstyle::RgbColor) {
+/// Paints a number on a background, from a cell to the right.
+fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: RgbColor, ground: RgbColor) {
     let size = (square.side / 10.0).round().max(1.0);
     let (_, middle) = square.at(0.5, 0.5);
     let (width, height) = (LETTER * size * text.len() as f32, LETTER * size);
     let (left, top) = (square.left + 2.0 * size, (middle - height / 2.0).round());
-    canvas.rectangle([left - 2.0 * size, top - 2.0 * size, width + 3.0 * size, height + 3.0 * size], INK, 0.82);
+    canvas.rectangle([left - 2.0 * size, top - 2.0 * size, width + 3.0 * size, height + 3.0 * size], ground, 0.82);
     canvas.text(left, top, size, text, colour);
 }

@@ -10,7 +10,7 @@ use super::{
     glyph,
     overlay::LockKeys,
     paths::{Goal, Segment},
-    scene::{Mark, Object, Scene},
+    scene::{Mark, Object, Scene, Style},
     text,
 };
 use crate::{counts, counts::thousands, names};
@@ -20,7 +20,8 @@ use floor_proto::v1::{Item, Lock, Room, RoomRole, Spawn, Terrain};
 /// The text of a legend.
 #[derive(Debug)]
 pub struct Legend {
-    /// The lines above the marks: name, counts, monsters; encoded size, generator version and content hash.
+    /// The lines above the marks: name, counts, monsters; encoded size, generator version and content hash. Players get the
+    /// name.
     pub(crate) heading: [String; 4],
     /// The marks that occur, and their descriptions.
     pub(crate) marks: Vec<(Mark, String)>,
@@ -59,6 +60,9 @@ impl Legend {
             names::hash(floor.content_hash()),
         );
         let mut marks = terrain(scene);
+        if scene.for_players {
+            return Self { heading: [title, String::new(), String::new(), String::new()], marks, tints: Vec::new() };
+        }
         marks.extend(locks(scene));
         marks.extend(overlays(scene));
         marks.extend(monsters(scene));
@@ -95,7 +99,12 @@ impl Legend {
 
 fn terrain(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let occurs = scene.floor.terrain().iter().copied().collect::<BTreeSet<_>>();
-    let shown = occurs.into_iter().filter(|terrain| *terrain != Terrain::LockedDoor);
+    let is_shown = |terrain: &Terrain| match terrain {
+        Terrain::LockedDoor => false,
+        Terrain::SecretDoor => !scene.for_players,
+        _ => true,
+    };
+    let shown = occurs.into_iter().filter(is_shown);
     shown.map(|terrain| (Mark::Terrain(terrain), names::terrain(terrain))).collect()
 }
 
@@ -115,7 +124,8 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 /// The marks of the overlays that are shown.
 fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let overlay = &scene.overlay;
-    let rooms = (!overlay.rooms.is_empty()).then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
+    let rooms = (!overlay.rooms.is_empty() && scene.style == Style::Data)
+        .then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
     let segment = |segment: &Segment| {
         let goal = match segment.goal {
             Goal::Key(lock) => format!("key {lock}"),
@@ -184,7 +194,7 @@ fn counted(archetype: &str, count: usize) -> String {
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
-    if !scene.overlay.locks.is_empty() {
+    if !scene.overlay.locks.is_empty() || scene.style == Style::Map {
         return Vec::new();
     }
     let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();

@@ -7,8 +7,10 @@ mod canvas;
 pub(crate) mod colour;
 mod diff;
 pub mod glyph;
+mod hatch;
 mod layers;
 mod legend;
+mod map;
 mod overlay;
 mod paths;
 mod png;
@@ -19,6 +21,13 @@ mod text;
 pub(crate) mod tiles;
 
 pub use self::{
-    blocks::draw as draw_blocks, colour::Depth, diff::draw as draw_diff, legend::Legend, overlay::Overlays,
-    png::draw as draw_png, scene::Scene, sheet::draw as draw_sheet, text::draw as draw_text,
+    blocks::draw as draw_blocks,
+    colour::Depth,
+    diff::draw as draw_diff,
+    legend::Legend,
+    overlay::Overlays,
+    png::draw as draw_png,
+    scene::{Appearance, Scene, Style},
+    sheet::draw as draw_sheet,
+    text::draw as draw_text,
 };

@@ -2,11 +2,15 @@
 
 use std::{io::Write, iter};
 
+use anstyle::RgbColor;
+use floor_gen::pack::Paint;
+
 use super::{
     canvas::{Canvas, LETTER},
     colour, layers,
     legend::Legend,
-    scene::Scene,
+    map,
+    scene::{Scene, Style},
     sprites::{self, Square},
 };
 use crate::ExportError;
@@ -22,7 +26,7 @@ const LINE: f32 = 1.75;
 /// If the picture is too large or cannot be written.
 pub fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Result<(), ExportError> {
     let layout = ImageLayout::plan(scene, legend, side);
-    let mut canvas = Canvas::new(layout.width, layout.height)
+    let mut canvas = Canvas::new(layout.width, layout.height, background(scene))
         .ok_or(ExportError::TooLarge { width: layout.width, height: layout.height })?;
     layout.paint(&mut canvas, scene, legend);
     encode(out, (layout.width, layout.height), png::ColorType::Rgb, &canvas.rgb())
@@ -46,8 +50,9 @@ pub(super) fn encode(
 /// Paints all cells of a floor. `square` gives their places.
 pub(super) fn paint_cells(canvas: &mut Canvas, scene: &Scene<'_>, square: &impl Fn(u32, u32) -> Square) {
     let cells = || (0..scene.floor.height()).flat_map(|y| (0..scene.floor.width()).map(move |x| (x, y)));
-    for (x, y) in cells() {
-        sprites::ground(canvas, square(x, y), scene, x, y);
+    match scene.style {
+        Style::Data => cells().for_each(|(x, y)| sprites::ground(canvas, square(x, y), scene, x, y)),
+        Style::Map => map::ground(canvas, square, scene),
     }
     layers::below(canvas, square, scene);
     for (x, y) in cells() {
@@ -56,14 +61,23 @@ pub(super) fn paint_cells(canvas: &mut Canvas, scene: &Scene<'_>, square: &impl 
     layers::above(canvas, square, scene);
 }
 
+/// The colour where nothing is painted.
+pub(super) fn background(scene: &Scene<'_>) -> RgbColor {
+    match scene.style {
+        Style::Data => colour::paint(&scene.look, Paint::Rock),
+        Style::Map => map::paper(&scene.look),
+    }
+}
+
 /// The size of the image and the positions of its parts.
 struct ImageLayout {
     width: u32,
     height: u32,
     /// Pixels per cell.
     side: u32,
-    /// Left edge of the floor.
+    /// Upper left corner of the floor.
     left: f32,
+    top: f32,
     legend_area: LegendLayout,
 }
 
@@ -111,15 +125,19 @@ impl ImageLayout {
     fn plan(scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Self {
         let (width, height) = (scene.floor.width() * side, scene.floor.height() * side);
         let Some(size) = legend.map(LegendSize::of) else {
-            return Self { width, height, side, left: 0.0, legend_area: LegendLayout::default() };
+            return Self { width, height, side, left: 0.0, top: 0.0, legend_area: LegendLayout::default() };
         };
+        // A printed map has a margin on each side, for the title and the scale too.
+        let margin = if scene.style == Style::Map { map::MARGIN * side } else { 0 };
+        let (width, height) = (width + 2 * margin, height + 2 * margin);
         let below = Self::below(width as f32, height as f32, side, &size);
         // A legend that is about as high as the floor goes beside it.
-        if (below.height - height) * 5 <= height * 4 {
+        let planned = if (below.height - height) * 5 <= height * 4 {
             below
         } else {
             Self::beside(width as f32, height as f32, side, &size)
-        }
+        };
+        Self { left: planned.left + margin as f32, top: margin as f32, ..planned }
     }
 
     fn below(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
@@ -133,6 +151,7 @@ impl ImageLayout {
             height: height(rows).mul_add(letter, floor_height).ceil() as u32,
             side,
             left: ((width - floor_width) / 2.0).floor(),
+            top: 0.0,
             legend_area: LegendLayout { left: 0.0, top: floor_height, letter, columns, rows, column: size.mark },
         }
     }
@@ -147,6 +166,7 @@ impl ImageLayout {
             height: floor_height.max(height(rows.min(size.marks)) * LETTER).ceil() as u32,
             side,
             left: 0.0,
+            top: 0.0,
             legend_area: LegendLayout { left: floor_width, top: 0.0, letter: LETTER, columns, rows, column: size.mark },
         }
     }
@@ -154,22 +174,35 @@ impl ImageLayout {
     fn paint(&self, canvas: &mut Canvas, scene: &Scene<'_>, legend: Option<&Legend>) {
         paint_cells(canvas, scene, &|x, y| self.square(x, y));
         if let Some(legend) = legend {
-            self.legend_area.write(canvas, legend);
+            if scene.style == Style::Map {
+                map::frame(canvas, scene, &legend.heading[0], self.square(0, 0));
+            }
+            self.legend_area.write(canvas, scene, legend);
         }
     }
 
     fn square(&self, x: u32, y: u32) -> Square {
-        Square { left: self.left + (x * self.side) as f32, top: (y * self.side) as f32, side: self.side as f32 }
+        Square {
+            left: self.left + (x * self.side) as f32,
+            top: self.top + (y * self.side) as f32,
+            side: self.side as f32,
+        }
     }
 }
 
 impl LegendLayout {
-    fn write(&self, canvas: &mut Canvas, legend: &Legend) {
+    fn write(&self, canvas: &mut Canvas, scene: &Scene<'_>, legend: &Legend) {
         let left = MARGIN.mul_add(self.letter, self.left);
         let mut top = MARGIN.mul_add(self.letter, self.top);
         let size = self.letter / LETTER;
-        let colours = iter::once(colour::TEXT).chain(iter::repeat(colour::FAINT));
-        for (line, colour) in legend.heading.iter().zip(colours) {
+        let (text, faint) = match scene.style {
+            Style::Data => (colour::TEXT, colour::FAINT),
+            Style::Map => map::text(&scene.look),
+        };
+        let colours = iter::once(text).chain(iter::repeat(faint));
+        // A map has its title above it.
+        let title = usize::from(scene.style == Style::Map);
+        for (line, colour) in legend.heading[title..].iter().zip(colours) {
             canvas.text(left, top, size, line, colour);
             top += LINE * self.letter;
         }
@@ -182,15 +215,18 @@ impl LegendLayout {
         // A sample is 1.5 times as large as a letter, centred on the line.
         let sample = |(x, y)| Square { left: x, top: y - self.letter * 0.25, side: self.letter * 1.5 };
         let name = |canvas: &mut Canvas, (x, y), name: &str| {
-            canvas.text(x + self.letter * 2.0, y, size, name, colour::TEXT);
+            canvas.text(x + self.letter * 2.0, y, size, name, text);
         };
-        for ((mark, text), place) in legend.marks.iter().zip(&mut places) {
-            sprites::sample(canvas, sample(place), *mark);
-            name(canvas, place, text);
+        for ((mark, words), place) in legend.marks.iter().zip(&mut places) {
+            match scene.style {
+                Style::Data => sprites::sample(canvas, sample(place), &scene.look, *mark),
+                Style::Map => map::sample(canvas, sample(place), scene, *mark),
+            }
+            name(canvas, place, words);
         }
-        for ((role, text), place) in legend.tints.iter().zip(places) {
-            sprites::tinted(canvas, sample(place), *role);
-            name(canvas, place, text);
+        for ((role, words), place) in legend.tints.iter().zip(places) {
+            sprites::tinted(canvas, sample(place), &scene.look, *role);
+            name(canvas, place, words);
         }
     }
 }
@@ -235,7 +271,11 @@ mod tests {
             rgb(colour::of(floor_proto::v1::Terrain::StairsUp)),
             "the entry"
         );
-        assert_eq!(middle(&info, &pixels, side, 10, 6), rgb(colour::ROCK), "between the rooms");
+        assert_eq!(
+            middle(&info, &pixels, side, 10, 6),
+            rgb(background(&Scene::new(&fixture::floor()))),
+            "between the rooms"
+        );
         assert_eq!(middle(&info, &pixels, side, 6, 2), rgb(colour::of(floor_proto::v1::Terrain::Door)), "a door");
     }
 

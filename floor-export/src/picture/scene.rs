@@ -5,6 +5,7 @@ use std::{
     ops::Range,
 };
 
+use floor_gen::{Pack, pack::Look};
 use floor_proto::{
     floor::Floor,
     v1::{RoomRole, Terrain},
@@ -21,11 +22,41 @@ pub struct Scene<'a> {
     /// The floor.
     pub floor: &'a Floor,
     pub(crate) overlay: Overlay,
-    /// Whether secret doors look like walls.
+    /// Whether secret doors look like walls and locked ones like doors, and roles have no colour.
     pub(crate) for_players: bool,
+    pub(crate) look: Look,
+    pub(crate) style: Style,
     objects: BTreeMap<Cell, Object>,
     locks: BTreeMap<Cell, u32>,
     letters: BTreeMap<&'a str, char>,
+}
+
+/// How an export for players looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Appearance {
+    /// The look of the floor's theme.
+    pub look: Look,
+    /// How its picture shows the floor.
+    pub style: Style,
+    /// Pixels of a cell; `None`: as many as the format is used to, or fewer if the floor is large.
+    pub scale: Option<u32>,
+    /// Whether there is light where no lamp is.
+    pub is_day: bool,
+}
+
+impl Appearance {
+    pub(crate) fn scene<'a>(&self, floor: &'a Floor) -> Scene<'a> {
+        Scene::new(floor).with_look(self.look).with_style(self.style)
+    }
+}
+
+/// How a PNG shows a floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Every cell and object in colour, with the roles of rooms.
+    Data,
+    /// Ink on paper: outlines, hatched rock, a grid.
+    Map,
 }
 
 /// An object on a cell.
@@ -57,7 +88,7 @@ pub(crate) enum Mark {
 }
 
 impl<'a> Scene<'a> {
-    /// The floor without overlays.
+    /// The floor without overlays, in the look that its theme has in the built-in pack.
     #[must_use]
     pub fn new(floor: &'a Floor) -> Self {
         Self::with_letters(floor, letters(archetypes(floor)))
@@ -80,7 +111,16 @@ impl<'a> Scene<'a> {
         let traps = wire.traps.iter().map(|trap| (trap.at, Object::Trap));
         let objects = traps.chain(spawns).chain(items).map(|(at, object)| (cell(at), object)).collect();
         let locks = wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect();
-        Self { floor, overlay: Overlay::default(), for_players: false, objects, locks, letters }
+        Self {
+            floor,
+            overlay: Overlay::default(),
+            for_players: false,
+            look: Pack::tower().look(floor.theme()),
+            style: Style::Data,
+            objects,
+            locks,
+            letters,
+        }
     }
 
     /// The scene with overlays.
@@ -92,7 +132,22 @@ impl<'a> Scene<'a> {
         self
     }
 
-    /// The scene as players may see it: without monsters, loot, keys and traps, and with secret doors as walls.
+    /// The scene in the look that its theme has in another pack.
+    #[must_use]
+    pub const fn with_look(mut self, look: Look) -> Self {
+        self.look = look;
+        self
+    }
+
+    /// The scene in that style, if it becomes a PNG.
+    #[must_use]
+    pub const fn with_style(mut self, style: Style) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// The scene as players may see it: without monsters, loot, keys and traps, with secret doors as walls and locked ones
+    /// as doors, and without the roles of rooms.
     #[must_use]
     pub fn for_players(mut self) -> Self {
         self.objects.clear();
@@ -125,7 +180,11 @@ impl<'a> Scene<'a> {
 
     /// The role that tints the ground of a cell. `Unspecified` if the overlay of locks colours the ground.
     pub(crate) fn tinted_for(&self, x: u32, y: u32) -> RoomRole {
-        if self.overlay.locks.is_empty() { self.floor.role_at(x, y) } else { RoomRole::Unspecified }
+        if self.overlay.locks.is_empty() && !self.for_players {
+            self.floor.role_at(x, y)
+        } else {
+            RoomRole::Unspecified
+        }
     }
 
     /// The lock in front of a cell, if the overlay of locks is on.
@@ -151,13 +210,25 @@ impl<'a> Scene<'a> {
         self.locks.get(&(x, y)).copied().unwrap_or(0)
     }
 
+    /// The lock of a door, if the picture shows it.
+    pub(crate) fn shown_lock(&self, x: u32, y: u32) -> Option<u32> {
+        let is_locked = self.floor.terrain_at(x, y) == Some(Terrain::LockedDoor);
+        (is_locked && !self.for_players).then(|| self.lock(x, y))
+    }
+
+    /// Whether a cell within `reach` is anything but wall.
+    pub(crate) fn lies_near_ground(&self, x: u32, y: u32, reach: u32) -> bool {
+        let near = |at: u32| at.saturating_sub(reach)..=at + reach;
+        let is_ground = |x, y| !matches!(self.floor.terrain_at(x, y), Some(Terrain::Wall) | None);
+        near(y).any(|y| near(x).any(|x| is_ground(x, y)))
+    }
+
     pub(crate) fn letter(&self, archetype: &str) -> char {
         self.letters.get(archetype).copied().unwrap_or(ANY_MONSTER)
     }
 
     pub(crate) fn is_rock(&self, x: u32, y: u32) -> bool {
-        let near = |at: u32| at.saturating_sub(1)..=at + 1;
-        near(y).all(|y| near(x).all(|x| matches!(self.floor.terrain_at(x, y), Some(Terrain::Wall) | None)))
+        !self.lies_near_ground(x, y, 1)
     }
 }
 

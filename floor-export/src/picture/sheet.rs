@@ -28,7 +28,7 @@ pub fn draw(out: impl Write, title: &str, floors: &[Floor], columns: u32, side: 
     let (across, down) = (cells(Floor::width) + GAP, cells(Floor::height) + CAPTION + GAP);
     let width = (columns * across + GAP).max(GAP * 2 + title.len() as u32 * LETTER as u32);
     let height = TITLE + (floors.len() as u32).div_ceil(columns) * down;
-    let mut canvas = Canvas::new(width, height).ok_or(ExportError::TooLarge { width, height })?;
+    let mut canvas = Canvas::new(width, height, colour::ROCK).ok_or(ExportError::TooLarge { width, height })?;
     canvas.text(GAP as f32, GAP as f32, 1.0, title, colour::TEXT);
     for (index, floor) in (0..).zip(floors) {
         let (left, top) = (GAP + index % columns * across, TITLE + index / columns * down);

@@ -1,19 +1,24 @@
 //! Paints each cell of a PNG: ground with light and shadow, then the object on it.
 
 use anstyle::RgbColor;
+use floor_gen::pack::{Look, Paint};
 use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
     canvas::{Canvas, LETTER},
     colour::{self, LIGHT},
-    scene::{Mark, Object, Scene},
+    hatch,
+    scene::{Mark, Object, Scene, Style},
 };
 
 /// Opacity of a lock's colour over the area behind it.
 pub(crate) const LOCKED_OPACITY: f32 = 0.34;
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
-/// Smallest cell side at which letters are legible, in pixels.
+/// Smallest cell side at which letters are legible, and at which rock is hatched, in pixels.
 const MIN_LETTER_SIDE: f32 = 10.0;
+const MIN_HATCH_SIDE: f32 = 8.0;
+/// The door of a lock that players know nothing of, and any other door.
+const WOOD: RgbColor = RgbColor(0xb9, 0x7a, 0x3d);
 
 /// A cell's square on the canvas.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +48,9 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     let wall_at = |x, y| matches!(floor.terrain_at(x, y), Some(Terrain::Wall | Terrain::SecretDoor) | None);
     if matches!(terrain, Terrain::Wall | Terrain::SecretDoor) {
         if !scene.is_rock(x, y) {
-            wall(canvas, square, !wall_at(x, y + 1));
+            wall(canvas, square, &scene.look, !wall_at(x, y + 1));
+        } else if scene.lies_near_ground(x, y, 2) {
+            rock(canvas, square, &scene.look, x, y);
         }
         if terrain == Terrain::SecretDoor && !scene.for_players {
             secret_door(canvas, square);
@@ -51,9 +58,13 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
-    detail(canvas, square, terrain);
+    detail(canvas, square, &scene.look, terrain);
     if terrain == Terrain::Chasm && !matches!(floor.terrain_at(x, above), Some(Terrain::Chasm | Terrain::Bridge)) {
-        canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.45), colour::mix(colour::of(Terrain::Floor), INK, 130), 1.0);
+        canvas.rectangle(
+            square.part(0.0, 0.0, 1.0, 0.45),
+            colour::mix(base(&scene.look, Terrain::Floor), INK, 130),
+            1.0,
+        );
     }
     if wall_at(x, above) {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 0.3), INK, 0.32);
@@ -63,8 +74,7 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     }
     if matches!(terrain, Terrain::Door | Terrain::LockedDoor) {
         let across = wall_at(left, y) && wall_at(x + 1, y);
-        let colour = if terrain == Terrain::Door { colour::of(terrain) } else { colour::lock(scene.lock(x, y)) };
-        door(canvas, square, across, colour, terrain == Terrain::LockedDoor);
+        door(canvas, square, across, WOOD, scene.shown_lock(x, y));
     }
 }
 
@@ -73,7 +83,7 @@ pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x:
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
         let (x, y) = square.at(0.5, 0.5);
         canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
-        stairs(canvas, square, terrain);
+        stairs(canvas, square, terrain, scene.style);
     }
     if let Some(it) = scene.object(x, y) {
         object(canvas, square, it);
@@ -81,12 +91,12 @@ pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x:
 }
 
 /// Paints a mark for the legend.
-pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
+pub(crate) fn sample(canvas: &mut Canvas, square: Square, look: &Look, mark: Mark) {
     if mark == Mark::Rock {
         return;
     }
     let whole = square.part(0.0, 0.0, 1.0, 1.0);
-    let stone = colour::mix(colour::of(Terrain::Floor), INK, 30);
+    let stone = colour::mix(base(look, Terrain::Floor), INK, 30);
     canvas.rectangle(whole, stone, 1.0);
     match mark {
         Mark::Rock => {}
@@ -100,30 +110,30 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, mark: Mark) {
             canvas.rectangle(whole, colour::room(0), 1.0);
             canvas.rectangle(square.part(0.15, 0.15, 0.7, 0.7), stone, 1.0);
         }
-        Mark::Terrain(Terrain::Wall) => wall(canvas, square, true),
+        Mark::Terrain(Terrain::Wall) => wall(canvas, square, look, true),
         Mark::Terrain(Terrain::SecretDoor) => {
-            wall(canvas, square, false);
+            wall(canvas, square, look, false);
             secret_door(canvas, square);
         }
         Mark::Terrain(terrain) => {
             if natural(terrain) {
-                canvas.rectangle(whole, base(terrain), 1.0);
+                canvas.rectangle(whole, base(look, terrain), 1.0);
             }
-            detail(canvas, square, terrain);
+            detail(canvas, square, look, terrain);
             match terrain {
-                Terrain::Door => door(canvas, square, true, colour::of(terrain), false),
-                Terrain::StairsUp | Terrain::StairsDown => stairs(canvas, square, terrain),
+                Terrain::Door => door(canvas, square, true, WOOD, None),
+                Terrain::StairsUp | Terrain::StairsDown => stairs(canvas, square, terrain, Style::Data),
                 _ => {}
             }
         }
-        Mark::Locked(id) => door(canvas, square, true, colour::lock(id), true),
+        Mark::Locked(id) => door(canvas, square, true, WOOD, Some(id)),
         Mark::Object(it) => object(canvas, square, it),
     }
 }
 
 /// Paints the ground of a room for the legend.
-pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
-    let stone = colour::of(Terrain::Floor);
+pub(crate) fn tinted(canvas: &mut Canvas, square: Square, look: &Look, role: RoomRole) {
+    let stone = base(look, Terrain::Floor);
     let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, colour::TINT));
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
 }
@@ -131,7 +141,7 @@ pub(crate) fn tinted(canvas: &mut Canvas, square: Square, role: RoomRole) {
 /// The colour of a passable cell: tinted by the role of its room, darker outside rooms, with a slight random variation.
 fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
     let natural = natural(terrain);
-    let mut stone = base(terrain);
+    let mut stone = base(&scene.look, terrain);
     if !natural {
         match (scene.floor.room_at(x, y), colour::tint(scene.tinted_for(x, y))) {
             (_, Some(tint)) => stone = colour::mix(stone, tint, colour::TINT),
@@ -139,18 +149,21 @@ fn stone(scene: &Scene<'_>, terrain: Terrain, x: u32, y: u32) -> RgbColor {
             (Some(_), None) => {}
         }
     }
-    let grain = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_mul(0xc2b2_ae3d) >> 28;
-    colour::mix(stone, INK, grain as u16 * 2)
+    colour::mix(stone, INK, (hatch::grain(x, y, 0) * 32.0) as u16)
 }
 
 /// The colour of a cell's ground before tint and variation.
-fn base(terrain: Terrain) -> RgbColor {
-    match terrain {
-        // In text a chasm has a light colour to be legible. Here it is darker, but still lighter than rock.
-        Terrain::Chasm => colour::mix(colour::of(terrain), INK, 176),
-        terrain if natural(terrain) => colour::of(terrain),
-        _ => colour::of(Terrain::Floor),
-    }
+pub(crate) fn base(look: &Look, terrain: Terrain) -> RgbColor {
+    let paint = match terrain {
+        Terrain::ShallowWater => Paint::Shallow,
+        Terrain::DeepWater => Paint::Deep,
+        Terrain::Lava => Paint::Lava,
+        Terrain::Chasm => Paint::Chasm,
+        Terrain::Grass => Paint::Grass,
+        Terrain::Bridge => return colour::of(terrain),
+        _ => Paint::Floor,
+    };
+    colour::paint(look, paint)
 }
 
 /// Whether the ground has the terrain's own colour. Other terrain is painted on bare floor.
@@ -160,12 +173,21 @@ const fn natural(terrain: Terrain) -> bool {
 }
 
 /// Paints a wall from above, and its lit face if there is no wall below it in the picture.
-fn wall(canvas: &mut Canvas, square: Square, faces_viewer: bool) {
-    let top = colour::mix(colour::of(Terrain::Wall), colour::ROCK, 120);
-    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), top, 1.0);
+pub(crate) fn wall(canvas: &mut Canvas, square: Square, look: &Look, faces_viewer: bool) {
+    let [stone, rock] = [Paint::Wall, Paint::Rock].map(|paint| colour::paint(look, paint));
+    canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), colour::mix(stone, rock, 120), 1.0);
     if faces_viewer {
-        canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.5), colour::of(Terrain::Wall), 1.0);
+        canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.5), stone, 1.0);
         canvas.rectangle(square.part(0.0, 0.5, 1.0, 0.1), LIGHT, 0.18);
+    }
+}
+
+/// Hatches a cell of rock, faintly.
+fn rock(canvas: &mut Canvas, square: Square, look: &Look, x: u32, y: u32) {
+    if square.side >= MIN_HATCH_SIDE {
+        let lines = hatch::lines(look.hatch, x, y).into_iter();
+        let lines = lines.map(|line| line.into_iter().map(|(x, y)| square.at(x, y)).collect()).collect::<Vec<_>>();
+        canvas.lines(&lines, (square.side * 0.06).max(0.7), colour::paint(look, Paint::Wall), 0.45);
     }
 }
 
@@ -174,7 +196,7 @@ fn secret_door(canvas: &mut Canvas, square: Square) {
 }
 
 /// Paints details that distinguish terrain without colour.
-fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
+pub(crate) fn detail(canvas: &mut Canvas, square: Square, look: &Look, terrain: Terrain) {
     let thin = (square.side * 0.09).max(0.7);
     match terrain {
         Terrain::ShallowWater | Terrain::DeepWater | Terrain::Lava => {
@@ -184,7 +206,8 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
         // The lines continue in the neighbouring cells of the chasm.
         Terrain::Chasm => {
             for line in [[(0.0, 0.5), (0.5, 0.0)], [(0.5, 1.0), (1.0, 0.5)]] {
-                canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, colour::of(terrain), 0.8);
+                let light = colour::mix(base(look, terrain), LIGHT, 80);
+                canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, light, 0.8);
             }
         }
         Terrain::Grass => {
@@ -207,29 +230,46 @@ fn detail(canvas: &mut Canvas, square: Square, terrain: Terrain) {
             let (x, y) = square.at(0.56, 0.58);
             canvas.disc(x, y, 0.4 * square.side, INK, 0.5);
             let (x, y) = square.at(0.48, 0.48);
-            canvas.disc(x, y, 0.37 * square.side, colour::of(terrain), 1.0);
+            canvas.disc(x, y, 0.37 * square.side, colour::mix(base(look, terrain), LIGHT, 110), 1.0);
         }
         _ => {}
     }
 }
 
-fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, locked: bool) {
+/// A door of that colour, or in the colour of its lock with the number of it.
+pub(crate) fn door(canvas: &mut Canvas, square: Square, across: bool, colour: RgbColor, lock: Option<u32>) {
     let (frame, leaf) = if across {
         (square.part(0.0, 0.24, 1.0, 0.52), square.part(0.08, 0.32, 0.84, 0.36))
     } else {
         (square.part(0.24, 0.0, 0.52, 1.0), square.part(0.32, 0.08, 0.36, 0.84))
     };
     canvas.rectangle(frame, INK, 0.85);
-    canvas.rectangle(leaf, colour, 1.0);
-    if locked {
+    canvas.rectangle(leaf, lock.map_or(colour, colour::lock), 1.0);
+    if let Some(lock) = lock {
         let (x, y) = square.at(0.5, 0.5);
-        canvas.disc(x, y, 0.16 * square.side, INK, 1.0);
+        canvas.disc(x, y, 0.42 * square.side, INK, 1.0);
+        canvas.disc(x, y, 0.36 * square.side, colour::lock(lock), 1.0);
+        number(canvas, (x, y), square.side, lock);
     }
 }
 
+/// Writes the number of a lock around a point, if it has one and cells of that side show it legibly.
+fn number(canvas: &mut Canvas, middle: (f32, f32), side: f32, lock: u32) {
+    let text = if lock == 0 { String::new() } else { lock.to_string() };
+    if side >= MIN_LETTER_SIDE * text.len() as f32 {
+        letters(canvas, middle, (side / 14.0).floor().max(1.0) / text.len().max(1) as f32, &text, INK);
+    }
+}
+
+/// Writes text around a point. The last column and row of a character are empty.
+fn letters(canvas: &mut Canvas, (x, y): (f32, f32), size: f32, text: &str, colour: RgbColor) {
+    let (width, height) = ((LETTER * text.len() as f32 - 1.0) * size, (LETTER - 1.0) * size);
+    canvas.text((x - width / 2.0).round(), (y - height / 2.0).round(), size, text, colour);
+}
+
 /// Paints stairs as an arrowhead on black, so that they are easy to find.
-fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain) {
-    let colour = colour::of(terrain);
+fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain, style: Style) {
+    let colour = if style == Style::Map { LIGHT } else { colour::of(terrain) };
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), INK, 0.9);
     let (tip, base) = if terrain == Terrain::StairsUp { (0.14, 0.82) } else { (0.86, 0.18) };
     canvas.polygon(&[square.at(0.5, tip), square.at(0.9, base), square.at(0.1, base)], colour, 1.0);
@@ -245,10 +285,7 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             canvas.disc(x, y, 0.52 * side, INK, 0.75);
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
             if side >= MIN_LETTER_SIDE {
-                let size = (side / 14.0).floor().max(1.0);
-                // The last column and row of a character are empty.
-                let half = (LETTER - 1.0) * size / 2.0;
-                canvas.text((x - half).round(), (y - half).round(), size, &letter.to_string(), LIGHT);
+                letters(canvas, (x, y), (side / 14.0).floor().max(1.0), &letter.to_string(), LIGHT);
             }
         }
         Object::Loot => {
@@ -259,13 +296,16 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             canvas.polygon(&diamond(0.5), INK, 0.8);
             canvas.polygon(&diamond(0.36), colour, 1.0);
         }
-        Object::Key(_) => {
-            let (bow_x, bow_y) = square.at(0.3, 0.5);
-            for (thickness, colour) in [(0.36, INK), (0.17, colour)] {
-                canvas.ring(bow_x, bow_y, 0.22 * side, thickness * side, colour);
-                canvas.line(&[square.at(0.52, 0.5), square.at(0.95, 0.5)], thickness * side, colour, 1.0);
-                canvas.line(&[square.at(0.85, 0.5), square.at(0.85, 0.76)], thickness * side, colour, 1.0);
+        // The bow is large enough for the number of the lock.
+        Object::Key(lock) => {
+            let bow = square.at(0.42, 0.42);
+            for (more, colour) in [(0.08, INK), (0.0, colour)] {
+                let thickness = (0.14 + 2.0 * more) * side;
+                canvas.line(&[bow, square.at(0.86, 0.86)], thickness, colour, 1.0);
+                canvas.line(&[square.at(0.76, 0.76), square.at(0.9, 0.62)], thickness, colour, 1.0);
+                canvas.disc(bow.0, bow.1, (0.34 + more) * side, colour, 1.0);
             }
+            number(canvas, bow, side, lock);
         }
         Object::Trap => {
             canvas.polygon(&[square.at(0.5, 0.0), square.at(1.05, 1.0), square.at(-0.05, 1.0)], INK, 0.7);

@@ -33,7 +33,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 fn main() {
     let options = Options::parse();
     println!(
-        "kind      size     rooms 10/50/90 %  spread  looped  alike  roles  path  level  open  fallbacks  median      p99"
+        "kind      size     rooms 10/50/90 %  spread  looped  alike  roles  path  level  phase  open  fallbacks  median      p99"
     );
     for &size in &options.size {
         for kind in Kind::ALL.into_iter().filter(|&kind| options.kind.is_none_or(|only| only == kind)) {
@@ -54,7 +54,8 @@ fn main() {
         "spread: (90th - 10th percentile) / median; looped: share of floors with a loop; alike: mean correlation of \
          the open cells of two floors in 10x10 parts, best of eight symmetries; roles: different sequences of roles \
          along the walk; path: critical path over the diagonal; level: steps east and west over those north and \
-         south, outside rooms"
+         south, outside rooms; phase: standard deviation of rooms' centers within the parts of a lattice of 5x5, 0.29 \
+         at random"
     );
 }
 
@@ -62,7 +63,7 @@ fn print(kind: Kind, (width, height): (u32, u32), variety: &Variety) {
     let [least, median, most] = variety.rooms;
     let [half, nearly_all] = variety.took.map(|took| took.as_secs_f64() * 1e6);
     println!(
-        "{:9} {:8} {least:5} {median:4} {most:4}  {:5.0}%  {:5.0}%  {:5.2} {:6} {:5.2} {:6.2} {:4.0}% {:10} {half:5.0}us \
+        "{:9} {:8} {least:5} {median:4} {most:4}  {:5.0}%  {:5.0}%  {:5.2} {:6} {:5.2} {:6.2} {:6.2} {:4.0}% {:10} {half:5.0}us \
          {nearly_all:6.0}us",
         kind.name(),
         format!("{width}x{height}"),
@@ -72,6 +73,7 @@ fn print(kind: Kind, (width, height): (u32, u32), variety: &Variety) {
         variety.roles,
         variety.path,
         variety.level,
+        variety.phase,
         100.0 * variety.open,
         variety.fallbacks,
     );

@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use floor_gen::{Floor, FloorSpec, Generator, Kind, Terrain};
+use floor_gen::{Floor, FloorSpec, Generator, Kind, Room, Terrain};
 
 /// Rows and columns of the grids that are compared.
 const GRID: usize = 10;
+/// Columns and rows of the lattice on which rooms may stand without that anybody wants it.
+const LATTICE: f64 = 5.0;
 /// How much of each of 10 x 10 parts of a floor is open.
 type Occupancy = [[f64; GRID]; GRID];
 
@@ -21,6 +23,9 @@ struct Sample {
     /// Steps between open cells of passages: east and west, north and south.
     level_steps: u32,
     upright_steps: u32,
+    /// For each room, the distance of its center from the middle of its part of the lattice, in parts; squared, the mean
+    /// across and down.
+    off_lattice: Vec<f64>,
     took: Duration,
     open: f64,
 }
@@ -46,6 +51,8 @@ pub(crate) struct Variety {
     pub(crate) path: f64,
     /// Steps east and west over those north and south, in passages.
     pub(crate) level: f64,
+    /// Standard deviation of the rooms' centers within the parts of a lattice of 5x5: 0.29 where they lie at random.
+    pub(crate) phase: f64,
     /// Mean share of open cells.
     pub(crate) open: f64,
     /// Floors from the fallback.
@@ -75,6 +82,7 @@ impl Variety {
             path: mean(|sample| sample.path_over_diagonal),
             level: mean(|sample| f64::from(sample.level_steps))
                 / mean(|sample| f64::from(sample.upright_steps)).max(1.0),
+            phase: quadratic_mean(samples.iter().flat_map(|sample| &sample.off_lattice)),
             open: mean(|sample| sample.open),
             fallbacks: generator.fallbacks(),
             took: [50, 99].map(|percent| quantile(samples.iter().map(|sample| sample.took), percent)),
@@ -86,6 +94,10 @@ impl Variety {
         let [least, median, most] = self.rooms;
         (most - least) as f64 / median as f64
     }
+}
+
+fn quadratic_mean<'a>(squares: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+    (squares.clone().sum::<f64>() / squares.count().max(1) as f64).sqrt()
 }
 
 fn quantile<T: Ord + Copy>(values: impl Iterator<Item = T>, percent: usize) -> T {
@@ -120,9 +132,15 @@ fn measure(floor: &Floor<'_>, took: Duration) -> Sample {
         path_over_diagonal: f64::from(floor.metrics.critical_path) / diagonal,
         level_steps,
         upright_steps,
+        off_lattice: floor.rooms.iter().map(|room| off_lattice(room, (width, height))).collect(),
         took,
         open: f64::from(open) / (width * height) as f64,
     }
+}
+
+fn off_lattice(room: &Room, (width, height): (usize, usize)) -> f64 {
+    let off = |at: u16, side: usize| (f64::from(at) * LATTICE / side as f64).fract() - 0.5;
+    (off(room.center.x, width).powi(2) + off(room.center.y, height).powi(2)) / 2.0
 }
 
 /// The roles of the rooms on the shortest way from the entry's room to the exit's, a letter each.

@@ -13,8 +13,6 @@ use crate::stages::{niches, territory};
 
 /// The most tiles along a side: 196 chambers in all, which leaves room ids for niches.
 const MAX_TILES: usize = 14;
-/// The side from which chambers have their full size, in cells.
-const PLAIN_SIDE: usize = 100;
 /// Rock that is kept around the stairs down, in cells from them.
 const ROCK: (i32, i32) = (8, 7);
 /// Every so many cells, as many as the other number are a ford of the river.
@@ -76,8 +74,8 @@ fn tiles_over(arena: &Arena, family: Family, rng: &mut Rng) -> (usize, usize) {
     let spread = numbers.spread as i32;
     let drawn = rng.range(100 - spread, 100 + spread) as usize * if family == Family::Tunnels { 85 } else { 100 };
     // Tiles of small floors are smaller, but not in proportion: chambers need space.
-    let floor = (arena.width * arena.height).isqrt().min(PLAIN_SIDE);
-    let scale = drawn * (floor + PLAIN_SIDE / 2) / (PLAIN_SIDE + PLAIN_SIDE / 2);
+    let floor = (arena.width * arena.height).isqrt().min(Arena::PLAIN_SIDE);
+    let scale = drawn * (2 * floor + Arena::PLAIN_SIDE) / (3 * Arena::PLAIN_SIDE);
     let along = |side: usize, tile: u32| {
         let tile = tile as usize * scale;
         ((side * 10_000 + tile / 2) / tile).clamp(1, MAX_TILES)

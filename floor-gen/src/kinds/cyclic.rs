@@ -17,8 +17,7 @@ use crate::stages::niches;
 use crate::stages::plots::{self, FREE, TAKEN};
 use crate::stages::survey::LayoutRejected;
 
-/// The side from which plots have their full size, and from which rock between them is wide, in cells.
-const PLAIN_SIDE: usize = 100;
+/// The side from which rock between plots is wide, in cells.
 const WIDE_FROM: usize = 64;
 /// Narrower floors need no cycle.
 const NARROW: usize = 32;
@@ -92,28 +91,23 @@ fn cut(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let cyclic = arena.params.cyclic;
     let cells = arena.width * arena.height;
     let spread = rng.range(100 - cyclic.spread as i32, 100 + cyclic.spread as i32) as usize;
-    let cells_of_a_plot = cyclic.cells as usize * cells.isqrt().min(PLAIN_SIDE) * spread / (PLAIN_SIDE * 100);
+    let cells_of_a_plot = arena.scaled(cyclic.cells as usize * spread / 100);
     let count = (cells / cells_of_a_plot.max(1)).clamp(6, MAX_PLOTS);
     plots::cut(arena, count, (gap(arena), cyclic.plot_least as i32), [plan.arrival, plan.departure], rng);
-    let Arena { marks, plots, .. } = arena;
-    marks.clear();
-    marks.resize(plots.len(), FREE);
 }
 
 /// Joins a room with one on a plot beside its own.
 fn connect_beside(arena: &mut Arena, room: usize, plot: usize, doors: u32, rng: &mut Rng) -> bool {
-    (0..arena.plots.len()).any(|other| {
-        let beside = other != plot && arena.plots[other].faces(&arena.plots[plot], gap(arena));
-        beside && plots::room_on(arena, other).is_some_and(|there| connect(arena, room, there, doors, rng))
-    })
+    plots::neighbours(arena, plot)
+        .any(|other| plots::room_on(arena, other).is_some_and(|there| connect(arena, room, there, doors, rng)))
 }
 
 /// A plot beside the exit's to which a way leads from the first.
 fn choose_before(arena: &mut Arena, (first, last): (usize, usize), rng: &mut Rng) -> Option<usize> {
     let (count, start) = (arena.plots.len(), rng.index(arena.plots.len()));
     (0..count).map(|i| (start + i) % count).find(|&plot| {
-        let is_beside = plot != first && plot != last && arena.plots[plot].faces(&arena.plots[last], gap(arena));
-        is_beside && plots::route(arena, (first, plot), gap(arena), rng)
+        let is_beside = plot != first && plots::neighbours(arena, last).holds(plot);
+        is_beside && plots::route(arena, (first, plot), rng)
     })
 }
 
@@ -137,16 +131,13 @@ fn lay_cycles(
     let drawn = (0..arena.params.cyclic.compared).map(|_| rng.index(arena.plots.len()));
     let free = drawn.filter(|&plot| arena.marks[plot] == FREE && plot != last);
     let far = free.max_by_key(|&plot| apart(arena, plot)).unwrap_or(last);
-    let is_reached = far != last && plots::route(arena, (first, far), gap(arena), rng);
-    let stops: &[usize] = match family {
-        Family::Ring if is_reached => &[first, far, last, first],
-        Family::Eight if is_reached => &[first, far, first, far, last, far],
-        _ => &[first, last, first],
+    let is_reached = far != last && plots::route(arena, (first, far), rng);
+    let ways: &[(usize, usize)] = match family {
+        Family::Ring if is_reached => &[(first, far), (far, last), (last, first)],
+        Family::Eight if is_reached => &[(first, far), (far, first), (far, last), (last, far)],
+        _ => &[(first, last), (last, first)],
     };
-    for pair in stops.windows(2) {
-        lay_way(arena, plan, (pair[0], pair[1]), rng)?;
-    }
-    Ok(())
+    ways.iter().try_for_each(|&ends| lay_way(arena, plan, ends, rng))
 }
 
 /// Builds rooms along a shortest way over free plots, from one that has a room.
@@ -157,7 +148,7 @@ fn lay_way(arena: &mut Arena, plan: &Plan<'_>, ends: (usize, usize), rng: &mut R
     if joined {
         return Ok(());
     }
-    if !plots::route(arena, ends, gap(arena), rng) {
+    if !plots::route(arena, ends, rng) {
         // The way back may be closed; ears make other cycles.
         let is_built = plots::room_on(arena, ends.1).is_some();
         return if is_built { Ok(()) } else { Err(LayoutRejected("no way between two plots")) };
@@ -223,9 +214,9 @@ fn lay_ear(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> bool {
 fn walk_free(arena: &mut Arena, start: usize, rng: &mut Rng) -> Option<usize> {
     let mut here = start;
     loop {
-        let beside = plots::neighbours(arena, here, gap(arena));
+        let beside = plots::neighbours(arena, here);
         let is_end = |&there: &usize| here != start && there != start && plots::room_on(arena, there).is_some();
-        if let Some(end) = rng.choose(beside.clone().filter(is_end), |_| 1) {
+        if let Some(end) = rng.choose(beside.filter(is_end), |_| 1) {
             return Some(end);
         }
         here = rng.choose(beside.filter(|&there| arena.marks[there] == FREE), |_| 1)?;
@@ -249,8 +240,7 @@ fn hide_chord(arena: &mut Arena, rooms: usize, rng: &mut Rng) {
     for i in 0..count {
         let plot = (start + i) % count;
         let Some(here) = plots::room_on(arena, plot) else { continue };
-        let beside =
-            (0..count).filter(|&other| other > plot && arena.plots[plot].faces(&arena.plots[other], gap(arena)));
+        let beside = plots::neighbours(arena, plot).filter(|&other| other > plot);
         let Some(there) = rng.choose(beside, |_| 1).and_then(|other| plots::room_on(arena, other)) else { continue };
         let open = arena.rooms[here].zone != SEALED && arena.rooms[there].zone != SEALED && here.max(there) < rooms;
         arena.graph.rebuild(arena.rooms.len(), &arena.connections);

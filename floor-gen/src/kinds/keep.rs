@@ -18,8 +18,6 @@ use crate::stages::masonry::{
 use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
 
-/// The side from which rooms have their full size, in cells.
-const PLAIN_SIDE: usize = 100;
 /// Width of a moat, in cells.
 const MOAT: i32 = 3;
 /// Least side of a plot that holds a second curtain wall or a motte, in cells.
@@ -97,7 +95,7 @@ fn draw_masonry(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Masonry {
     let cells = arena.width * arena.height;
     let spread = numbers.spread as i32;
     let of_a_room = numbers.cells as i32 * rng.range(100 - spread, 100 + spread) / 100;
-    let of_a_room = (of_a_room * cells.isqrt().min(PLAIN_SIDE) as i32 / PLAIN_SIDE as i32).max(40);
+    let of_a_room = (arena.scaled(of_a_room as usize) as i32).max(40);
     let pitch = of_a_room.isqrt();
     let tower = pitch * rng.range(numbers.tower_least as i32, numbers.tower_most as i32) / 100;
     Masonry {

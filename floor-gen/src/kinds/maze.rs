@@ -19,8 +19,6 @@ const MIN_SPOTS: usize = 60;
 
 /// Floors with a shorter side have the least pitch and small rooms.
 const SMALL: usize = 48;
-/// The side from which rooms have their full number of cells.
-const PLAIN_SIDE: usize = 100;
 
 /// Evenly spread crossings, with passages between neighbours.
 #[derive(Debug, Clone, Copy)]
@@ -119,10 +117,9 @@ fn place_rooms(
     marks.clear();
     marks.resize(*width * *height, 0);
     let cells = *width * *height;
-    // Small floors have smaller rooms, and more of them.
-    let share = cells.isqrt().min(PLAIN_SIDE) * rng.range(100 - maze.spread as i32, 100 + maze.spread as i32) as usize;
-    let cells_of_a_room = maze.cells as usize * share / PLAIN_SIDE / if family == Family::Chambers { 170 } else { 100 };
-    let wanted = (cells / cells_of_a_room.max(1)).clamp(2, MAX_ROOMS_OF_MAZE);
+    let share = rng.range(100 - maze.spread as i32, 100 + maze.spread as i32) as usize;
+    let cells_of_a_room = maze.cells as usize * share / if family == Family::Chambers { 170 } else { 100 };
+    let wanted = (cells / arena.scaled(cells_of_a_room).max(1)).clamp(2, MAX_ROOMS_OF_MAZE);
     for cell in [plan.arrival, plan.departure] {
         let cell = (cell.x.into(), cell.y.into());
         let around = |size: usize, along: usize, at: usize, first: fn(&Lattice, usize) -> usize, rng: &mut Rng| {

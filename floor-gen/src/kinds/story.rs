@@ -112,12 +112,11 @@ fn lay_walk(arena: &mut Arena, plan: &Plan<'_>, family: &Family, rng: &mut Rng) 
 
 /// Lays a short walk by way of what the family passes. False if there is none.
 fn walk_by(arena: &mut Arena, (from, to): (usize, usize), by: Way, rng: &mut Rng) -> bool {
-    arena.marks.clear();
-    arena.marks.resize(arena.plots.len(), FREE);
+    arena.marks.fill(FREE);
     arena.scenes.clear();
     add_scene(arena, from);
     // The climax is the largest place beside the departure.
-    let beside = plots::neighbours(arena, to, gap(arena)).filter(|&plot| plot != from);
+    let beside = plots::neighbours(arena, to).filter(|&plot| plot != from);
     let climax = beside.max_by_key(|&plot| arena.plots[plot].area()).unwrap_or(to);
     (arena.marks[to], arena.marks[climax]) = (TAKEN, TAKEN);
     if let Some(waypoint) = choose_waypoint(arena, by, (from, to), rng) {
@@ -142,7 +141,7 @@ fn add_scene(arena: &mut Arena, plot: usize) {
 /// Leads the walk on to a plot, if free plots lead there.
 fn walk_on(arena: &mut Arena, to: usize, rng: &mut Rng) -> bool {
     let last = usize::from(arena.scenes[arena.scenes.len() - 1].plot);
-    let reached = plots::route(arena, (last, to), gap(arena), rng);
+    let reached = plots::route(arena, (last, to), rng);
     for i in 0..arena.tile_path.len() {
         add_scene(arena, arena.tile_path[i] as usize);
     }
@@ -151,7 +150,7 @@ fn walk_on(arena: &mut Arena, to: usize, rng: &mut Rng) -> bool {
 
 /// The free plots beside a plot.
 fn free_beside(arena: &Arena, plot: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-    plots::neighbours(arena, plot, gap(arena)).filter(|&there| arena.marks[there] == FREE)
+    plots::neighbours(arena, plot).filter(|&there| arena.marks[there] == FREE)
 }
 
 /// A free plot that the walk passes.
@@ -222,7 +221,7 @@ fn lengthen(arena: &mut Arena, wanted: usize, rng: &mut Rng) {
 
 /// Two free plots, or twice the same, that lead from one plot to its neighbour.
 fn detour(arena: &Arena, (from, to): (usize, usize), rng: &mut Rng) -> Option<(usize, usize)> {
-    let faces_end = |plot: usize| arena.plots[plot].faces(&arena.plots[to], gap(arena));
+    let faces_end = |plot: usize| plots::neighbours(arena, to).holds(plot);
     let first = rng.choose(free_beside(arena, from), |_| 1)?;
     if faces_end(first) {
         return Some((first, first));
@@ -363,7 +362,7 @@ fn build_side(arena: &mut Arena, plan: &Plan<'_>, plot: usize, rng: &mut Rng) ->
 
 /// A room beside a plot, but not the departure's.
 fn host_of(arena: &Arena, plot: usize, rng: &mut Rng) -> Option<usize> {
-    let rooms = plots::neighbours(arena, plot, gap(arena)).filter_map(|there| plots::room_on(arena, there));
+    let rooms = plots::neighbours(arena, plot).filter_map(|there| plots::room_on(arena, there));
     rng.choose(rooms.filter(|&room| arena.rooms[room].role != RoomRole::Exit), |_| 1)
 }
 
@@ -382,9 +381,8 @@ fn join_neighbours(arena: &mut Arena, doors: u32, most: usize, chance: u32, rng:
     let first = rng.index(count);
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
     for one in (first..count).chain(0..first) {
-        for other in 0..one {
-            let is_wanted = made < most && arena.plots[one].faces(&arena.plots[other], gap(arena));
-            if is_wanted && rng.chance(chance) && add_shortcut(arena, (one, other), doors, rng) {
+        for other in plots::neighbours(arena, one).take_while(|&other| other < one) {
+            if made < most && rng.chance(chance) && add_shortcut(arena, (one, other), doors, rng) {
                 made += 1;
                 arena.graph.rebuild(arena.rooms.len(), &arena.connections);
             }

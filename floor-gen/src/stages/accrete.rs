@@ -29,8 +29,6 @@ pub(crate) struct RoomParams {
 
 /// Leaves room ids for vaults and other late additions.
 const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
-/// The side from which rooms have their full size, in cells.
-const PLAIN_SIDE: usize = 100;
 
 impl RoomParams {
     /// Settings for the arena's size, with the mean number of rooms.
@@ -48,9 +46,7 @@ impl RoomParams {
         let numbers = arena.params.rooms;
         let share = |pitch: i32, percent: u32| pitch * percent as i32 / 100;
         let cells = arena.width * arena.height;
-        // Rooms of small floors are smaller, or such a floor would have two or three.
-        let cells_of_a_room = cells_of_a_room as usize * cells.isqrt().min(PLAIN_SIDE) / PLAIN_SIDE;
-        let rooms = (cells / cells_of_a_room).clamp(numbers.least as usize, MAX_GROWN_ROOMS);
+        let rooms = (cells / arena.scaled(cells_of_a_room as usize)).clamp(numbers.least as usize, MAX_GROWN_ROOMS);
         let pitch = (cells / rooms).isqrt() as i32;
         let (widest, highest) = (arena.width as i32 / 3, arena.height as i32 / 3);
         let side = |(least, most): (u32, u32), limit: i32| {

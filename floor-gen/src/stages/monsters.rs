@@ -151,12 +151,22 @@ fn spawn_pack(
 
 /// Makes the monsters from the `first` on a group, if they are two or more.
 pub(crate) fn group(arena: &mut Arena, first: usize) {
-    if arena.spawns.len() < first + 2 || arena.groups == u8::MAX {
+    group_where(arena, first, |_| true);
+}
+
+/// Makes the monsters from the `first` on that stand in a room a group, if they are two or more.
+pub(crate) fn group_of_room(arena: &mut Arena, first: usize, room: usize) {
+    group_where(arena, first, |mark| usize::from(mark) == room + 1);
+}
+
+fn group_where(arena: &mut Arena, first: usize, is_in: impl Fn(u8) -> bool) {
+    let Arena { spawns, region, width, groups, .. } = arena;
+    let is_member = |spawn: &Spawn<_>| is_in(region[usize::from(spawn.at.y) * *width + usize::from(spawn.at.x)]);
+    if spawns[first..].iter().filter(|spawn| is_member(spawn)).count() < 2 || *groups == u8::MAX {
         return;
     }
-    arena.groups += 1;
-    let Arena { spawns, groups, .. } = arena;
-    spawns[first..].iter_mut().for_each(|spawn| spawn.group = *groups);
+    *groups += 1;
+    spawns[first..].iter_mut().filter(|spawn| is_member(spawn)).for_each(|spawn| spawn.group = *groups);
 }
 
 /// Places the boss at the center of its arena, and its guards.
@@ -171,7 +181,7 @@ fn spawn_boss(arena: &mut Arena, plan: &Plan<'_>, room: usize, level: u16, rng: 
     }
     for &guard in &plan.content.guards {
         let near = |at| boss_at.is_none_or(|boss| spots::distance(arena, boss, at) <= 2 * numbers.reach);
-        if let Some(at) = spots::open_where(arena, room, rng, near).or_else(|| spots::open(arena, room, rng)) {
+        if let Some(at) = spots::open_where(arena, room, rng, near) {
             let guard = plan.choose(plan.theme().monsters(guard), rng);
             spawn(arena, at, guard, level + numbers.guard_above as u16, Behaviour::Guards);
         }

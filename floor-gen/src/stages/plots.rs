@@ -1,7 +1,7 @@
 //! Plots: rectangles of varied sizes with rock between them, for kinds that plan a walk over places before they build
 //! rooms on them.
 
-use crate::arena::{Arena, MAX_ROOMS, Plot};
+use crate::arena::{Arena, MAX_ROOMS, Plot, PlotSet};
 use crate::floor::Point;
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SHAPE, Shape};
@@ -46,17 +46,26 @@ impl Plot {
     }
 
     /// Whether two plots face each other across rock of that width.
-    pub(crate) fn faces(&self, other: &Self, gap: i32) -> bool {
+    fn faces(&self, other: &Self, gap: i32) -> bool {
         let apart = |a: i32, long: i32, b: i32, other: i32| (a - b - other).max(b - a - long);
         let across = apart(self.x, self.width, other.x, other.width);
         let along = apart(self.y, self.height, other.y, other.height);
-        across.max(along) <= gap && across.min(along) <= -CONTACT
+        (0..=gap).contains(&across.max(along)) && across.min(along) <= -CONTACT
     }
 }
 
-/// Cuts the floor into up to `count` plots. Every one of `cells` lies in a plot. `least` is a plot's least side; small
-/// floors have smaller plots.
+/// Cuts the floor into up to `count` free plots, and lists which of them lie beside each other. Every one of `cells` lies
+/// in a plot. `least` is a plot's least side; small floors have smaller plots.
 pub(crate) fn cut(arena: &mut Arena, count: usize, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng) {
+    cut_up(arena, count, (gap, least), cells, rng);
+    let Arena { plots, plots_beside, marks, .. } = arena;
+    plots_beside.clear();
+    plots_beside.extend(plots.iter().map(|plot| PlotSet::of(plots, |other| plot.faces(other, gap))));
+    marks.clear();
+    marks.resize(plots.len(), FREE);
+}
+
+fn cut_up(arena: &mut Arena, count: usize, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng) {
     let Arena { plots, width, height, .. } = arena;
     let whole = Plot { x: 1, y: 1, width: *width as i32 - 2, height: *height as i32 - 2 };
     let least = least.min((whole.width.max(whole.height) - gap) / 3).max(3);
@@ -98,10 +107,9 @@ fn halves(plot: Plot, (gap, least): (i32, i32), cells: [Point; 2], rng: &mut Rng
     cells.iter().all(is_kept).then_some((one, other))
 }
 
-/// The plots beside a plot, across a gap.
-pub(crate) fn neighbours(arena: &Arena, plot: usize, gap: i32) -> impl Iterator<Item = usize> + Clone + '_ {
-    let plots = &arena.plots;
-    (0..plots.len()).filter(move |&other| other != plot && plots[plot].faces(&plots[other], gap))
+/// The plots beside a plot, in their order.
+pub(crate) fn neighbours(arena: &Arena, plot: usize) -> PlotSet {
+    arena.plots_beside[plot]
 }
 
 /// The room on a plot.
@@ -112,7 +120,7 @@ pub(crate) fn room_on(arena: &Arena, plot: usize) -> Option<usize> {
 
 /// Lists a random one of the shortest walks over free plots from one plot to another, without the first, in the arena's
 /// `tile_path`. False if there is none.
-pub(crate) fn route(arena: &mut Arena, (from, to): (usize, usize), gap: i32, rng: &mut Rng) -> bool {
+pub(crate) fn route(arena: &mut Arena, (from, to): (usize, usize), rng: &mut Rng) -> bool {
     let mut steps = [u8::MAX; MAX_ROOMS];
     steps[to] = 0;
     let mut queue = core::mem::take(&mut arena.tile_path);
@@ -121,7 +129,7 @@ pub(crate) fn route(arena: &mut Arena, (from, to): (usize, usize), gap: i32, rng
     let mut next = 0;
     while let Some(&plot) = queue.get(next).filter(|_| steps[from] == u8::MAX) {
         next += 1;
-        for there in neighbours(arena, plot as usize, gap) {
+        for there in neighbours(arena, plot as usize) {
             if steps[there] == u8::MAX && (there == from || arena.marks[there] == FREE) {
                 steps[there] = steps[plot as usize] + 1;
                 queue.push(there as u32);
@@ -131,7 +139,7 @@ pub(crate) fn route(arena: &mut Arena, (from, to): (usize, usize), gap: i32, rng
     queue.clear();
     let mut here = from;
     while here != to && steps[from] != u8::MAX {
-        let closer = neighbours(arena, here, gap).filter(|&there| steps[there] == steps[here] - 1);
+        let closer = neighbours(arena, here).filter(|&there| steps[there] == steps[here] - 1);
         here = rng.choose(closer, |_| 1).unwrap_or(to);
         queue.push(here as u32);
     }

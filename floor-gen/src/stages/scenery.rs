@@ -59,7 +59,7 @@ pub(crate) fn decorate(arena: &mut Arena, plan: &Plan<'_>, rules: &KindRules, rn
         let was_reserved = arena.is_reserved(draft.center);
         arena.reserve(draft.center);
         match draft.role {
-            RoomRole::Boss => decorate_arena(arena, room, &ground, rng),
+            RoomRole::Boss => decorate_arena(arena, room, &ground, was_reserved, rng),
             RoomRole::Shop | RoomRole::Shrine if rules.is_built => pillars(arena, room),
             _ if draft.area >= arena.params.scenery.least_area => {
                 decorate_room(arena, room, &ground, rules.is_built, rng);
@@ -170,7 +170,7 @@ fn pillars(arena: &mut Arena, room: usize) {
 }
 
 /// The arena's feature: one of those that its size allows.
-fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng) {
+fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, has_key: bool, rng: &mut Rng) {
     let draft = arena.rooms[room];
     let least = draft.width().min(draft.height());
     let numbers = arena.params.scenery;
@@ -182,7 +182,8 @@ fn decorate_arena(arena: &mut Arena, room: usize, ground: &Ground, rng: &mut Rng
         sized(numbers.chasm, MIN_SIDE_OF_POOLS),
         sized(numbers.canals, MIN_SIDE_OF_CANALS),
         sized(numbers.islands, MIN_SIDE_OF_CANALS),
-        sized(numbers.pit, MIN_SIDE_OF_CANALS),
+        // A pit takes the middle, where the key lies.
+        if has_key { 0 } else { sized(numbers.pit, MIN_SIDE_OF_CANALS) },
     ];
     let piers_only = weights.iter().all(|&weight| weight == 0);
     let drawn = rng

@@ -5,7 +5,7 @@ use crate::floor::{Behaviour, Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::pack::content::Part;
 use crate::plan::Plan;
 use crate::rng::Rng;
-use crate::stages::{gates, spots, territory};
+use crate::stages::{gates, monsters, spots, territory};
 use crate::vault::{DOORWAY, Vault};
 
 /// How a vault is placed: transposed or not, then mirrored across and down.
@@ -46,6 +46,17 @@ impl Orientation {
         let (x, y) = if self.transposed { (y, x) } else { (x, y) };
         (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y })
     }
+
+    /// What the placed map has at a cell, if the cell lies on it.
+    pub(crate) fn drawn_at(self, vault: &Vault, (x, y): (usize, usize)) -> Option<u8> {
+        let (width, height) = self.size(vault);
+        if x >= width || y >= height {
+            return None;
+        }
+        let (x, y) = (if self.across { width - 1 - x } else { x }, if self.down { height - 1 - y } else { y });
+        let (x, y) = if self.transposed { (y, x) } else { (x, y) };
+        Some(vault.map[y * vault.width + x])
+    }
 }
 
 /// Carves a vault with its north-west corner at that cell, and lists its doors and doorways behind those that are listed.
@@ -74,8 +85,12 @@ pub(crate) fn carve(
             }
         }
     }
+    let (first_room, first_spawn) = (arena.rooms.len(), arena.spawns.len());
     add_rooms(arena, vault.role, (left, top), (width, height));
     place_contents(arena, plan, vault, orientation, (left, top), rng);
+    for room in first_room..arena.rooms.len() {
+        monsters::group_of_room(arena, first_spawn, room);
+    }
     place_doors(arena, first);
 }
 

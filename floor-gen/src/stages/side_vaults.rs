@@ -100,7 +100,7 @@ fn beside(
             Side::West => (x.wrapping_sub(1), y),
             Side::East => (x + 1, y),
         };
-        drawn == b'@' && cells().any(|(place, drawn)| place == inward && !b"# @".contains(&drawn))
+        drawn == b'@' && orientation.drawn_at(vault, inward).is_some_and(|behind| !b"# @".contains(&behind))
     };
     let count = cells().filter(leads).count();
     let ((dx, dy), _) = cells().filter(leads).nth(rng.index(count))?;

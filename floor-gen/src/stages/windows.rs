@@ -1,4 +1,5 @@
-//! Windows: cuts in the wall between two rooms that are many doors apart. They show a reward, and nobody can pass them.
+//! Windows: cuts in the wall between two rooms that are many doors apart. They show a reward and
+//! cannot be crossed.
 
 use crate::arena::{Arena, RoomDraft, SEALED, Side};
 use crate::floor::{Item, RoomRole, Terrain};

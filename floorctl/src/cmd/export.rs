@@ -6,10 +6,11 @@ use std::{
 };
 
 use clap::Args;
-use floor_export::uvtt::MAX_IMAGE_SIDE;
+use floor_export::{picture::Appearance, uvtt::MAX_IMAGE_SIDE};
 
 use crate::{
     cli::{FetchOptions, Server},
+    cmd::render::MapStyle,
     export::{ExportFormat, ExportTarget},
     failure::UsageError,
     source::{self, FloorSource},
@@ -19,15 +20,18 @@ const AFTER_HELP: &str = "\
 The floor comes from the server, from this program's generator with --offline, or from a file that `floorctl get` wrote.
 
 --output names a directory, which is created unless it exists, or the file of the map, if it ends in the format's \
-extension: .tmj, .ldtk, .dd2vtt or .json. Tiled and LDtk also get their tilesets, beside the map; maps in one directory \
-share them. uvtt and json are one file, and go to standard output without --output.
+extension: .tmj, .ldtk, .dd2vtt or .json. Tiled and LDtk also get their tilesets, beside the map; maps of one theme in one \
+directory share them. Foundry also gets the picture and the journal. uvtt and json are one file, and go to standard \
+output without --output.
 
-The picture in a uvtt file is for players: it shows no monsters, loot, keys and traps, and secret doors look like walls.
+The picture of uvtt and foundry is for players: it shows no monsters, loot, keys, traps and roles of rooms; locked doors look \
+like doors, and secret ones like walls. It is night, except around lamps.
 
 Examples:
   floorctl export 42/7 --offline --to tiled --output maps
   floorctl export floor.json --to ldtk --output floor.ldtk
   floorctl export 42/10 --to uvtt --scale 70 --output boss.dd2vtt
+  floorctl export 42/7 --offline --to foundry --style map --output foundry
   floorctl export 42/7 --to json | jq .metrics";
 
 /// Write a floor for a level editor, a virtual tabletop or a program
@@ -44,17 +48,24 @@ pub(crate) struct Export {
     /// The directory or the file to write; - is standard output
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Pixels of a cell in the picture of a uvtt file; 50, or fewer if the floor is large
+    /// Pixels of a cell in the picture for a virtual tabletop; 50, or fewer if the floor is large
     #[arg(long, value_name = "PIXELS", help_heading = "Output", value_parser = clap::value_parser!(u32).range(8..=256))]
     scale: Option<u32>,
+    /// How the picture for a virtual tabletop shows the floor
+    #[arg(long, value_enum, default_value_t = MapStyle::Data, value_name = "STYLE", help_heading = "Output")]
+    style: MapStyle,
+    /// Light a virtual tabletop everywhere, and not only around lamps
+    #[arg(long, help_heading = "Output")]
+    day: bool,
 }
 
 impl Export {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        if self.scale.is_some() && self.to != ExportFormat::Uvtt {
-            return Err(
-                UsageError("--scale is for --to uvtt; the tiles of editors have a fixed size".to_owned()).into()
-            );
+        let drawn = self.scale.is_some() || self.style != MapStyle::Data || self.day;
+        if drawn && !self.to.is_for_tables() {
+            let what =
+                "--scale, --style and --day are for --to uvtt and foundry; the tiles of editors have a fixed size";
+            return Err(UsageError(what.to_owned()).into());
         }
         let output = self.output.as_deref().filter(|path| *path != Path::new("-"));
         if output.is_none() && !self.to.is_one_file() {
@@ -68,7 +79,13 @@ impl Export {
             return Err(UsageError(format!("--scale is at most {most} for a floor of {longest} cells")).into());
         }
         let target = output.map_or(ExportTarget::Stdout, |output| ExportTarget::new(output, self.to, &floor));
-        for path in target.write(&self.to.files(&floor, target.stem(), self.scale)?)? {
+        let appearance = Appearance {
+            look: self.source.look(&floor, server, served.as_ref()).await?,
+            style: self.style.into(),
+            scale: self.scale,
+            is_day: self.day,
+        };
+        for path in target.write(&self.to.files(&floor, target.stem(), &appearance)?)? {
             writeln!(io::stderr(), "wrote {}", path.display())?;
         }
         if let Some(served) = served {

@@ -11,6 +11,7 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod get;
+pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod man;
 pub(crate) mod pack;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum};
-use floor_export::picture::{self, Depth, Legend, Overlays, Scene};
+use floor_export::picture::{self, Depth, Legend, Overlays, Scene, Style};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
@@ -23,6 +23,9 @@ marks the critical path (* in text); a segment to a key has the colour of that k
 of each lock next to its key and colours the area behind the lock. A PNG shows rooms as outlines, the path as a line, \
 and dashed lines from keys to doors. Blocks show no numbers.
 
+A PNG has the colours of the floor's theme, which a pack may set. With --style map it is for print: ink on paper, hatched \
+rock, a grid, a title and a scale of 5 ft a cell; --players leaves out what players do not know.
+
 A floor that `floorctl get` saved is drawn without a server, and so is a floor that --offline generates.
 
 Examples:
@@ -31,6 +34,7 @@ Examples:
   floorctl render --seed 42 --number 7 --png floor.png --scale 12
   floorctl render 42/7 --rooms --path --locks
   floorctl render 42/7 --offline --png - | display
+  floorctl render 42/7 --offline --png map.png --style map --scale 20 --rooms
   floorctl get 42/7 --output floor.json; floorctl render floor.json
   floorctl render --size 48x24 --plain > floor.txt";
 
@@ -55,6 +59,12 @@ pub(crate) struct Render {
     #[arg(long, value_name = "PIXELS", help_heading = "Output", default_value_t = 10, requires = "png",
         value_parser = clap::value_parser!(u32).range(2..=64))]
     scale: u32,
+    /// How a PNG shows the floor
+    #[arg(long, value_enum, default_value_t = MapStyle::Data, value_name = "STYLE", help_heading = "Output", requires = "png")]
+    style: MapStyle,
+    /// Leave out monsters, loot, keys, traps, roles of rooms, and which doors are locked or secret
+    #[arg(long, help_heading = "Output", requires = "png")]
+    players: bool,
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", help_heading = "Output")]
     color: Colour,
@@ -63,6 +73,24 @@ pub(crate) struct Render {
     /// Do not print the legend
     #[arg(long, help_heading = "Output")]
     no_legend: bool,
+}
+
+/// The styles of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MapStyle {
+    /// Every cell and object in colour, with the roles of rooms
+    Data,
+    /// Ink on paper
+    Map,
+}
+
+impl From<MapStyle> for Style {
+    fn from(style: MapStyle) -> Self {
+        match style {
+            MapStyle::Data => Self::Data,
+            MapStyle::Map => Self::Map,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,10 +128,14 @@ const COLUMNS: u32 = 100;
 impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (floor, served) = self.source.open(server, &self.fetch).await?;
-        let scene = Scene::new(&floor).overlaid(self.overlays.into());
+        let mut scene = Scene::new(&floor).overlaid(self.overlays.into()).with_style(self.style.into());
+        if self.players {
+            scene = scene.for_players();
+        }
         let legend = Legend::new(&scene);
         match &self.png {
             Some(file) => {
+                scene = scene.with_look(self.source.look(&floor, server, served.as_ref()).await?);
                 let legend = (!self.no_legend).then_some(&legend);
                 file.write(|out| Ok(picture::draw_png(out, &scene, legend, self.scale)?))?;
             }

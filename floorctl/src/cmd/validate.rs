@@ -99,11 +99,7 @@ impl Validate {
         let corrects = self.rehash.is_some() && broken.iter().all(BrokenRule::is_metric);
         if !matches!(self.rehash, Some(OutputFile::Stdout)) {
             let mut out = output::stdout();
-            if self.json || self.format == Format::Json {
-                json_layout::write(&mut out, &ValidateJson::new(&saved, &broken))?;
-            } else {
-                write_text(&mut out, &saved, &broken, corrects)?;
-            }
+            report(&mut out, &saved, &broken, corrects, self.json || self.format == Format::Json)?;
             out.flush()?;
         }
         source::print_notes(&saved)?;
@@ -128,8 +124,22 @@ impl Validate {
     }
 }
 
+/// Writes what is wrong with a floor; `corrects`: all of it are metrics, which the command corrects.
+pub(crate) fn report(
+    out: &mut impl Write,
+    saved: &SavedFloor,
+    broken: &[BrokenRule],
+    corrects: bool,
+    json: bool,
+) -> anyhow::Result<()> {
+    if json {
+        return json_layout::write(out, &ValidateJson::new(saved, broken));
+    }
+    Ok(write_text(out, saved, broken, corrects)?)
+}
+
 /// Writes the floor with correct metrics and a correct hash.
-fn write_rehashed(file: &OutputFile, saved: SavedFloor, broken: &[BrokenRule]) -> anyhow::Result<()> {
+pub(crate) fn write_rehashed(file: &OutputFile, saved: SavedFloor, broken: &[BrokenRule]) -> anyhow::Result<()> {
     let SavedFloor { mut message, stated_hash, .. } = saved;
     rules::correct_metrics(&mut message, broken);
     let correct = SavedFloor::rehashed(message, stated_hash);
@@ -148,7 +158,6 @@ fn name(saved: &SavedFloor) -> String {
     saved.message.spec.clone().map_or_else(|| "a floor without a spec".to_owned(), |spec| FloorName(spec).to_string())
 }
 
-/// Writes the violations; `corrects`: all are metrics, which the command corrects.
 fn write_text(out: &mut impl Write, saved: &SavedFloor, broken: &[BrokenRule], corrects: bool) -> io::Result<()> {
     if broken.is_empty() {
         return writeln!(out, "{}: every rule holds", name(saved));

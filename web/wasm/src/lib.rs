@@ -14,7 +14,10 @@ use std::{
     fmt::Write as _,
 };
 
-use floor_gen::{GENERATOR_VERSION, Generator, Kind, SpecError, Theme};
+use floor_gen::{
+    GENERATOR_VERSION, Generator, Kind, SpecError, Theme,
+    pack::{Hatch, Paint},
+};
 use floor_query::{Candidate, Condition, Fact};
 use floor_wire::LoadedPack;
 
@@ -52,6 +55,19 @@ pub extern "C" fn names() {
     let kinds = Kind::ALL.map(Kind::name).join(" ");
     let themes = with_pack(|pack| pack.pack().themes().iter().map(Theme::name).collect::<Vec<_>>().join(" "));
     respond(Ok(format!("{facts}\n{kinds}\n{themes}").into_bytes()));
+}
+
+/// The looks of the themes of the open pack: a line for each, with its name, its colours as hexadecimal in the order of
+/// [`Paint::ALL`], and its hatching.
+#[unsafe(no_mangle)]
+pub extern "C" fn looks() {
+    let line = |theme: &Theme| {
+        let look = theme.look();
+        let colours: String = Paint::ALL.iter().map(|paint| format!(" {:06x}", look.colour(*paint))).collect();
+        format!("{}{colours} {}\n", theme.name(), Hatch::NAMES[look.hatch as usize])
+    };
+    let lines: String = with_pack(|pack| pack.pack().themes().iter().map(line).collect());
+    respond(Ok(lines.into_bytes()));
 }
 
 /// Parses the condition in the input on floors of the open pack, for [`scan`]. Whether it is valid; if not, the output is the error.

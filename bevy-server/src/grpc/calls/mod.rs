@@ -170,6 +170,11 @@ impl FloorService {
         self.0.reserve_unsent(client, 0).ok()
     }
 
+    /// The calls in flight.
+    pub(super) fn in_flight(&self) -> &InFlight {
+        &self.0.deps.in_flight
+    }
+
     /// Reserves memory for what a call of `client` holds until it is answered.
     pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
         self.0.reserve_call(client, bytes)

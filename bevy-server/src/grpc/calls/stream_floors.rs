@@ -103,8 +103,15 @@ impl FloorStream {
     /// The next floor and its memory.
     async fn next(&mut self) -> Result<Option<(Bytes, Reserved)>, Status> {
         self.call.check_deadline()?;
+        if self.state.deps.in_flight.is_cut_off() {
+            return Err(status::draining());
+        }
         if self.ready.as_slice().is_empty() {
-            self.fetch().await?;
+            let in_flight = self.state.deps.in_flight.clone();
+            tokio::select! {
+                fetched = self.fetch() => fetched?,
+                () = in_flight.until_cut_off() => return Err(status::draining()),
+            }
         }
         let Some(served) = self.ready.next() else { return Ok(None) };
         let reserved = self.reserved.split(served.value.len());

@@ -17,7 +17,7 @@ use http::{Method, Request};
 use http_body::{Body as _, Frame};
 use tokio::{
     sync::watch,
-    time::{Instant, Sleep, sleep_until, timeout_at},
+    time::{Instant, Sleep, sleep_until},
 };
 use tonic::Status;
 
@@ -267,8 +267,8 @@ async fn run_call(
         return;
     }
     let deadline = body.deadline().map(Instant::from_std);
-    let unpaid = (!body.is_charged()).then_some(router);
-    let mut response = Response { responder, deadline, stall_timeout, unpaid, reserved: None };
+    let is_unpaid = !body.is_charged();
+    let mut response = Response { responder, deadline, stall_timeout, router, is_unpaid, reserved: None };
     let sent = match body.take_unary() {
         Some((message, has_trailers)) => response.send_unary(message, has_trailers).await,
         None => response.send_frames(body).await,
@@ -278,6 +278,11 @@ async fn run_call(
         Err(Unsent::TooSlow) => {
             tracing::debug!("a response was reset: the client did not take it in time");
             response.responder.reset(Reason::Cancel);
+        }
+        // Clients read it as UNAVAILABLE. That the call has done nothing is wrong, but no call of this service does harm twice.
+        Err(Unsent::CutOff) => {
+            tracing::debug!("a response was cut off: the client did not take it before the end of the drain");
+            response.responder.reset(Reason::RefusedStream);
         }
         Err(Unsent::BeyondShare) => {
             tracing::debug!("an error was reset: the client has too many answers that it does not take");
@@ -296,8 +301,9 @@ struct Response {
     /// The deadline of the call.
     deadline: Option<Instant>,
     stall_timeout: Option<Duration>,
-    /// Reserves the memory of an answer that nobody has paid for yet, when it has to wait.
-    unpaid: Option<Router>,
+    router: Router,
+    /// Nobody has paid yet for the memory of the answer. It is reserved when the answer has to wait.
+    is_unpaid: bool,
     reserved: Option<Reserved>,
 }
 
@@ -357,14 +363,16 @@ impl Response {
         if let Poll::Ready(sent) = sent {
             return Ok(sent?);
         }
-        if let Some(router) = self.unpaid.take() {
-            self.reserved = Some(router.reserve_error().ok_or(Unsent::BeyondShare)?);
+        if std::mem::take(&mut self.is_unpaid) {
+            self.reserved = Some(self.router.reserve_error().ok_or(Unsent::BeyondShare)?);
         }
-        let send = poll_fn(|cx| self.responder.poll_send(data, is_last, cx));
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
-        match stalled_at.into_iter().chain(self.deadline).min() {
-            None => Ok(send.await?),
-            Some(until) => Ok(timeout_at(until, send).await.map_err(|_| Unsent::TooSlow)??),
+        let until = stalled_at.into_iter().chain(self.deadline).min();
+        tokio::select! {
+            biased;
+            sent = poll_fn(|cx| self.responder.poll_send(data, is_last, cx)) => Ok(sent?),
+            () = self.router.until_cut_off() => Err(Unsent::CutOff),
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(Unsent::TooSlow),
         }
     }
 }
@@ -375,6 +383,8 @@ enum Unsent {
     Ended,
     /// The client took nothing for too long, or until the deadline of the call.
     TooSlow,
+    /// The client had not taken it when the drain ended.
+    CutOff,
     /// It has to wait, and its client has more than its share of the memory for that.
     BeyondShare,
     /// The body failed.

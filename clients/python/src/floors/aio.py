@@ -14,7 +14,7 @@ import grpc.aio
 
 from floors import calls
 from floors.connection import Connection, Pem
-from floors.errors import from_rpc_error
+from floors.errors import CallError, from_rpc_error, no_floor
 from floors.floor import Batch, Floor
 from floors.options import CallOptions, Token
 from floors.retry import Retry
@@ -139,7 +139,7 @@ class AsyncFloorStream(AsyncIterator[Floor]):
         first: FloorSpec,
         count: int,
     ) -> None:
-        self.served: Served | None = None
+        self.served = Served()
         """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
         self._start = start
         self._server = server
@@ -182,12 +182,16 @@ class AsyncFloorStream(AsyncIterator[Floor]):
     async def _receive(self) -> bytes | None:
         """The next message, None at the end."""
         if self._retry is None:
-            self._retry = Retry(self._options.stream_deadline, self._options.retries)
+            self._retry = self._options.stream_retry()
+        failure: CallError
         while True:
             if self._call is None:
                 self._call = self._start(self._progress.request(), self._retry.remaining())
+            floor_timeout = self._retry.floor_timeout(self._options.deadline)
             try:
-                encoded = await self._call.read()
+                encoded = await asyncio.wait_for(self._call.read(), floor_timeout)
+            except asyncio.TimeoutError:
+                failure = no_floor(self._server, floor_timeout)
             except grpc.RpcError as error:
                 if self._progress.is_complete:  # all floors are here, and only the trailers are lost
                     return None

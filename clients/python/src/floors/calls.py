@@ -35,17 +35,28 @@ def path(rpc: str) -> str:
 
 def get_request(spec: FloorSpec) -> bytes:
     """An encoded GetFloorRequest."""
-    return pb.GetFloorRequest(spec=spec.to_message()).SerializeToString()
+    return pb.GetFloorRequest(spec=_checked(spec).to_message()).SerializeToString()
 
 
 def batch_request(specs: Sequence[FloorSpec]) -> bytes:
     """An encoded BatchGetFloorsRequest."""
-    return pb.BatchGetFloorsRequest(specs=[spec.to_message() for spec in specs]).SerializeToString()
+    return pb.BatchGetFloorsRequest(specs=[_checked(spec).to_message() for spec in specs]).SerializeToString()
 
 
 def stream_request(first: FloorSpec, count: int) -> bytes:
     """An encoded StreamFloorsRequest."""
     return pb.StreamFloorsRequest(first=first.to_message(), count=count).SerializeToString()
+
+
+def _checked(spec: object) -> FloorSpec:
+    """The spec.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(spec, FloorSpec):
+        return spec
+    raise TypeError(f"{spec!r} is no FloorSpec: write FloorSpec(seed, number), such as FloorSpec(42, 7)")
 
 
 def read_floor(encoded: bytes, spec: FloorSpec, metadata: ResponseMetadata) -> Floor:
@@ -115,7 +126,7 @@ class Progress:
     """The floors that a stream has still to deliver."""
 
     def __init__(self, first: FloorSpec, count: int) -> None:
-        self.next = first
+        self.next = _checked(first)
         self.remaining = count
         self._count = count
 

@@ -13,13 +13,14 @@ import grpc
 
 from floors import calls
 from floors.connection import Connection, Pem
-from floors.errors import from_rpc_error
+from floors.errors import from_rpc_error, no_floor
 from floors.floor import Batch, Floor
 from floors.options import CallOptions, Token
 from floors.retry import Retry
 from floors.served import Served
 from floors.spec import FloorSpec
 from floors.v1 import floors_pb2 as pb
+from floors.watch import Watch
 
 
 class Client:
@@ -178,7 +179,7 @@ class FloorStream(Iterator[Floor]):
         first: FloorSpec,
         count: int,
     ) -> None:
-        self.served: Served | None = None
+        self.served = Served()
         """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
         self._start = start
         self._server = server
@@ -186,6 +187,7 @@ class FloorStream(Iterator[Floor]):
         self._progress = calls.Progress(first, count)
         self._retry: Retry | None = None
         self._call: Any = None
+        self._watch = Watch(self.close)
         self._finished = False
 
     def __next__(self) -> Floor:
@@ -207,7 +209,7 @@ class FloorStream(Iterator[Floor]):
         except BaseException:
             self.close()
             raise
-        self._finished = True
+        self.close()
         raise StopIteration
 
     def close(self) -> None:
@@ -215,6 +217,7 @@ class FloorStream(Iterator[Floor]):
         self._finished = True
         if self._call is not None:
             self._call.cancel()
+        self._watch.close()
 
     def __enter__(self) -> FloorStream:
         return self
@@ -227,19 +230,26 @@ class FloorStream(Iterator[Floor]):
     def _receive(self) -> bytes | None:
         """The next message, None at the end."""
         if self._retry is None:
-            self._retry = Retry(self._options.stream_deadline, self._options.retries)
+            self._retry = self._options.stream_retry()
         while True:
             if self._call is None:
                 self._call = self._start(self._progress.request(), self._retry.remaining())
+                self._watch = Watch(self._call.cancel)
+            floor_timeout = self._retry.floor_timeout(self._options.deadline)
             try:
-                encoded: bytes | None = next(self._call, None)
+                with self._watch.wait(floor_timeout):
+                    encoded: bytes | None = next(self._call, None)
             except grpc.RpcError as error:
                 if self._progress.is_complete:  # all floors are here, and only the trailers are lost
                     return None
-                failure = from_rpc_error(calls.STREAM, self._server, error)
+                late = self._watch.expired
+                failure = (
+                    no_floor(self._server, floor_timeout) if late else from_rpc_error(calls.STREAM, self._server, error)
+                )
             else:
                 if encoded is not None:
                     self._retry.progressed()
                 return encoded
+            self._watch.close()
             self._call = None
             time.sleep(self._retry.wait_after(failure))

@@ -22,6 +22,11 @@ _MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 _RECONNECT_MS = 100
 """First wait before a new connection, the least that gRPC allows. Its own is 1 s, longer than several attempts."""
 _MAX_RECONNECT_MS = 2000
+_CONNECT_MS = 5000
+"""Time to connect. The channel's option has another name: gRPC also waits no shorter between attempts that time out."""
+_PING_AFTER_MS = 10_000
+_PING_TIMEOUT_MS = 5000
+"""A connection with open calls that is silent for so long is tested, and closed if it does not answer in time."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -73,8 +78,11 @@ class Connection:
         options: list[tuple[str, str | int]] = [
             ("grpc.max_receive_message_length", _MAX_RESPONSE_BYTES),
             ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MS),
-            ("grpc.min_reconnect_backoff_ms", _RECONNECT_MS),
+            ("grpc.min_reconnect_backoff_ms", _CONNECT_MS),
             ("grpc.max_reconnect_backoff_ms", _MAX_RECONNECT_MS),
+            ("grpc.keepalive_time_ms", _PING_AFTER_MS),
+            ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+            ("grpc.http2.max_pings_without_data", 0),
         ]
         if server_name is not None:
             options.append(("grpc.ssl_target_name_override", server_name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import grpc
@@ -66,9 +67,6 @@ class Violation(NamedTuple):
 class CallError(FloorsError):
     """A call ended with a status other than OK. Subclasses stand for the codes that programs tell apart."""
 
-    is_transient = False
-    """Whether another attempt may succeed."""
-
     def __init__(
         self,
         rpc: str,
@@ -89,6 +87,16 @@ class CallError(FloorsError):
         self.retry_after = retry_after
         """Seconds that the server asks to wait before another attempt."""
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether another attempt may succeed: the server refuses the call for now, or the connection failed."""
+        return self.code is grpc.StatusCode.CANCELLED  # a call that the client cancels raises no error
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing accepted the connection."""
+        return False
+
 
 class InvalidArgumentError(CallError):
     """The request is wrong: `violations` names the fields."""
@@ -107,20 +115,46 @@ class PermissionDeniedError(CallError):
 
 
 class DeadlineExceededError(CallError):
-    """The deadline passed before the whole response arrived."""
+    """The deadline passed before the whole response arrived, or in a stream before the next floor."""
+
+    @property
+    def is_transient(self) -> bool:
+        """If it was the deadline of one attempt."""
+        return True
 
 
 class ResourceExhaustedError(CallError):
     """The server refuses the call for now: a full queue, a used-up quota, too many unread answers."""
 
-    is_transient = True
+    @property
+    def is_transient(self) -> bool:
+        """If the server says when. Otherwise it is the client that refuses the answer."""
+        return self.retry_after is not None
 
 
 class UnavailableError(CallError):
-    """The server is unreachable or draining."""
+    """The server is unreachable or draining, or TLS fails."""
 
-    is_transient = True
+    @property
+    def is_transient(self) -> bool:
+        """Unless TLS fails."""
+        return "handshake failed" not in self.message and "Verification" not in self.message
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing accepted the connection."""
+        return "failed to connect" in self.message and "Socket closed" not in self.message
+
+
+_MISTAKES = {
+    "certificate has expired": "the certificate of the server has expired",
+    "CERTIFICATE_VERIFY_FAILED": "the certificate of the server is of an authority that is not trusted (name it by ca)",
+    "Hostname Verification": "the certificate of the server is for another name (name it by server_name)",
+    "WRONG_VERSION_NUMBER": "the server does not speak TLS (write http://)",
+    "failed to connect.*Socket closed": "the server ended the connection without an answer: it closes, or it speaks "
+    "TLS (then write https://)",
+}
+"""What the messages of gRPC and of its TLS library mean, by a pattern."""
 
 _BY_CODE: dict[grpc.StatusCode, type[CallError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgumentError,
@@ -141,8 +175,24 @@ def from_rpc_error(rpc: str, server: str, error: grpc.RpcError) -> CallError:
         if key == _DETAILS_KEY and isinstance(value, bytes):
             details = value
     violations, retry_after = _read_details(details)
-    code = error.code()
-    return _BY_CODE.get(code, CallError)(rpc, server, code, error.details() or "", violations, retry_after)
+    code, message = error.code(), error.details() or ""
+    if code is grpc.StatusCode.UNAVAILABLE:
+        message = _with_mistake(server, message)
+    return _BY_CODE.get(code, CallError)(rpc, server, code, message, violations, retry_after)
+
+
+def no_floor(server: str, seconds: float | None) -> CallError:
+    """The error for a stream in which no floor arrived for so long."""
+    code = grpc.StatusCode.DEADLINE_EXCEEDED
+    return DeadlineExceededError("StreamFloors", server, code, f"no floor arrived for {seconds:.1f} s")
+
+
+def _with_mistake(server: str, message: str) -> str:
+    """The message of gRPC, after the mistake that leads to it."""
+    for pattern, mistake in _MISTAKES.items():
+        if re.search(pattern, message) and not (server.startswith("https:") and "Socket closed" in pattern):
+            return f"{mistake}: {message}"
+    return message
 
 
 def _read_details(status: bytes) -> tuple[tuple[Violation, ...], float | None]:

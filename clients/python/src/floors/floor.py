@@ -52,7 +52,7 @@ class Floor:
     """A `Terrain` for each cell, or the number of a terrain that this version does not know, which is impassable."""
     region: Cells
     """Room id + 1 for each cell, 0 = no room."""
-    served: Served | None
+    served: Served
     """How the server answered the call. None for floors of a batch or stream, which have it themselves."""
 
     def __init__(self, encoded: bytes, requested: FloorSpec | None = None) -> None:
@@ -83,7 +83,7 @@ class Floor:
         if message.terrain.palette[0] == 0 and not self.terrain.all():
             raise InvalidFloorError("a cell holds no terrain")
         points.check(encoded, message)
-        self.served = None
+        self.served = Served()
 
     def _cells(self, name: str, encoded: pb.Grid) -> Cells:
         if encoded.width != self.spec.width or encoded.height != self.spec.height:

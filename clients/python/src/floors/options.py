@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from floors.retry import Retry
+
 Token: TypeAlias = str | Callable[[], str]
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -15,12 +17,13 @@ class CallOptions:
     """Options of the calls that one client makes."""
 
     deadline: float | None = 10.0
-    """Seconds for a whole call: connecting, all attempts, the waits between them. None: no limit."""
-    stream_deadline: float | None = 600.0
+    """Seconds for a whole call: connecting, all attempts, the waits between them; in a stream for the first floor, and
+    for the next one in each attempt. None: no limit."""
+    stream_deadline: float | None = None
     """Seconds for a whole stream, with the time that the program spends on its floors. None: no limit."""
     retries: int = 4
-    """Further attempts when the server is unreachable, is draining or refuses the call for now. The client waits as
-    long as the server says; otherwise 50 ms, doubled after each attempt up to 2 s, with jitter."""
+    """Further attempts when the connection fails, or the server is draining or refuses the call for now. The client
+    waits as long as the server says; otherwise up to 100 ms, doubled after each attempt up to 2 s."""
     no_cache: bool = False
     """Skips the lookup in every tier. By default, servers allow that to callers on their own machine only."""
     trace: bool = False
@@ -29,6 +32,10 @@ class CallOptions:
     """Accepts floors of this generator version only, for games whose towers must not change: store what `server_info`
     returned when a tower was made. A balancer can route by it. A server of another version answers with
     `FailedPreconditionError`."""
+
+    def stream_retry(self) -> Retry:
+        """The attempts of a stream."""
+        return Retry(self.stream_deadline, self.retries, first=self.deadline)
 
     def metadata(self, token: Token | None) -> Metadata:
         """The headers of a call. A function as `token` is called for each attempt."""

@@ -12,7 +12,16 @@ from floors.v1 import floors_pb2 as pb
 _LARGEST = {"seed": 2**64 - 1, "number": 2**32 - 1, "width": 2**32 - 1, "height": 2**32 - 1, "kind": 2**31 - 1}
 
 
-class Kind(IntEnum):
+class _Numbers(IntEnum):
+    """Numbers of the .proto. They equal the enums of the messages, which type checkers take for other types."""
+
+    def __eq__(self, other: object) -> bool:
+        return int(self) == other
+
+    __hash__ = IntEnum.__hash__
+
+
+class Kind(_Numbers):
     """The style in which a floor is built (docs/generator.md)."""
 
     STANDARD = 1
@@ -26,7 +35,7 @@ class Kind(IntEnum):
     STORY = 9
 
 
-class Terrain(IntEnum):
+class Terrain(_Numbers):
     """What a cell is made of. Treat an unknown terrain as impassable."""
 
     WALL = 1
@@ -46,7 +55,7 @@ class Terrain(IntEnum):
     PILLAR = 15
 
 
-class RoomRole(IntEnum):
+class RoomRole(_Numbers):
     """The purpose of a room."""
 
     ENTRY = 1
@@ -62,7 +71,7 @@ class RoomRole(IntEnum):
     PASSAGE = 11
 
 
-class Behaviour(IntEnum):
+class Behaviour(_Numbers):
     """What a monster does until it notices a player. Treat an unknown behaviour as `GUARDS`."""
 
     SLEEPS = 1

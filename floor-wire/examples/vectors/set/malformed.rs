@@ -67,7 +67,7 @@ pub(super) fn grids() -> Vec<MalformedGrid> {
         ("data_in_a_uniform_grid", grid(Uniform, 0, &[1], &[0]), "length"),
         ("raw_too_short", grid(Raw8, 0, &[1, 2], &[0, 1, 0, 1, 0, 1, 0]), "length"),
         ("raw_too_long", grid(Raw8, 0, &[1, 2], &[0, 1, 0, 1, 0, 1, 0, 1, 0]), "length"),
-        ("packed_too_short", grid(Packed, 2, &[1, 2, 3], &[0x1b]), "length"),
+        ("packed_too_short", grid(Packed, 2, &[1, 2, 3], &[0x24]), "length"),
         ("packed_too_long", grid(Packed, 1, &[1, 2], &[0x34, 0]), "length"),
         ("runs_of_no_cells", grid(Rle, 0, &[1], &[]), "length"),
         ("runs_too_short", grid(Rle, 0, &[1, 2], &[0, 3, 1, 2]), "length"),

@@ -1,0 +1,105 @@
+//! The key to a map: what each numbered room holds, in words.
+
+use std::collections::BTreeMap;
+
+use floor_proto::{
+    floor::Floor,
+    v1::{Point, Room, RoomRole, Spawn},
+};
+
+use crate::names;
+
+/// A room of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoomEntry {
+    /// Its id, which pictures show.
+    pub id: u32,
+    /// `7. Treasure room`.
+    pub title: String,
+    /// What it holds: monsters, things, traps.
+    pub contents: Vec<String>,
+    /// Where one gets from it.
+    pub ways: Vec<String>,
+    /// Its center.
+    pub center: Point,
+}
+
+/// The rooms by id.
+#[must_use]
+pub fn entries(floor: &Floor) -> Vec<RoomEntry> {
+    floor.rooms().iter().map(|room| entry(floor, room)).collect()
+}
+
+fn entry(floor: &Floor, room: &Room) -> RoomEntry {
+    RoomEntry {
+        id: room.id,
+        title: format!("{}. {}", room.id, title(room.role())),
+        contents: contents(floor, room),
+        ways: ways(floor, room),
+        center: room.center.unwrap_or_default(),
+    }
+}
+
+fn title(role: RoomRole) -> String {
+    let name = names::role(role);
+    let (first, rest) = name.split_at(name.len().min(1));
+    format!("{}{rest} room", first.to_uppercase())
+}
+
+fn contents(floor: &Floor, room: &Room) -> Vec<String> {
+    let wire = floor.wire();
+    let is_here = |at: Option<Point>| at.is_some_and(|at| floor.room_at(at.x, at.y).is_some_and(|at| at.id == room.id));
+    let stairs = [(floor.entry(), "stairs up"), (floor.exit(), "stairs down")];
+    let stairs = stairs.into_iter().filter(|(at, _)| is_here(Some(*at))).map(|(_, name)| name.to_owned());
+    let items = wire.items.iter().filter(|item| is_here(item.at)).map(|item| match item.opens_lock {
+        0 => format!("{}, worth {}", names::archetype(&item.archetype), item.value),
+        lock => format!("{} {lock}", names::archetype(&item.archetype)),
+    });
+    let traps = wire.traps.iter().filter(|trap| is_here(trap.at));
+    let traps = traps.map(|trap| format!("trap: {}, level {}", names::archetype(&trap.archetype), trap.level));
+    stairs.chain(monsters(wire.spawns.iter().filter(|spawn| is_here(spawn.at)))).chain(items).chain(traps).collect()
+}
+
+/// Monsters of one kind, level and behaviour together.
+fn monsters<'a>(spawns: impl Iterator<Item = &'a Spawn>) -> Vec<String> {
+    let mut groups = BTreeMap::<_, u32>::new();
+    for spawn in spawns {
+        *groups.entry((names::archetype(&spawn.archetype), spawn.level, names::behaviour_of(spawn))).or_default() += 1;
+    }
+    let words = |((name, level, does), count): ((String, u32, String), u32)| match count {
+        1 => format!("{name}, level {level}, {does}"),
+        count => format!("{count} x {name}, level {level}, {does}"),
+    };
+    groups.into_iter().map(words).collect()
+}
+
+fn ways(floor: &Floor, room: &Room) -> Vec<String> {
+    let ways = floor.wire().connections.iter().filter_map(|way| {
+        let other = match room.id {
+            id if id == way.from_room => way.to_room,
+            id if id == way.to_room => way.from_room,
+            _ => return None,
+        };
+        let lock = if way.lock_id == 0 { String::new() } else { format!(", behind lock {}", way.lock_id) };
+        Some(format!("to {other}{lock}{}", if way.secret { ", secret" } else { "" }))
+    });
+    ways.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_key_says_what_each_room_holds_and_where_it_leads() {
+        let entries = entries(&fixture::floor());
+        assert_eq!(entries.iter().map(|entry| entry.id).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        let key = &entries[3];
+        assert_eq!(key.title, "3. Key room");
+        assert_eq!(key.contents, ["goblin, level 5, patrols", "key 1"]);
+        assert_eq!(key.ways, ["to 0", "to 1", "to 4, secret"]);
+        assert_eq!(entries[0].contents, ["stairs up", "bread, worth 5"]);
+        assert_eq!(entries[1].ways, ["to 0", "to 2, behind lock 1", "to 3"]);
+    }
+}

@@ -1,0 +1,114 @@
+//! `floorctl import`: reads the edited map of an editor, and writes its floor or a pack's authored floor.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use floor_client::v1::FloorSpec;
+use floor_wire::rules::{self, BrokenRule};
+
+use crate::{
+    cmd::validate,
+    failure::UsageError,
+    output::{self, OutputFile},
+    saved::{self, SavedFile, SavedFloor},
+    source,
+};
+
+const AFTER_HELP: &str = "\
+Reads a map that `floorctl export` wrote for Tiled (.tmj) or LDtk (.ldtk) and that somebody has edited, and checks its \
+floor against every rule, as `validate` does. The boxes of rooms, the metrics and the content hash follow from the map \
+and are set anew. Nothing is written if a rule is broken.
+
+With --into, the floor becomes an authored floor of a pack: floors/NUMBER.json, for every tower, or \
+floors/SEED-NUMBER.json, with --one-tower.
+
+Exit codes: 0 if the floor was written; 1 if it breaks a rule, or the file is no map.
+
+Examples:
+  floorctl import maps/42-7-halls-100x100.tmj --output floor.json
+  floorctl import boss.ldtk --into packs/mine
+  floorctl import boss.tmj --into packs/mine --one-tower";
+
+/// Read an edited map of Tiled or LDtk as a floor
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Import {
+    /// The map; - for standard input
+    #[arg(value_name = "MAP", value_parser = map)]
+    map: SavedFile,
+    /// The file for the floor: JSON if its name ends in .json, else bytes; - for standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Output", required_unless_present = "into")]
+    output: Option<OutputFile>,
+    /// The folder of the pack that gets the floor
+    #[arg(long, value_name = "DIR", help_heading = "Output", conflicts_with = "output")]
+    into: Option<PathBuf>,
+    /// The pack has the floor in the tower of the map only
+    #[arg(long, help_heading = "Output", requires = "into")]
+    one_tower: bool,
+    /// Report as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+fn map(text: &str) -> Result<SavedFile, String> {
+    saved::file_named(text).ok_or_else(|| "there is no such file".to_owned())
+}
+
+impl Import {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let saved = self.map.read()?;
+        let file = self.destination(saved.message.spec.as_ref())?;
+        let broken = rules::broken_by(&saved.message);
+        let corrects = broken.iter().all(BrokenRule::is_metric);
+        if !matches!(file, OutputFile::Stdout) {
+            let mut out = output::stdout();
+            validate::report(&mut out, &saved, &broken, corrects, self.json)?;
+            out.flush()?;
+        }
+        source::print_notes(&saved)?;
+        if !corrects {
+            writeln!(io::stderr(), "nothing was written: the floor breaks a rule")?;
+            return Ok(ExitCode::FAILURE);
+        }
+        validate::write_rehashed(&file, self.fitted(saved), &broken)?;
+        if let OutputFile::Path(path) = file {
+            writeln!(io::stderr(), "wrote {}", path.display())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn destination(&self, spec: Option<&FloorSpec>) -> anyhow::Result<OutputFile> {
+        match (&self.output, &self.into, spec) {
+            (_, Some(pack), Some(spec)) => authored(pack, spec, self.one_tower).map(OutputFile::Path),
+            (Some(file), ..) => Ok(file.clone()),
+            _ => Err(UsageError("the map names no floor".to_owned()).into()),
+        }
+    }
+
+    /// An authored floor is of the pack that holds it, and names none.
+    fn fitted(&self, saved: SavedFloor) -> SavedFloor {
+        let SavedFloor { mut message, stated_hash, .. } = saved;
+        if let (Some(_), Some(spec)) = (&self.into, &mut message.spec) {
+            spec.pack.clear();
+            message.pack_hash = 0;
+        }
+        SavedFloor::rehashed(message, stated_hash)
+    }
+}
+
+/// The file of an authored floor of a pack.
+fn authored(pack: &Path, spec: &FloorSpec, one_tower: bool) -> anyhow::Result<PathBuf> {
+    if !pack.join("pack.toml").is_file() {
+        let what = format!("--into {}: there is no pack.toml; `floorctl pack new` writes one", pack.display());
+        return Err(UsageError(what).into());
+    }
+    let floors = pack.join("floors");
+    std::fs::create_dir_all(&floors).with_context(|| format!("cannot create {}", floors.display()))?;
+    let tower = if one_tower { format!("{}-", spec.seed) } else { String::new() };
+    Ok(floors.join(format!("{tower}{}.json", spec.number)))
+}

@@ -1,0 +1,30 @@
+// The tab Floor: facts, words and legend of the floor that is shown.
+
+import { describeFloor, facts, titleOf } from "./describe";
+import { element } from "./element";
+import type { Fog } from "./fog";
+import { fillLegend } from "./legend";
+import { formatSpec } from "./link";
+import type { Palette } from "./palette";
+import type { Scene } from "./scene";
+
+export class Description {
+  #shown?: Scene;
+  #palette?: Palette;
+
+  /** `visit` gets the cell to which a line of the legend leads. */
+  show(scene: Scene, palette: Palette, visit: (index: number) => void, fog?: Fog): void {
+    if (!fog && scene === this.#shown && palette === this.#palette) return;
+    // Each step of a walk shows more.
+    [this.#shown, this.#palette] = [fog ? undefined : scene, palette];
+    const { floor } = scene;
+    document.title = `${formatSpec(floor.spec)} · Floor viewer`;
+    element("about").textContent = titleOf(floor);
+    element("facts").replaceChildren(...facts(scene, fog).flatMap(([name, value]) => [
+      Object.assign(document.createElement("dt"), { textContent: name }),
+      Object.assign(document.createElement("dd"), { textContent: value }),
+    ]));
+    element("words").textContent = describeFloor(scene, fog);
+    fillLegend(element("legend"), scene, palette, visit, fog);
+  }
+}

@@ -1,0 +1,3 @@
+// The elements of the page.
+
+export const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;

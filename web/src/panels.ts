@@ -1,0 +1,35 @@
+// What the first floor does not need: it is loaded after the page answers.
+
+import { FloorList, type Host as Lists } from "./floor-list";
+import { type Host as Packs, PackPanel } from "./pack-panel";
+import { type Host as Papers, Paper } from "./paper";
+import { type Host as Searches, SearchPanel } from "./search-panel";
+import { type Host as Strips, Strip } from "./strip";
+
+/** The page, as far as the panels use it. */
+export type Host = Packs & Searches & Strips & Lists & Papers;
+
+export class Panels {
+  readonly packs: PackPanel;
+  readonly search: SearchPanel;
+  readonly #strip: Strip;
+  readonly #saved: FloorList;
+
+  constructor(page: Host) {
+    this.packs = new PackPanel(page);
+    this.search = new SearchPanel(page);
+    this.#strip = new Strip(page);
+    this.#saved = new FloorList(page);
+    new Paper(page);
+    for (const id of ["pack", "floors", "print", "favourite", "search-fields"]) {
+      (document.getElementById(id) as HTMLButtonElement | HTMLFieldSetElement).disabled = false;
+    }
+  }
+
+  /** Shows what belongs to the floor that is shown. */
+  refresh(): void {
+    this.search.showSpace();
+    this.#strip.refresh();
+    this.#saved.refresh();
+  }
+}

@@ -1,0 +1,76 @@
+// The key of a printed map: what is in each room, in words.
+
+import { type Floor, plain, type Room } from "./floor";
+import { indexOf } from "./paths";
+import type { Scene, Thing } from "./scene";
+
+/** A line of the key: `7`, `Guard room`, `3 skeletons, level 4; key 1`. */
+export interface Entry { number: string; name: string; contents: string }
+
+/** In the order of `ROLES`. */
+const NAMES = ["Room", "Entrance", "Exit", "Guard room", "Treasury", "Key room", "Shrine", "Shop", "Boss", "Vault", "Secret room", "Passage"];
+
+/** An entry for each room with contents, one for what lies outside, and one that lists the empty rooms. */
+export function roomKey(scene: Scene): Entry[] {
+  const { floor } = scene;
+  const things = new Map<number, Thing[]>();
+  for (const [index, thing] of scene.things) {
+    const room = floor.region[index] - 1;
+    things.set(room, [...(things.get(room) ?? []), thing]);
+  }
+  const entries = floor.rooms.map((room) => ({
+    number: String(room.id), name: NAMES[room.role] ?? NAMES[0],
+    contents: [contentsOf(things.get(room.id) ?? []), ...doorsOf(floor, room)].filter(Boolean).join("; "),
+  }));
+  const isSpecial = ({ name }: Entry): boolean => name !== "Room" && name !== "Passage" && name !== "Guard room";
+  const full = entries.filter((entry) => entry.contents || isSpecial(entry));
+  const empty = entries.filter((entry) => !full.includes(entry)).map(({ number }) => number);
+  const outside = contentsOf(things.get(-1) ?? []);
+  return [
+    ...full,
+    ...(outside ? [{ number: "", name: "Corridors", contents: outside }] : []),
+    ...(empty.length ? [{ number: "", name: "Empty", contents: empty.join(", ") }] : []),
+  ];
+}
+
+function contentsOf(things: Thing[]): string {
+  const groups = new Map<string, Thing[]>();
+  for (const thing of things) {
+    const group = `${thing.layer} ${thing.archetype} ${thing.layer === "locks" ? thing.number : ""}`;
+    groups.set(group, [...(groups.get(group) ?? []), thing]);
+  }
+  const order = ["monsters", "traps", "loot", "locks"];
+  return [...groups.values()].sort(([a], [b]) => order.indexOf(a.layer) - order.indexOf(b.layer)).map(groupOf).join("; ");
+}
+
+function groupOf(group: Thing[]): string {
+  const [{ layer, archetype, number }] = group;
+  if (layer === "locks") return `key ${number}`;
+  const numbers = group.map((thing) => thing.number);
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  const range = least === most ? String(least) : `${least} to ${most}`;
+  const name = plain(archetype);
+  if (layer === "loot") return `${group.length > 1 ? `${group.length} × ` : ""}${name}, value ${range}`;
+  if (layer === "traps") return `trap: ${group.length > 1 ? `${group.length} × ` : ""}${name}, level ${range}`;
+  const does = [...new Set(group.map(({ behaviour = "" }) => behaviour.split(",")[0]))].join(" or ");
+  return `${group.length > 1 ? `${group.length} ${plural(name)}` : name}, level ${range}, ${does}`;
+}
+
+/** `lizardmen`, `witches`, `harpies`, `skeletons`. */
+function plural(name: string): string {
+  if (name.endsWith("man")) return `${name.slice(0, -3)}men`;
+  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
+  return /(s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+}
+
+/** The locks and secret doors of a room. */
+function doorsOf({ connections }: Floor, { id }: Room): string[] {
+  return connections.flatMap(({ from, to, lock, secret }) => {
+    if (from !== id && to !== id) return [];
+    const other = from === id ? to : from;
+    return lock ? [`lock ${lock} to ${other}`] : secret ? [`secret door to ${other}`] : [];
+  });
+}
+
+/** Where the stairs are. */
+export const roomOf = (floor: Floor, place: { x: number; y: number }): number => floor.region[indexOf(floor, place)] - 1;
