@@ -16,7 +16,7 @@ pub const WORN_FLOOR: u16 = 18;
 pub const CRACKED_FLOOR: u16 = 19;
 const TILES: u32 = 20;
 
-/// What the theme paints, and with which share of the colour. The other tiles have colours of their own.
+/// What the theme paints, and with which share of the colour. These tiles are grey; the others have colours of their own.
 const PAINTED: [(u16, Paint, f32); 12] = [
     (1, Paint::Wall, 0.42),
     (2, Paint::Floor, 1.0),
@@ -31,7 +31,7 @@ const PAINTED: [(u16, Paint, f32); 12] = [
     (WORN_FLOOR, Paint::Floor, 0.95),
     (CRACKED_FLOOR, Paint::Floor, 0.95),
 ];
-/// The mean of a tile that is painted, so that its texture shows on both sides of the colour.
+/// The mean of a grey tile.
 const GREY: f32 = 0.75;
 
 /// The side of a sprite with its outline, and the distance from one sprite to the next, in pixels.
@@ -43,34 +43,18 @@ const THINGS: &str =
     "player/gold/potion elixir/bread/scroll/gem/ring/blade/key/torn_map/blessing/spikes/darts/gas/net/merchant/shrine";
 /// The classes of each further row: a row for each theme, in its colour.
 const CLASSES: [Class; 6] = [Class::Brute, Class::Skirmisher, Class::Archer, Class::Caster, Class::Swarm, Class::Boss];
+const THEMES: [&str; 7] = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
 /// The side at which a boss is shown, in cells.
 const BOSS_SIDE: f32 = 1.9;
-const THEMES: [&str; 7] = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
 
 /// The colour of each lock and its key; a digit says the same.
-const LOCKS: [u32; 6] = [0xe8c04a, 0x62b0f0, 0xf07a5a, 0x7cd070, 0xc88af0, 0xf0f0f0];
+const LOCKS: [u32; 6] = [0xe8_c04a, 0x62_b0f0, 0xf0_7a5a, 0x7c_d070, 0xc8_8af0, 0xf0_f0f0];
 
-/// The tileset, an array texture with a layer for each tile. What the theme paints is grey.
+/// The tileset, an array texture with a layer for each tile.
 pub fn tileset() -> Image {
     let mut tiles = picture(include_bytes!("../assets/tiles.png"));
-    if let Some(data) = &mut tiles.data {
-        let layer = data.len() / TILES as usize;
-        for (tile, ..) in PAINTED {
-            bleach(&mut data[usize::from(tile) * layer..][..layer]);
-        }
-    }
     tiles.reinterpret_stacked_2d_as_array(TILES).expect("the tiles have one size");
     tiles
-}
-
-/// Takes the colour from a tile of RGBA.
-fn bleach(tile: &mut [u8]) {
-    let light = |pixel: &[u8]| pixel[..3].iter().map(|part| f32::from(*part)).sum::<f32>() / 3.0;
-    let mean = tile.chunks_exact(4).map(light).sum::<f32>() / (tile.len() / 4) as f32;
-    for pixel in tile.chunks_exact_mut(4) {
-        let grey = light(pixel) / mean * GREY * 255.0;
-        pixel[..3].fill(grey.min(255.0) as u8);
-    }
 }
 
 /// All sprites.
@@ -112,13 +96,19 @@ pub fn tint(look: &Look, tile: u16) -> Vec3 {
     painted.map_or(Vec3::ONE, |(_, paint, share)| rgb(look.colour(*paint)) * *share / GREY)
 }
 
-pub fn lock(id: u32) -> Color {
-    let Vec3 { x, y, z } = rgb(LOCKS[id.saturating_sub(1) as usize % LOCKS.len()]);
-    Color::srgb(x, y, z)
+/// The colour of a lock, as 0xRRGGBB.
+pub fn lock(id: u32) -> u32 {
+    LOCKS[id.saturating_sub(1) as usize % LOCKS.len()]
 }
 
-/// The parts of 0xRRGGBB.
+/// The parts of 0xRRGGBB, each of at most 1.
 pub fn rgb(colour: u32) -> Vec3 {
     let [_, r, g, b] = colour.to_be_bytes().map(|part| f32::from(part) / 255.0);
     Vec3::new(r, g, b)
+}
+
+/// 0xRRGGBB as a colour of Bevy.
+pub fn colour(colour: u32) -> Color {
+    let Vec3 { x, y, z } = rgb(colour);
+    Color::srgb(x, y, z)
 }

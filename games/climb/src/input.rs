@@ -1,36 +1,43 @@
-//! Keys to orders, and the bot's fingers on the keys.
+//! Keys, gamepads and the bot to orders.
 
+use GamepadButton::{DPadDown, DPadLeft, DPadRight, DPadUp, East, North, RightTrigger, South, Start, West};
+use KeyCode::{
+    ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Digit1, Digit2, Digit3, Enter, KeyA, KeyD, KeyQ, KeyS, KeyW, Space,
+};
 use bevy::{input::InputSystems, prelude::*};
 use climb_rules::{Action, Ware, bot};
 
-use crate::{
-    pad::{REPEAT, read_pads},
-    play::{Current, GameState, Order},
-};
+use crate::play::{Current, GameState, Order};
 
-/// The bot waits this many times its pace before it confirms, so that one can read the screen.
+/// Time from one step to the next while a key or the stick is held, in seconds.
+const REPEAT: f32 = 0.13;
+/// Frames from one action of the demo's bot to the next.
+const PACE: u32 = 6;
+/// The bot waits this many times longer before it confirms, so that one can read the screen.
 const READING: u32 = 30;
 
-const STEPS: [(IVec2, [KeyCode; 2]); 4] = [
-    (IVec2::NEG_Y, [KeyCode::ArrowUp, KeyCode::KeyW]),
-    (IVec2::Y, [KeyCode::ArrowDown, KeyCode::KeyS]),
-    (IVec2::NEG_X, [KeyCode::ArrowLeft, KeyCode::KeyA]),
-    (IVec2::X, [KeyCode::ArrowRight, KeyCode::KeyD]),
+/// The keys and the button of each order.
+const CONTROLS: [(Order, [KeyCode; 2], GamepadButton); 10] = [
+    (Order::Turn(Action::Step(IVec2::NEG_Y)), [ArrowUp, KeyW], DPadUp),
+    (Order::Turn(Action::Step(IVec2::Y)), [ArrowDown, KeyS], DPadDown),
+    (Order::Turn(Action::Step(IVec2::NEG_X)), [ArrowLeft, KeyA], DPadLeft),
+    (Order::Turn(Action::Step(IVec2::X)), [ArrowRight, KeyD], DPadRight),
+    (Order::Confirm, [Enter, Enter], Start),
+    (Order::Turn(Action::Search), [Space, Space], South),
+    (Order::Turn(Action::Drink), [KeyQ, KeyQ], East),
+    (Order::Turn(Action::Buy(Ware::Potion)), [Digit1, Digit1], West),
+    (Order::Turn(Action::Buy(Ware::Blade)), [Digit2, Digit2], North),
+    (Order::Turn(Action::Buy(Ware::Mail)), [Digit3, Digit3], RightTrigger),
 ];
 
-const ORDERS: [(Order, KeyCode); 6] = [
-    (Order::Confirm, KeyCode::Enter),
-    (Order::Turn(Action::Search), KeyCode::Space),
-    (Order::Turn(Action::Drink), KeyCode::KeyQ),
-    (Order::Turn(Action::Buy(Ware::Potion)), KeyCode::Digit1),
-    (Order::Turn(Action::Buy(Ware::Blade)), KeyCode::Digit2),
-    (Order::Turn(Action::Buy(Ware::Mail)), KeyCode::Digit3),
-];
-
-/// Plays by itself: presses the key for one action in `every` frames.
+/// The bot gives the orders: one in so many frames.
 #[derive(Resource, Debug)]
-pub struct Autopilot {
-    pub every: u32,
+pub struct Autopilot(pub u32);
+
+impl Default for Autopilot {
+    fn default() -> Self {
+        Self(PACE)
+    }
 }
 
 /// Reads keys and gamepads.
@@ -38,54 +45,58 @@ pub struct InputPlugin;
 
 impl Plugin for InputPlugin {
     fn build(&self, app: &mut App) {
-        let press = press_keys.run_if(resource_exists::<Autopilot>);
-        app.add_systems(PreUpdate, ((press, read_keys).chain(), read_pads).after(InputSystems));
+        let pilot = resource_exists::<Autopilot>;
+        let systems = (read.run_if(not(pilot)), steer.run_if(pilot), quit);
+        app.add_systems(PreUpdate, systems.after(InputSystems));
     }
 }
 
-/// Arrows and WASD step, the other orders have a key each, escape quits.
-fn read_keys(
+fn read(
     keys: Res<ButtonInput<KeyCode>>,
+    pads: Query<&Gamepad>,
     time: Res<Time>,
-    mut held: Local<f32>,
+    mut since: Local<f32>,
     mut orders: MessageWriter<Order>,
-    mut exit: MessageWriter<AppExit>,
 ) {
-    if keys.just_pressed(KeyCode::Escape) {
-        exit.write(AppExit::Success);
-    }
-    orders.write_batch(ORDERS.into_iter().filter(|(_, key)| keys.just_pressed(*key)).map(|(order, _)| order));
-    *held += time.delta_secs();
-    for (step, step_keys) in STEPS {
-        let again = keys.any_pressed(step_keys) && *held >= REPEAT;
-        if keys.any_just_pressed(step_keys) || again {
-            *held = 0.0;
-            orders.write(Order::Turn(Action::Step(step)));
+    *since += time.delta_secs();
+    for (order, codes, button) in CONTROLS {
+        let is_pressed = keys.any_just_pressed(codes) || pads.iter().any(|pad| pad.just_pressed(button));
+        let is_held = || keys.any_pressed(codes) || pads.iter().any(|pad| pad.pressed(button));
+        let again = |step| is_held() || pads.iter().any(|pad| leans(pad, step));
+        let repeats = matches!(order, Order::Turn(Action::Step(step)) if *since >= REPEAT && again(step));
+        if is_pressed || repeats {
+            *since = 0.0;
+            orders.write(order);
         }
     }
 }
 
-fn press_keys(
+/// Whether the left stick leans that way. Its y axis points up.
+fn leans(pad: &Gamepad, step: IVec2) -> bool {
+    (pad.left_stick() * Vec2::new(1.0, -1.0)).dot(step.as_vec2()) > 0.7
+}
+
+fn steer(
     pilot: Res<Autopilot>,
     mut frame: Local<u32>,
-    mut keys: ResMut<ButtonInput<KeyCode>>,
+    mut orders: MessageWriter<Order>,
     state: Res<State<GameState>>,
     level: Option<Res<Current>>,
 ) {
-    keys.reset_all();
     *frame += 1;
-    let is_due = |frames: u32| frame.is_multiple_of(frames);
     match (state.get(), level) {
         (GameState::Loading, _) => {}
-        (GameState::Climbing, Some(level)) if is_due(pilot.every) => keys.press(key_for(bot::choose(&level))),
+        (GameState::Climbing, Some(level)) if frame.is_multiple_of(pilot.0) => {
+            orders.write(Order::Turn(bot::choose(&level)));
+        }
         (GameState::Climbing, _) => {}
-        _ if is_due(READING * pilot.every) => keys.press(KeyCode::Enter),
+        _ if frame.is_multiple_of(READING * pilot.0) => _ = orders.write(Order::Confirm),
         _ => {}
     }
 }
 
-fn key_for(action: Action) -> KeyCode {
-    let step = STEPS.iter().find(|(step, _)| action == Action::Step(*step)).map(|(_, keys)| keys[0]);
-    let order = ORDERS.iter().find(|(order, _)| *order == Order::Turn(action)).map(|(_, key)| *key);
-    step.or(order).unwrap_or(KeyCode::Space)
+fn quit(keys: Res<ButtonInput<KeyCode>>, mut exit: MessageWriter<AppExit>) {
+    if keys.just_pressed(KeyCode::Escape) {
+        exit.write(AppExit::Success);
+    }
 }

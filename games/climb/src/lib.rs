@@ -5,7 +5,6 @@ pub mod hud;
 pub mod input;
 pub mod marks;
 pub mod minimap;
-mod pad;
 pub mod picture;
 pub mod play;
 pub mod view;

@@ -30,23 +30,14 @@ struct Args {
     /// The floor to start on.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::MAX_FLOOR)))]
     floor: u32,
-    /// Cells of a floor from west to east.
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=200))]
-    width: u32,
-    /// Cells of a floor from north to south.
-    #[arg(long, default_value_t = 48, value_parser = clap::value_parser!(u32).range(16..=200))]
-    height: u32,
     /// Starts at once and plays by itself.
     #[arg(long)]
     demo: bool,
-    /// Frames from one turn of the demo to the next.
-    #[arg(long, default_value_t = 6, requires = "demo", value_parser = clap::value_parser!(u32).range(1..=600))]
-    pace: u32,
     /// Writes a picture of a scene as a PNG file, and quits.
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
     /// The scene of the picture.
-    #[arg(long, value_enum, default_value_t = Scene::Walk, requires = "screenshot")]
+    #[arg(long, value_enum, default_value_t = Scene::Fight, requires = "screenshot")]
     scene: Scene,
 }
 
@@ -54,23 +45,15 @@ fn main() -> Result<(), ClientError> {
     let args = Args::parse();
     let floors = if args.offline { FloorClientPlugin::offline() } else { FloorClientPlugin::new(&args.server)? };
     let window = Window { title: "Climb".to_owned(), resolution: (1024, 704).into(), ..default() };
-    let Args { seed, floor: number, width, height, .. } = args;
+    let window = WindowPlugin { primary_window: Some(window), ..default() };
     let mut app = App::new();
-    app.add_plugins((
-        DefaultPlugins
-            .set(WindowPlugin { primary_window: Some(window), ..default() })
-            .set(ImagePlugin::default_nearest()),
+    app.add_plugins(DefaultPlugins.set(window).set(ImagePlugin::default_nearest()))
         // The trace says how long the server took.
-        floors.with_options(CallOptions::default().retries(3).trace(true)),
-        PlayPlugin { first: FloorSpec { seed, number, width, height, ..FloorSpec::default() } },
-        InputPlugin,
-        ViewPlugin,
-        MarksPlugin,
-        HudPlugin,
-        MinimapPlugin,
-    ));
+        .add_plugins(floors.with_options(CallOptions::default().retries(3).trace(true)))
+        .add_plugins(PlayPlugin { first: FloorSpec::new(args.seed, args.floor).with_size(64, 48) })
+        .add_plugins((InputPlugin, ViewPlugin, MarksPlugin, HudPlugin, MinimapPlugin));
     if args.demo {
-        app.insert_resource(Autopilot { every: args.pace });
+        app.init_resource::<Autopilot>();
         app.world_mut().write_message(Order::Confirm);
     }
     if let Some(file) = args.screenshot {

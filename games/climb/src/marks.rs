@@ -1,12 +1,12 @@
 //! What is written on the floor: the digits of locks and keys, the health and mood of monsters, and rising numbers.
 
 use bevy::prelude::*;
-use climb_rules::Outcome;
+use climb_rules::Mood;
 
 use crate::{
     art,
-    play::{Current, Entered, Happened},
-    view::{CELL, Drawing, Shown, map},
+    play::Current,
+    view::{CELL, Shown, map},
 };
 
 /// Seconds for which a number rises, and how far, in pixels.
@@ -15,7 +15,6 @@ const RISE: (f32, f32) = (0.8, 34.0);
 const BAR: Vec2 = Vec2::new(28.0, 4.0);
 const HURT: Color = Color::srgb(1.0, 0.35, 0.3);
 const HEALED: Color = Color::srgb(0.5, 0.95, 0.5);
-const STRUCK: Color = Color::WHITE;
 const ALERT: Color = Color::srgb(1.0, 0.85, 0.3);
 const NIGHT: Color = Color::srgba(0.03, 0.03, 0.05, 0.85);
 
@@ -24,8 +23,8 @@ pub struct MarksPlugin;
 
 impl Plugin for MarksPlugin {
     fn build(&self, app: &mut App) {
-        let systems = (attach.run_if(on_message::<Entered>), show_marks, show_numbers, rise);
-        app.add_systems(Update, systems.after(Drawing).run_if(resource_exists::<Current>));
+        let show = (show_marks, show_changes).run_if(resource_exists_and_changed::<Current>);
+        app.add_observer(attach).add_systems(PostUpdate, (show, rise).chain());
     }
 }
 
@@ -41,72 +40,64 @@ struct Bar(usize);
 #[derive(Component)]
 struct Rising(f32);
 
-fn text(text: impl Into<String>, size: f32, colour: Color) -> impl Bundle {
+fn text(text: String, size: f32, colour: Color) -> impl Bundle {
     (Text2d::new(text), TextFont::from_font_size(FontSize::Px(size)), TextColor(colour))
 }
 
-/// A digit on a dark square.
-fn digit(lock: u32) -> impl Bundle {
-    (
-        Sprite::from_color(NIGHT, Vec2::splat(15.0)),
-        children![(text(lock.to_string(), 15.0, art::lock(lock)), Transform::from_xyz(0.0, 0.0, 0.1))],
-    )
-}
-
-/// Writes the digits of keys and doors on a new floor. Gives each monster its mark and its bar.
-fn attach(level: Res<Current>, shown: Query<(Entity, &Shown)>, mut commands: Commands) {
-    for (at, lock) in &level.locks {
-        let place = map(&level).to_world(*at).extend(1.2);
-        commands.spawn((Shown::Lock(*at), digit(*lock), Transform::from_translation(place)));
-    }
-    for (entity, shown) in &shown {
-        let mut entity = commands.entity(entity);
-        match shown {
-            Shown::Item(at) => {
-                if let Some(item) = level.items.get(at).filter(|item| item.opens_lock != 0) {
-                    entity.with_child((digit(item.opens_lock), Transform::from_xyz(9.0, -9.0, 0.1)));
-                }
-            }
-            Shown::Monster(index) => {
-                entity.with_child((Mark(*index), text("", 24.0, ALERT), Transform::from_xyz(13.0, 13.0, 0.3)));
-                entity.with_child((
-                    Bar(*index),
-                    Sprite::from_color(HURT, Vec2::ZERO),
-                    Transform::from_xyz(0.0, 20.0, 0.2),
-                ));
-            }
-            _ => {}
+/// Writes the digit of a key or a door, and gives a monster its mark and its bar.
+fn attach(added: On<Add, Shown>, shown: Query<&Shown>, level: Res<Current>, mut commands: Commands) {
+    let Ok(shown) = shown.get(added.entity) else { return };
+    let mut thing = commands.entity(added.entity);
+    let lock = match shown {
+        Shown::Lock(at) => level.locks.get(at).copied(),
+        Shown::Item(at) => level.items.get(at).map(|item| item.opens_lock).filter(|lock| *lock != 0),
+        Shown::Monster(index) => {
+            thing.with_child((Mark(*index), text(String::new(), 24.0, ALERT), Transform::from_xyz(13.0, 13.0, 0.3)));
+            let bar = Sprite::from_color(HURT, Vec2::ZERO);
+            thing.with_child((Bar(*index), bar, Transform::from_xyz(0.0, 20.0, 0.2)));
+            None
         }
+        _ => None,
+    };
+    if let Some(lock) = lock {
+        let corner = if matches!(shown, Shown::Item(_)) { Vec3::new(9.0, -9.0, 0.1) } else { Vec3::ZERO };
+        let plate = (Sprite::from_color(NIGHT, Vec2::splat(15.0)), Transform::from_translation(corner));
+        let digit = (text(lock.to_string(), 15.0, art::colour(art::lock(lock))), Transform::from_xyz(0.0, 0.0, 0.1));
+        thing.with_child((plate, children![digit]));
     }
 }
 
 /// Keeps marks and bars as their monsters are.
 fn show_marks(level: Res<Current>, mut marks: Query<(&Mark, &mut Text2d)>, mut bars: Query<(&Bar, &mut Sprite)>) {
     for (Mark(index), mut text) in &mut marks {
-        let mark = level.monsters.get(*index).map_or("", |monster| monster.mark());
+        let mark = match level.monsters[*index].mood {
+            Mood::Asleep => "z",
+            Mood::Calm => "",
+            Mood::Hunting(_) => "!",
+            Mood::Fleeing => "?",
+        };
         if text.0 != mark {
-            text.0 = mark.to_owned();
+            mark.clone_into(&mut text.0);
         }
     }
     for (Bar(index), mut sprite) in &mut bars {
-        let Some(monster) = level.monsters.get(*index) else { continue };
+        let monster = &level.monsters[*index];
         let share = monster.health as f32 / monster.most_health as f32;
         sprite.custom_size = Some(if share < 1.0 { BAR * Vec2::new(share, 1.0) } else { Vec2::ZERO });
     }
 }
 
-/// Lets the numbers of a turn rise from who is struck, hit or healed.
-fn show_numbers(level: Res<Current>, mut happened: MessageReader<Happened>, mut commands: Commands) {
-    for Happened(outcome) in happened.read() {
-        let (at, number, colour) = match outcome {
-            Outcome::Struck { at, damage, .. } => (*at, format!("{damage}"), STRUCK),
-            Outcome::Hit { damage, .. } | Outcome::Poisoned(damage) => (level.player, format!("-{damage}"), HURT),
-            Outcome::Trapped { damage: 1.., .. } => (level.player, "trap!".to_owned(), HURT),
-            Outcome::Drank(healed) | Outcome::Prayed(healed) => (level.player, format!("+{healed}"), HEALED),
-            _ => continue,
+/// Lets numbers rise from who is hurt or healed.
+fn show_changes(level: Res<Current>, mut commands: Commands) {
+    for news in level.news.iter().filter(|news| news.change != 0) {
+        let colour = match news.change {
+            1.. => HEALED,
+            _ if news.at == level.player => HURT,
+            _ => Color::WHITE,
         };
-        let place = map(&level).to_world(at) + Vec2::Y * CELL as f32 / 2.0;
-        commands.spawn((Rising(0.0), text(number, 20.0, colour), Transform::from_translation(place.extend(5.0))));
+        let place = map(&level).to_world(news.at) + Vec2::Y * CELL as f32 / 2.0;
+        let number = text(format!("{:+}", news.change), 20.0, colour);
+        commands.spawn((Rising(0.0), number, Transform::from_translation(place.extend(5.0))));
     }
 }
 

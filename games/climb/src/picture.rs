@@ -7,7 +7,7 @@ use bevy::{
     render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
 };
 use clap::ValueEnum;
-use climb_rules::{Level, Mood, Sight};
+use climb_rules::{Level, Sight};
 
 use crate::{
     input::Autopilot,
@@ -21,10 +21,8 @@ const STILL: u32 = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Scene {
     Title,
-    Walk,
+    /// Two monsters or more are after the player, and one is beside.
     Fight,
-    /// The player stands before a locked door.
-    Door,
     Shop,
     Death,
     Victory,
@@ -39,22 +37,19 @@ pub struct PicturePlugin {
 impl Plugin for PicturePlugin {
     fn build(&self, app: &mut App) {
         let (scene, file) = (self.scene, self.file.clone());
-        app.add_systems(
-            Update,
-            move |mut frames: Local<u32>,
-                  state: Res<State<GameState>>,
-                  level: Option<Res<Current>>,
-                  mut commands: Commands| {
-                if *frames == 0 && !level.is_some_and(|level| scene.is_on(*state.get(), &level)) {
-                    return;
-                }
+        let take = move |mut frames: Local<u32>,
+                         state: Res<State<GameState>>,
+                         level: Option<Res<Current>>,
+                         mut commands: Commands| {
+            if *frames > 0 || level.is_some_and(|level| scene.is_on(*state.get(), &level)) {
                 *frames += 1;
                 commands.remove_resource::<Autopilot>();
-                if *frames == STILL {
-                    commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file.clone())).observe(quit);
-                }
-            },
-        );
+            }
+            if *frames == STILL {
+                commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file.clone())).observe(quit);
+            }
+        };
+        app.add_systems(PostUpdate, take);
     }
 }
 
@@ -64,25 +59,16 @@ fn quit(_: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>) {
 
 impl Scene {
     fn is_on(self, state: GameState, level: &Level) -> bool {
+        let near = level.monsters.iter().filter(|one| one.is_hunting() && level.sight(one.at) == Sight::Visible);
         match self {
             Self::Title => state == GameState::Title && level.hero.turns > 20,
             Self::Death => state == GameState::Dead,
             Self::Victory => state == GameState::Won,
-            _ if state != GameState::Climbing => false,
-            Self::Walk => level.hero.turns > 60 && !is_hunted(level),
-            Self::Fight => is_hunted(level) && level.monsters.iter().any(|monster| is_beside(level, monster.at)),
-            Self::Door => level.locks.keys().any(|at| is_beside(level, *at) && level.is_closed_door(*at)),
-            Self::Shop => level.merchant().is_some(),
+            Self::Shop => state == GameState::Climbing && level.merchant().is_some(),
+            Self::Fight => {
+                let is_beside = near.clone().any(|one| one.at.manhattan_distance(level.player) == 1);
+                state == GameState::Climbing && is_beside && near.count() > 1
+            }
         }
     }
-}
-
-fn is_hunted(level: &Level) -> bool {
-    let hunters =
-        level.monsters.iter().filter(|monster| monster.is_alive() && matches!(monster.mood, Mood::Hunting(_)));
-    hunters.filter(|monster| level.sight(monster.at) == Sight::Visible).count() > 1
-}
-
-fn is_beside(level: &Level, at: UVec2) -> bool {
-    at.manhattan_distance(level.player) == 1
 }

@@ -2,7 +2,7 @@
 //! to death or victory.
 
 use bevy::prelude::*;
-use climb_rules::{Action, Hero, Level, Outcome, bot};
+use climb_rules::{Action, Hero, Level, bot};
 use floor_client::{
     FloorKind, FloorSpec,
     plugin::{FloorArrived, FloorFailed, RequestFloor},
@@ -35,12 +35,8 @@ pub enum Order {
     Confirm,
 }
 
-/// What came of a turn, for whoever shows it.
-#[derive(Message, Debug, Clone, PartialEq, Eq)]
-pub struct Happened(pub Outcome);
-
 /// The player, or the climber of the title, stands on a new floor.
-#[derive(Message, Debug)]
+#[derive(Event, Debug)]
 pub struct Entered;
 
 /// The floor in play.
@@ -50,62 +46,47 @@ pub struct Current(pub Level);
 /// The climb so far.
 #[derive(Resource, Debug)]
 pub struct Journey {
+    /// Where it began.
     pub first: RequestFloor,
     /// The floor that the player is on or on the way to.
     pub request: RequestFloor,
+    /// The player as they left the last floor.
+    pub hero: Hero,
     /// How the floor was served: by which tier, and in which time.
     pub served: String,
     pub trouble: String,
-    /// What killed the player.
-    pub killer: String,
-    /// The player as they left the last floor.
-    pub hero: Hero,
 }
 
-/// Makes the changes of a frame. Whoever shows them runs after it.
-#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Playing;
-
-/// The game without its looks.
+/// The game without its looks. Its systems run in `Update`, those that show the changes of a frame in `PostUpdate`.
 pub struct PlayPlugin {
     pub first: FloorSpec,
 }
 
 impl Plugin for PlayPlugin {
     fn build(&self, app: &mut App) {
-        let in_play = in_state(GameState::Climbing).and_then(resource_exists::<Current>);
+        let playing = |state| in_state(state).and_then(resource_exists::<Current>);
+        let systems = (
+            confirm.run_if(not(in_state(GameState::Climbing))),
+            enter_floor.run_if(in_state(GameState::Loading)),
+            take_turn.run_if(playing(GameState::Climbing)),
+            enter_title.run_if(in_state(GameState::Title)),
+            play_title.run_if(playing(GameState::Title)),
+        );
         app.init_state::<GameState>()
-            .insert_resource(Journey::to(RequestFloor(self.first.clone())))
+            .insert_resource(Journey::from(RequestFloor(self.first.clone())))
             .add_message::<Order>()
-            .add_message::<Happened>()
-            .add_message::<Entered>()
             .add_systems(OnEnter(GameState::Title), request_floor)
             .add_systems(OnEnter(GameState::Loading), request_floor)
             // What was pressed before the floor was there is no order on it.
             .add_systems(OnEnter(GameState::Climbing), |mut orders: ResMut<Messages<Order>>| orders.clear())
-            .add_systems(
-                Update,
-                (
-                    confirm.run_if(not(in_state(GameState::Climbing))),
-                    show_title.run_if(in_state(GameState::Title)),
-                    enter_floor.run_if(in_state(GameState::Loading)),
-                    take_turns.run_if(in_play),
-                )
-                    .in_set(Playing),
-            );
+            .add_systems(Update, systems);
     }
 }
 
 impl Journey {
-    fn to(request: RequestFloor) -> Self {
-        Self {
-            first: request.clone(),
-            request,
-            served: String::new(),
-            trouble: String::new(),
-            killer: String::new(),
-            hero: Hero::default(),
-        }
+    fn from(first: RequestFloor) -> Self {
+        let request = first.clone();
+        Self { first, request, hero: Hero::default(), served: String::new(), trouble: String::new() }
     }
 }
 
@@ -116,83 +97,52 @@ fn confirm(
     mut next: ResMut<NextState<GameState>>,
     state: Res<State<GameState>>,
 ) {
-    if *state.get() == GameState::Loading || !orders.read().any(|order| *order == Order::Confirm) {
-        return;
+    if orders.read().any(|order| *order == Order::Confirm) && *state != GameState::Loading {
+        if *state == GameState::Dead {
+            *journey = Journey::from(journey.first.clone());
+        }
+        next.set(GameState::Loading);
     }
-    if *state.get() == GameState::Dead {
-        *journey = Journey::to(journey.first.clone());
-    }
-    next.set(GameState::Loading);
 }
 
-/// Requests the floor, unless it was requested ahead. Requests it again if that failed. Cancels the other requests.
+/// Requests the floor, unless it was requested ahead. Requests it again if that failed.
 fn request_floor(
     journey: Res<Journey>,
-    requests: Query<(Entity, &RequestFloor, Has<FloorFailed>)>,
+    requests: Query<(Entity, &RequestFloor), Without<FloorFailed>>,
+    failed: Query<Entity, With<FloorFailed>>,
     mut commands: Commands,
 ) {
-    let (wanted, others): (Vec<_>, Vec<_>) = requests.iter().partition(|(_, request, _)| **request == journey.request);
-    others.into_iter().for_each(|(entity, ..)| commands.entity(entity).despawn());
-    match wanted.first() {
-        None => _ = commands.spawn(journey.request.clone()),
-        Some((entity, _, true)) => {
-            commands.entity(*entity).remove::<FloorFailed>().insert(journey.request.clone());
-        }
-        Some((_, _, false)) => {}
-    }
-}
-
-/// Lets a climber play by itself on the first floor when that is there, again and again.
-fn show_title(
-    mut level: Option<ResMut<Current>>,
-    requests: Query<(&RequestFloor, &FloorArrived)>,
-    journey: Res<Journey>,
-    mut frame: Local<u32>,
-    mut entered: MessageWriter<Entered>,
-    mut commands: Commands,
-) {
-    *frame += 1;
-    let ends = |outcome: &Outcome| matches!(outcome, Outcome::Died { .. } | Outcome::ReachedExit);
-    if let Some(level) = level.as_mut() {
-        if !frame.is_multiple_of(TITLE_PACE) {
-            return;
-        }
-        let action = bot::choose(level);
-        if !level.act(action).iter().any(ends) {
-            return;
-        }
-    }
-    if let Some((_, arrived)) = requests.iter().find(|(request, _)| **request == journey.request) {
-        commands.insert_resource(Current(Level::new(arrived.floor.clone(), Hero::default())));
-        entered.write(Entered);
+    failed.iter().for_each(|entity| commands.entity(entity).despawn());
+    if !requests.iter().any(|(_, request)| *request == journey.request) {
+        // Cancels the requests of another climb.
+        requests.iter().for_each(|(entity, _)| commands.entity(entity).despawn());
+        commands.spawn(journey.request.clone());
     }
 }
 
 /// Enters the floor when it is there, and requests the one after it.
 fn enter_floor(
     mut journey: ResMut<Journey>,
-    requests: Query<(Entity, &RequestFloor, Option<&FloorArrived>, Option<&FloorFailed>)>,
+    requests: Query<(Entity, &RequestFloor, AnyOf<(&FloorArrived, &FloorFailed)>)>,
     mut next: ResMut<NextState<GameState>>,
-    mut entered: MessageWriter<Entered>,
     mut commands: Commands,
 ) {
-    let Some((entity, _, arrived, failed)) = requests.iter().find(|(_, request, ..)| **request == journey.request)
-    else {
+    let Some((entity, _, result)) = requests.iter().find(|(_, request, _)| **request == journey.request) else {
         return;
     };
-    if let Some(failed) = failed {
-        journey.trouble = failed.error.to_string();
-        next.set(GameState::Failed);
-    }
-    if let Some(arrived) = arrived {
-        journey.served = served(arrived);
-        commands.insert_resource(Current(Level::new(arrived.floor.clone(), journey.hero.clone())));
-        commands.entity(entity).despawn();
-        if let Some(above) = journey.request.next() {
-            commands.spawn(above);
+    match result {
+        (Some(arrived), _) => {
+            journey.served = served(arrived);
+            commands.insert_resource(Current(Level::new(arrived.floor.clone(), journey.hero.clone())));
+            commands.trigger(Entered);
+            commands.entity(entity).despawn();
+            commands.spawn_batch(journey.request.next());
+            next.set(GameState::Climbing);
         }
-        entered.write(Entered);
-        next.set(GameState::Climbing);
+        (None, failed) => {
+            journey.trouble = failed.map(|failed| failed.error.to_string()).unwrap_or_default();
+            next.set(GameState::Failed);
+        }
     }
 }
 
@@ -204,40 +154,39 @@ fn served(FloorArrived { served, took, .. }: &FloorArrived) -> String {
 }
 
 /// The rules run here and now; only floors come from the server.
-fn take_turns(
+fn take_turn(
     mut orders: MessageReader<Order>,
-    mut happened: MessageWriter<Happened>,
     mut level: ResMut<Current>,
     mut journey: ResMut<Journey>,
     mut next: ResMut<NextState<GameState>>,
 ) {
-    for order in orders.read() {
-        let Order::Turn(action) = order else { continue };
-        for outcome in level.act(*action) {
-            let end = match &outcome {
-                Outcome::Died { by } => {
-                    journey.killer.clone_from(by);
-                    Some(GameState::Dead)
-                }
-                Outcome::ReachedExit => Some(climb_on(&level, &mut journey)),
-                _ => None,
-            };
-            happened.write(Happened(outcome));
-            if let Some(state) = end {
-                next.set(state);
-                orders.clear();
-                return;
-            }
-        }
+    let Some(Order::Turn(action)) = orders.read().next() else { return };
+    level.act(*action);
+    if level.is_lost() {
+        next.set(GameState::Dead);
+    } else if level.is_left() {
+        journey.hero = level.hero.clone();
+        journey.hero.rest();
+        // The last floor of the tower has nothing above it.
+        journey.request = journey.request.next().unwrap_or_else(|| journey.request.clone());
+        next.set(if level.floor.kind() == FloorKind::Boss { GameState::Won } else { GameState::Loading });
     }
 }
 
-/// Leaves a floor, and rests on the stairs. The last floor of the tower has nothing above it.
-fn climb_on(level: &Level, journey: &mut Journey) -> GameState {
-    journey.hero = level.hero.clone();
-    journey.hero.heal(level.hero.most_health / 4);
-    if let Some(above) = journey.request.next() {
-        journey.request = above;
+/// The title's climber enters the first floor when that is there, again and again.
+fn enter_title(level: Option<Res<Current>>, arrived: Query<&FloorArrived>, mut commands: Commands) {
+    if level.is_none_or(|level| level.is_left() || level.is_lost())
+        && let Some(arrived) = arrived.iter().next()
+    {
+        commands.insert_resource(Current(Level::new(arrived.floor.clone(), Hero::default())));
+        commands.trigger(Entered);
     }
-    if level.floor.kind() == FloorKind::Boss { GameState::Won } else { GameState::Loading }
+}
+
+fn play_title(mut level: ResMut<Current>, mut frame: Local<u32>) {
+    *frame += 1;
+    if frame.is_multiple_of(TITLE_PACE) {
+        let action = bot::choose(&level);
+        level.act(action);
+    }
 }

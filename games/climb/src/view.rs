@@ -9,7 +9,7 @@ use floor_client::{Terrain, plugin::TileMap};
 
 use crate::{
     art,
-    play::{Current, Entered, Playing},
+    play::{Current, Entered},
 };
 
 /// The side of a cell, in pixels.
@@ -25,14 +25,16 @@ pub struct ViewPlugin;
 
 impl Plugin for ViewPlugin {
     fn build(&self, app: &mut App) {
-        let draw = draw_floor.run_if(on_message::<Entered>);
+        let mut images = app.world_mut().resource_mut::<Assets<Image>>();
+        let pictures = Pictures { tileset: images.add(art::tileset()), sprites: images.add(art::sprites()) };
         let light = (light_tiles, show_things).run_if(resource_exists_and_changed::<Current>);
-        app.insert_resource(ClearColor(Color::srgb(0.02, 0.02, 0.035)))
-            .init_resource::<Pictures>()
+        app.insert_resource(pictures)
+            .insert_resource(ClearColor(Color::srgb(0.02, 0.02, 0.035)))
+            .add_observer(draw_floor)
             .add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Camera2d))
             .add_systems(
-                Update,
-                (draw, light, glide).chain().in_set(Drawing).after(Playing).run_if(resource_exists::<Current>),
+                PostUpdate,
+                (light, glide.run_if(resource_exists::<Current>)).before(TransformSystems::Propagate),
             );
     }
 }
@@ -42,17 +44,6 @@ struct Pictures {
     tileset: Handle<Image>,
     sprites: Handle<Image>,
 }
-
-impl FromWorld for Pictures {
-    fn from_world(world: &mut World) -> Self {
-        let mut images = world.resource_mut::<Assets<Image>>();
-        Self { tileset: images.add(art::tileset()), sprites: images.add(art::sprites()) }
-    }
-}
-
-/// Draws what changed in a frame.
-#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Drawing;
 
 /// What a sprite shows.
 #[derive(Component, Clone, Copy)]
@@ -69,21 +60,19 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// Its cell, `None` if it is not to be seen.
-    fn cell(self, level: &Level) -> Option<UVec2> {
-        let monster = |index: usize| level.monsters.get(index).filter(|monster| monster.is_alive());
-        let (at, is_there) = match self {
+    /// Its cell, and whether the player knows that it is there.
+    fn place(self, level: &Level) -> (UVec2, bool) {
+        match self {
             Self::Player => (level.player, true),
             Self::Monster(index) => {
-                let at = monster(index)?.at;
-                (at, level.sight(at) == Sight::Visible)
+                let monster = &level.monsters[index];
+                (monster.at, monster.is_alive() && level.sight(monster.at) == Sight::Visible)
             }
             Self::Item(at) => (at, level.items.contains_key(&at)),
-            Self::Trap(at) => (at, level.traps.get(&at).is_some_and(|trap| trap.is_seen)),
+            Self::Trap(at) => (at, level.traps.contains_key(&at) && level.seen_traps.contains(&at)),
             Self::Shrine(at) | Self::Merchant(at) => (at, true),
-            Self::Lock(at) => (at, level.is_closed_door(at)),
-        };
-        (is_there && level.sight(at) != Sight::Unknown).then_some(at)
+            Self::Lock(at) => (at, level.locks.contains_key(&at)),
+        }
     }
 }
 
@@ -93,6 +82,7 @@ pub fn map(level: &Level) -> TileMap {
 
 /// Replaces the tiles and sprites by those of the new floor.
 fn draw_floor(
+    _: On<Entered>,
     level: Res<Current>,
     old: Query<Entity, Or<(With<TilemapChunk>, With<Shown>)>>,
     mut camera: Single<&mut Transform, With<Camera2d>>,
@@ -101,38 +91,30 @@ fn draw_floor(
 ) {
     old.iter().for_each(|entity| commands.entity(entity).despawn());
     let map = map(&level);
-    commands.spawn((
-        TilemapChunk {
-            chunk_size: map.size,
-            tile_display_size: UVec2::splat(CELL),
-            tileset: pictures.tileset.clone(),
-            ..default()
-        },
-        TilemapChunkTileData(vec![None; level.floor.terrain().len()]),
-    ));
-    let mut draw = |shown: Shown, (rect, side): (Rect, f32), z: f32, at: UVec2| {
+    camera.translation = map.to_world(level.player).extend(camera.translation.z);
+    let chunk = TilemapChunk {
+        chunk_size: map.size,
+        tile_display_size: UVec2::splat(CELL),
+        tileset: pictures.tileset.clone(),
+        ..default()
+    };
+    commands.spawn((chunk, TilemapChunkTileData(vec![None; level.floor.terrain().len()])));
+    let mut draw = |shown: Shown, rect: Rect, side: f32, z: f32| {
         let custom_size = Some(Vec2::splat(side * CELL as f32));
         let sprite = Sprite { image: pictures.sprites.clone(), rect: Some(rect), custom_size, ..default() };
-        commands.spawn((shown, sprite, Transform::from_translation(map.to_world(at).extend(z))));
+        let at = map.to_world(shown.place(&level).0);
+        commands.spawn((shown, sprite, Transform::from_translation(at.extend(z))));
     };
-    draw(Shown::Player, (art::thing("player"), 1.0), 3.0, level.player);
-    for at in &level.merchants {
-        draw(Shown::Merchant(*at), (art::thing("merchant"), 1.1), 1.5, *at);
-    }
-    for at in &level.shrines {
-        draw(Shown::Shrine(*at), (art::thing("shrine"), 1.1), 1.5, *at);
-    }
-    for (at, trap) in &level.traps {
-        draw(Shown::Trap(*at), (art::thing(&trap.archetype), 1.0), 1.0, *at);
-    }
-    for (at, item) in &level.items {
-        draw(Shown::Item(*at), (art::thing(&item.archetype), 1.0), 1.6, *at);
-    }
+    draw(Shown::Player, art::thing("player"), 1.0, 3.0);
+    level.merchants.iter().for_each(|at| draw(Shown::Merchant(*at), art::thing("merchant"), 1.1, 1.5));
+    level.shrines.iter().for_each(|at| draw(Shown::Shrine(*at), art::thing("shrine"), 1.1, 1.5));
+    level.traps.iter().for_each(|(at, trap)| draw(Shown::Trap(*at), art::thing(&trap.archetype), 1.0, 1.0));
+    level.items.iter().for_each(|(at, item)| draw(Shown::Item(*at), art::thing(&item.archetype), 1.0, 1.6));
+    level.locks.keys().for_each(|at| draw(Shown::Lock(*at), Rect::default(), 0.0, 1.2));
     for (index, monster) in level.monsters.iter().enumerate() {
-        draw(Shown::Monster(index), art::monster(monster.class, level.floor.theme()), 2.0, monster.at);
+        let (rect, side) = art::monster(monster.class, level.floor.theme());
+        draw(Shown::Monster(index), rect, side, 2.0);
     }
-    let start = map.to_world(level.player);
-    camera.translation = start.extend(camera.translation.z);
 }
 
 /// Lights each cell by its distance from the player, and what is remembered dimly.
@@ -140,8 +122,7 @@ fn light_tiles(level: Res<Current>, mut chunk: Single<&mut TilemapChunkTileData>
     let (map, look) = (map(&level), art::look(level.floor.theme()));
     for at in level.cells() {
         let tile = tile(&level, at);
-        let lock = level.locks.get(&at).filter(|_| level.is_closed_door(at)).map(|lock| art::lock(*lock));
-        let of_lock = lock.map_or(Vec3::ONE, |colour| colour.to_srgba().to_vec3());
+        let of_lock = level.locks.get(&at).map_or(Vec3::ONE, |lock| art::rgb(art::lock(*lock)));
         let Vec3 { x, y, z } = (light(&level, at) * art::tint(&look, tile) * of_lock).min(Vec3::ONE);
         chunk[map.chunk_index(at)] = (level.sight(at) != Sight::Unknown)
             .then(|| TileData { color: Color::srgb(x, y, z), ..TileData::from_tileset_index(tile) });
@@ -149,29 +130,21 @@ fn light_tiles(level: Res<Current>, mut chunk: Single<&mut TilemapChunkTileData>
 }
 
 fn light(level: &Level, at: UVec2) -> Vec3 {
-    match level.sight(at) {
-        Sight::Unknown => Vec3::ZERO,
-        Sight::Remembered => MEMORY,
-        Sight::Visible => {
-            let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
-            TORCH * (1.0 - 0.75 * far).max(0.3)
-        }
-    }
+    let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
+    if level.sight(at) == Sight::Visible { TORCH * (1.0 - 0.75 * far).max(0.3) } else { MEMORY }
 }
 
 /// The layer of the tileset for a cell.
 fn tile(level: &Level, at: UVec2) -> u16 {
-    let is_closed = level.is_closed_door(at);
+    let is_wall = |at: UVec2| matches!(level.seen_terrain(at), Terrain::Wall | Terrain::Unspecified);
     match level.seen_terrain(at) {
         Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y) % 29 == 0 => art::CRACKED_FLOOR,
         Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y) % 7 == 0 => art::WORN_FLOOR,
-        Terrain::Door | Terrain::SecretDoor if is_closed => Terrain::Door as u16,
-        Terrain::Door | Terrain::SecretDoor => art::OPEN_DOOR,
-        Terrain::LockedDoor if !is_closed => art::OPEN_DOOR,
-        Terrain::Wall | Terrain::Unspecified => {
-            let south = level.neighbour(at, IVec2::Y).map(|south| level.seen_terrain(south));
-            if south.is_none_or(|south| south == Terrain::Wall) { Terrain::Wall as u16 } else { art::WALL_FRONT }
-        }
+        Terrain::LockedDoor if level.is_closed_door(at) => Terrain::LockedDoor as u16,
+        Terrain::Door | Terrain::SecretDoor if level.is_closed_door(at) => Terrain::Door as u16,
+        Terrain::Door | Terrain::SecretDoor | Terrain::LockedDoor => art::OPEN_DOOR,
+        _ if is_wall(at) && is_wall(at + UVec2::Y) => Terrain::Wall as u16,
+        _ if is_wall(at) => art::WALL_FRONT,
         terrain => terrain as u16,
     }
 }
@@ -179,14 +152,12 @@ fn tile(level: &Level, at: UVec2) -> u16 {
 /// Shows monsters in sight, and everything else also from memory. A shrine that has healed is dark.
 fn show_things(level: Res<Current>, mut things: Query<(&Shown, &mut Sprite, &mut Visibility)>) {
     for (shown, mut sprite, mut visibility) in &mut things {
-        let cell = shown.cell(&level);
-        visibility.set_if_neq(if cell.is_some() { Visibility::Inherited } else { Visibility::Hidden });
+        let (at, is_there) = shown.place(&level);
+        let is_seen = is_there && level.sight(at) != Sight::Unknown;
+        visibility.set_if_neq(if is_seen { Visibility::Inherited } else { Visibility::Hidden });
         let is_spent = matches!(shown, Shown::Shrine(at) if !level.shrines.contains(at));
-        let light = cell.map_or(Vec3::ONE, |at| light(&level, at));
-        let Vec3 { x, y, z } = light.clamp(Vec3::splat(0.5), Vec3::ONE) * if is_spent { 0.4 } else { 1.0 };
-        if !matches!(shown, Shown::Lock(_)) {
-            sprite.color = Color::srgb(x, y, z);
-        }
+        let Vec3 { x, y, z } = light(&level, at).clamp(Vec3::splat(if is_spent { 0.2 } else { 0.5 }), Vec3::ONE);
+        sprite.color = Color::srgb(x, y, z);
     }
 }
 
@@ -194,18 +165,13 @@ fn show_things(level: Res<Current>, mut things: Query<(&Shown, &mut Sprite, &mut
 fn glide(
     level: Res<Current>,
     time: Res<Time>,
-    mut beings: Query<(&Shown, &mut Transform), Without<Camera2d>>,
+    mut things: Query<(&Shown, &mut Transform), Without<Camera2d>>,
     mut camera: Single<&mut Transform, With<Camera2d>>,
 ) {
-    let map = map(&level);
     let share = 1.0 - (-GLIDE * time.delta_secs()).exp();
-    for (shown, mut transform) in &mut beings {
-        let at = match shown {
-            Shown::Player => level.player,
-            Shown::Monster(index) => level.monsters.get(*index).map_or(UVec2::ZERO, |monster| monster.at),
-            _ => continue,
-        };
-        let to = transform.translation.xy().lerp(map.to_world(at), share);
+    for (shown, mut transform) in &mut things {
+        let goal = map(&level).to_world(shown.place(&level).0);
+        let to = transform.translation.xy().lerp(goal, share);
         transform.translation = to.extend(transform.translation.z);
         if matches!(shown, Shown::Player) {
             // Whole pixels, so that the texels of the tiles stay sharp.

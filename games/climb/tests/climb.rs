@@ -16,9 +16,9 @@ use bevy::{
 };
 use climb::{
     input::{Autopilot, InputPlugin},
-    play::{Current, GameState, Happened, Journey, Order, PlayPlugin},
+    play::{Current, GameState, Journey, Order, PlayPlugin},
 };
-use climb_rules::{Action, Class, Mood, Outcome};
+use climb_rules::{Action, Class, Mood};
 use floor_client::{FloorSpec, plugin::FloorClientPlugin};
 
 /// The floors of the climb. The last is that of a boss.
@@ -28,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 fn game(plugin: FloorClientPlugin) -> App {
     let mut app = App::new();
-    let first = FloorSpec { seed: 42, number: 1, width: 64, height: 48, ..FloorSpec::default() };
+    let first = FloorSpec::new(42, 1).with_size(64, 48);
     app.add_plugins((MinimalPlugins, StatesPlugin, Devices, plugin, PlayPlugin { first }, InputPlugin));
     app
 }
@@ -51,10 +51,11 @@ fn state(world: &World) -> GameState {
 }
 
 fn climb(mut app: App) -> App {
-    app.insert_resource(Autopilot { every: 1 });
+    app.insert_resource(Autopilot(1));
     run_until(&mut app, |world| matches!(state(world), GameState::Won | GameState::Dead));
     let journey = app.world().resource::<Journey>();
-    let deeds = format!("floor {}: {:?}, killer {:?}", journey.request.0.number, journey.hero, journey.killer);
+    let foe = &app.world().resource::<Current>().foe;
+    let deeds = format!("floor {}: {:?}, last hurt by {foe}", journey.request.0.number, journey.hero);
     assert_eq!(state(app.world()), GameState::Won, "{deeds}");
     assert_eq!(journey.request.0.number, FLOORS + 1, "{deeds}");
     assert!(journey.hero.slain > 5 * FLOORS && journey.hero.turns > 50 * FLOORS, "{deeds}");
@@ -85,7 +86,7 @@ fn who_only_waits_beside_a_monster_dies_and_starts_again() {
     run_until(&mut app, |world| state(world) == GameState::Climbing);
     let mut level = app.world_mut().resource_mut::<Current>();
     // A monster comes to the player and wakes.
-    let beside = climb_rules::STEPS.into_iter().filter_map(|step| level.neighbour(level.player, step));
+    let beside = climb_rules::STEPS.into_iter().filter_map(|step| level.player.checked_add_signed(step));
     let beside = beside.into_iter().find(|at| level.floor.passable(at.x, at.y)).unwrap();
     let monster = level.monsters.iter_mut().find(|monster| monster.class == Class::Skirmisher).unwrap();
     (monster.at, monster.home, monster.mood) = (beside, beside, Mood::Calm);
@@ -94,7 +95,7 @@ fn who_only_waits_beside_a_monster_dies_and_starts_again() {
         app.update();
         assert!(app.world().resource::<Current>().hero.turns < 200);
     }
-    assert_ne!(app.world().resource::<Journey>().killer, "");
+    assert_ne!(app.world().resource::<Current>().foe, "");
     app.world_mut().write_message(Order::Confirm);
     run_until(&mut app, |world| state(world) == GameState::Climbing);
     let hero = &app.world().resource::<Current>().hero;
@@ -118,12 +119,12 @@ fn keys_are_orders() {
                 window,
             });
         }
-        happened(&mut app)
+        first_news(&mut app)
     };
-    assert!(matches!(press(KeyCode::Space)[0], Outcome::Searched { .. }));
-    assert!(matches!(press(KeyCode::KeyQ)[0], Outcome::Drank(_)));
-    assert_eq!(press(KeyCode::KeyQ), [Outcome::NoPotion]);
-    assert_eq!(press(KeyCode::Digit1), [Outcome::NoMerchant]);
+    assert_eq!(press(KeyCode::Space), "You wait and search.");
+    assert_eq!(press(KeyCode::KeyQ), "You drink a potion.");
+    assert_eq!(press(KeyCode::KeyQ), "You have no potion.");
+    assert_eq!(press(KeyCode::Digit1), "There is no merchant here.");
 }
 
 #[test]
@@ -134,14 +135,13 @@ fn a_gamepad_gives_orders_too() {
     let pad = app.world_mut().spawn(Gamepad::default()).id();
     let press = RawGamepadButtonChangedEvent::new(pad, GamepadButton::East, 1.0);
     app.world_mut().write_message(RawGamepadEvent::Button(press));
-    assert!(matches!(happened(&mut app)[0], Outcome::Drank(_)));
+    assert_eq!(first_news(&mut app), "You drink a potion.");
 }
 
-/// The outcomes of a frame.
-fn happened(app: &mut App) -> Vec<Outcome> {
-    app.world_mut().resource_mut::<Messages<Happened>>().clear();
+/// The first thing that comes of a frame.
+fn first_news(app: &mut App) -> String {
     app.update();
-    app.world_mut().resource_mut::<Messages<Happened>>().drain().map(|Happened(outcome)| outcome).collect()
+    app.world().resource::<Current>().news[0].words.clone()
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use glam::UVec2;
 
 use crate::{
-    Hero, Level, Mood, Sight, Ware,
+    Hero, Level, Sight, Ware,
     level::Action,
-    ways::{STEPS, Ways},
+    ways::{Ways, cell, neighbours},
 };
 
-/// How far it goes out of its way for an item, in steps.
+/// How far it goes for a monster that shoots, and out of its way for an item, in steps.
+const CHARGE: u32 = 8;
 const DETOUR: u32 = 25;
 
 /// What to do in this turn.
@@ -17,58 +18,55 @@ pub fn choose(level: &Level) -> Action {
     if health * 5 <= most_health * 2 && potions > 0 {
         return Action::Drink;
     }
-    if let Some(enemy) = enemy_beside(level) {
+    if let Some(enemy) = weakest_beside(level) {
         return step_to(level, enemy);
     }
     if let Some(ware) = level.merchant().and_then(|_| wish(&level.hero)) {
         return Action::Buy(ware);
     }
-    let ways = |avoid| Ways::to(level.player, level.size(), u32::MAX, |at| is_way(level, at, avoid));
-    [true, false].into_iter().find_map(|avoid_traps| go(level, &ways(avoid_traps))).unwrap_or(Action::Search)
+    let ways = |enter: &dyn Fn(UVec2) -> bool| Ways::to(level.player, &level.floor, u32::MAX, enter);
+    let step = |ways: Ways| goal(level, &ways).map(|goal| step_to(level, first_step(&ways, goal)));
+    let past_traps = step(ways(&|at| is_way(level, at) && !level.seen_traps.contains(&at)));
+    past_traps.or_else(|| step(ways(&|at| is_way(level, at)))).unwrap_or(Action::Search)
 }
 
-/// The weakest monster beside the player.
-fn enemy_beside(level: &Level) -> Option<UVec2> {
-    let beside = |at: &UVec2| at.manhattan_distance(level.player) == 1;
-    let enemies = level.monsters.iter().filter(|monster| monster.is_alive() && beside(&monster.at));
-    enemies.min_by_key(|monster| monster.health).map(|monster| monster.at)
+fn weakest_beside(level: &Level) -> Option<UVec2> {
+    let beside = neighbours(level.player).filter_map(|at| level.monster_at(at));
+    let weakest = beside.map(|index| &level.monsters[index]).min_by_key(|monster| monster.health);
+    weakest.map(|monster| monster.at)
 }
 
 /// What it would buy with its gold.
 fn wish(hero: &Hero) -> Option<Ware> {
-    let next = if hero.potions < 2 {
-        Ware::Potion
-    } else if hero.armour < hero.attack / 3 {
-        Ware::Mail
-    } else {
-        Ware::Blade
+    let next = match hero {
+        Hero { potions: 0..2, .. } => Ware::Potion,
+        Hero { armour, attack, .. } if *armour < attack / 3 => Ware::Mail,
+        _ => Ware::Blade,
     };
     (hero.gold >= hero.price(next)).then_some(next)
 }
 
-/// A step to the best goal, the nearest of the first list that has one.
-fn go(level: &Level, ways: &Ways) -> Option<Action> {
+/// Where to go: the nearest cell of the first wish that can be had.
+fn goal(level: &Level, ways: &Ways) -> Option<UVec2> {
+    let nearest = |limit: u32, is_wanted: &dyn Fn(UVec2) -> bool| {
+        let within = ways.reached.iter().skip(1).take_while(|at| ways.steps(**at) <= Some(limit));
+        within.copied().find(|at| is_wanted(*at))
+    };
     let is_hurt = level.hero.health * 3 < level.hero.most_health * 2;
-    let within = |limit: u32, goals: &dyn Fn(UVec2) -> bool| {
-        ways.reached.iter().skip(1).copied().find(|at| goals(*at)).filter(|at| ways.steps(*at) <= Some(limit))
-    };
     let shoots = |at: UVec2| {
-        let monster = level.monster_at(at).map(|index| &level.monsters[index]);
-        monster.is_some_and(|monster| monster.class.reach() > 1 && matches!(monster.mood, Mood::Hunting(_)))
+        let monster = level.monster_at(at).map(|index| &level.monsters[index]).filter(|monster| monster.is_hunting());
+        let is_in_reach = monster.is_some_and(|monster| at.manhattan_distance(level.player) <= monster.reach);
+        is_in_reach && level.sight(at) == Sight::Visible
     };
-    let is_known = |at: UVec2| level.sight(at) != Sight::Unknown;
-    let item = |at: UVec2| is_known(at) && level.items.contains_key(&at);
-    let goal = within(8, &|at| level.sight(at) == Sight::Visible && shoots(at))
-        .or_else(|| within(u32::MAX, &|at| is_hurt && is_known(at) && level.shrines.contains(&at)))
-        .or_else(|| within(DETOUR, &item))
-        .or_else(|| {
-            within(u32::MAX, &|at| wish(&level.hero).is_some() && is_known(at) && level.merchants.contains(&at))
-        })
-        .or_else(|| within(u32::MAX, &|at| is_known(at) && at == level.exit() && level.bar().is_none()))
-        .or_else(|| within(u32::MAX, &|at| is_frontier(level, at)))
-        .or_else(|| within(u32::MAX, &item))
-        .or_else(|| within(u32::MAX, &|at| level.bar().is_some_and(|boss| boss.at == at)));
-    goal.map(|goal| step_to(level, first_step(ways, goal)))
+    let is_frontier = |at| neighbours(at).any(|to| level.sight(to) == Sight::Unknown);
+    nearest(CHARGE, &shoots)
+        .or_else(|| nearest(u32::MAX, &|at| is_hurt && level.shrines.contains(&at)))
+        .or_else(|| nearest(DETOUR, &|at| level.items.contains_key(&at)))
+        .or_else(|| nearest(u32::MAX, &|at| wish(&level.hero).is_some() && level.merchants.contains(&at)))
+        .or_else(|| nearest(u32::MAX, &|at| at == cell(Some(level.floor.exit()))))
+        .or_else(|| nearest(u32::MAX, &is_frontier))
+        .or_else(|| nearest(u32::MAX, &|at| level.items.contains_key(&at)))
+        .or_else(|| nearest(u32::MAX, &|at| level.bar().is_some_and(|boss| boss.at == at)))
 }
 
 /// The way to the goal, back to its first cell.
@@ -84,15 +82,8 @@ fn step_to(level: &Level, to: UVec2) -> Action {
     Action::Step(to.as_ivec2() - level.player.as_ivec2())
 }
 
-/// Whether a known cell can be entered, by opening a door if need be.
-fn is_way(level: &Level, at: UVec2, avoid_traps: bool) -> bool {
-    let is_trapped = avoid_traps && level.traps.get(&at).is_some_and(|trap| trap.is_seen);
-    let is_barred = at == level.exit() && level.bar().is_some();
-    level.sight(at) != Sight::Unknown && level.can_pass(at) && !is_trapped && !is_barred
-}
-
-/// Whether a cell beside is unknown.
-fn is_frontier(level: &Level, at: UVec2) -> bool {
-    let beside = STEPS.into_iter().filter_map(|step| level.neighbour(at, step));
-    beside.into_iter().any(|to| level.sight(to) == Sight::Unknown)
+/// Whether a known cell can be entered.
+fn is_way(level: &Level, at: UVec2) -> bool {
+    let is_barred = at == cell(Some(level.floor.exit())) && level.bar().is_some();
+    level.sight(at) != Sight::Unknown && level.can_pass(at) && !is_barred
 }

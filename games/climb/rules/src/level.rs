@@ -5,10 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use floor_client::{Floor, FloorKind, RoomRole, Terrain, v1::Item};
+use floor_client::{
+    Floor, FloorKind, RoomRole, Terrain, is_passable,
+    v1::{Item, Trap},
+};
 use glam::{IVec2, UVec2};
 
-use crate::{Class, Hero, Monster, Mood, Outcome, Ware, fov, ways::cell};
+use crate::{Class, Hero, Monster, Mood, Ware, cell, fov};
 
 /// How far the player sees, in cells.
 pub const SIGHT: i32 = 11;
@@ -20,7 +23,7 @@ const NET: u32 = 3;
 /// What the player does in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Walks to a neighbour. Opens a door or strikes a monster in the way instead.
+    /// Walks to a neighbour. Strikes a monster in the way instead.
     Step(IVec2),
     /// Waits, and finds the secret doors nearby.
     Search,
@@ -36,13 +39,14 @@ pub enum Sight {
     Visible,
 }
 
-/// A trap that nobody has sprung.
-#[derive(Debug, Clone)]
-pub struct Trap {
-    pub archetype: String,
-    pub level: u32,
-    /// Whether the player has come near enough to see it.
-    pub is_seen: bool,
+/// Something that came of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    /// What the player reads.
+    pub words: String,
+    pub at: UVec2,
+    /// By how much the health of who stands there rose or fell.
+    pub change: i32,
 }
 
 /// The floor that the player is on.
@@ -55,28 +59,29 @@ pub struct Level {
     pub keys: BTreeSet<u32>,
     pub items: HashMap<UVec2, Item>,
     pub monsters: Vec<Monster>,
+    /// Traps that have not been sprung, and the cells of those that the player has seen.
     pub traps: HashMap<UVec2, Trap>,
+    pub seen_traps: HashSet<UVec2>,
     /// Shrines that have not healed yet.
     pub shrines: HashSet<UVec2>,
     pub merchants: HashSet<UVec2>,
+    /// The locks of doors that are still locked.
     pub locks: HashMap<UVec2, u32>,
     /// Turns for which the player is poisoned, and held by a net.
     pub poison: u32,
     pub held: u32,
-    pub(crate) open: HashSet<UVec2>,
+    /// What came of the last turn.
+    pub news: Vec<News>,
+    /// Who hurt the player last.
+    pub foe: String,
     pub(crate) rng: fastrand::Rng,
+    open: HashSet<UVec2>,
     found: HashSet<UVec2>,
     sight: Vec<Sight>,
 }
 
 impl Level {
     pub fn new(floor: Arc<Floor>, hero: Hero) -> Self {
-        let wire = floor.wire();
-        let trap = |trap: &floor_client::v1::Trap| Trap {
-            archetype: trap.archetype.clone(),
-            level: trap.level,
-            is_seen: false,
-        };
         let rooms = |role: RoomRole| {
             let of_role = floor.rooms().iter().filter(move |room| room.role() == role);
             of_role.map(|room| cell(room.center)).collect()
@@ -84,16 +89,19 @@ impl Level {
         let mut level = Self {
             player: cell(Some(floor.entry())),
             keys: BTreeSet::new(),
-            items: wire.items.iter().map(|item| (cell(item.at), item.clone())).collect(),
-            monsters: wire.spawns.iter().map(Monster::new).collect(),
-            traps: wire.traps.iter().map(|wire| (cell(wire.at), trap(wire))).collect(),
+            items: floor.items().iter().map(|item| (cell(item.at), item.clone())).collect(),
+            monsters: floor.spawns().iter().map(Monster::new).collect(),
+            traps: floor.traps().iter().map(|trap| (cell(trap.at), trap.clone())).collect(),
+            seen_traps: HashSet::new(),
             shrines: rooms(RoomRole::Shrine),
             merchants: rooms(RoomRole::Shop),
-            locks: wire.locks.iter().map(|lock| (cell(lock.at), lock.id)).collect(),
+            locks: floor.locks().iter().map(|lock| (cell(lock.at), lock.id)).collect(),
             poison: 0,
             held: 0,
-            open: HashSet::new(),
+            news: Vec::new(),
+            foe: String::new(),
             rng: fastrand::Rng::with_seed(floor.content_hash() ^ u64::from(hero.turns)),
+            open: HashSet::new(),
             found: HashSet::new(),
             sight: vec![Sight::Unknown; floor.terrain().len()],
             floor,
@@ -103,134 +111,158 @@ impl Level {
         level
     }
 
-    /// A turn: the player's action, then what poison and monsters do. The last outcome is `Died` if the player dies.
-    pub fn act(&mut self, action: Action) -> Vec<Outcome> {
-        let mut outcomes = vec![match action {
+    /// A turn: the player's action and, if that takes time, what poison and monsters do.
+    pub fn act(&mut self, action: Action) {
+        self.news.clear();
+        let takes_time = match action {
             Action::Step(step) => self.step(step),
             Action::Search => self.search(),
-            Action::Drink => self.hero.drink().map_or(Outcome::NoPotion, Outcome::Drank),
+            Action::Drink => self.drink(),
             Action::Buy(ware) => self.buy(ware),
-        }];
-        if outcomes[0].takes_time() {
-            self.hero.turns += 1;
-            if self.poison > 0 {
-                self.poison -= 1;
-                self.hero.health = self.hero.health.saturating_sub(1);
-                outcomes.push(Outcome::Poisoned(1));
-            }
-            self.monsters_act(&mut outcomes);
+        };
+        if !takes_time || self.is_left() {
+            return;
         }
-        if self.hero.health == 0 {
-            let killer = outcomes.iter().rev().find_map(Outcome::killer).unwrap_or("the tower").to_owned();
-            outcomes.push(Outcome::Died { by: killer });
+        self.hero.turns += 1;
+        if self.poison > 0 {
+            self.poison -= 1;
+            self.hurt(1, "gas");
         }
-        outcomes
+        self.monsters_act();
     }
 
-    fn step(&mut self, step: IVec2) -> Outcome {
-        let Some(to) = self.neighbour(self.player, step) else { return Outcome::Blocked };
+    /// Whether the player has taken the stairs.
+    pub fn is_left(&self) -> bool {
+        self.player == cell(Some(self.floor.exit()))
+    }
+
+    /// Whether the player has died.
+    pub fn is_lost(&self) -> bool {
+        self.hero.health == 0
+    }
+
+    fn say(&mut self, words: impl Into<String>) {
+        self.news.push(News { words: words.into(), at: self.player, change: 0 });
+    }
+
+    /// Hits the player. Armour leaves at least 1 of a hit.
+    pub(crate) fn hurt(&mut self, hit: u32, by: &str) {
+        let damage = hit.saturating_sub(self.hero.armour).max(1);
+        self.hero.health = self.hero.health.saturating_sub(damage);
+        by.clone_into(&mut self.foe);
+        let words = format!("You lose {damage} health to the {by}.");
+        self.news.push(News { words, at: self.player, change: -damage.cast_signed() });
+    }
+
+    /// Changes the hero, and says by how much they healed.
+    fn change(&mut self, words: String, change: impl FnOnce(&mut Hero)) {
+        let before = self.hero.health;
+        change(&mut self.hero);
+        let change = self.hero.health.cast_signed() - before.cast_signed();
+        self.news.push(News { words, at: self.player, change });
+    }
+
+    /// Each action returns whether it takes time.
+    fn step(&mut self, step: IVec2) -> bool {
+        let Some(to) = self.player.checked_add_signed(step) else { return false };
         if let Some(monster) = self.monster_at(to) {
-            return self.strike(monster);
-        }
-        if self.held > 0 {
+            self.strike(monster);
+        } else if self.held > 0 {
             self.held -= 1;
-            return Outcome::Held;
+            self.say("The net holds you.");
+        } else if let Some(words) = self.obstacle(to) {
+            self.say(words);
+            return false;
+        } else if self.can_pass(to) {
+            self.walk(to);
+        } else {
+            return false;
         }
-        if self.is_closed_door(to) {
-            return self.open_door(to);
-        }
-        if !self.is_enterable(to) {
-            return Outcome::Blocked;
-        }
-        if let Some(boss) = self.bar().filter(|_| to == self.exit()) {
-            return Outcome::Barred(boss.archetype.clone());
-        }
-        self.player = to;
-        self.look();
-        self.arrive()
+        true
+    }
+
+    /// Why the player cannot enter a cell, if that is worth a word.
+    fn obstacle(&self, to: UVec2) -> Option<String> {
+        let barred = self.bar().filter(|_| to == cell(Some(self.floor.exit())));
+        let locked = self.locks.get(&to).filter(|lock| !self.keys.contains(lock));
+        barred
+            .map(|boss| format!("The {} bars the stairs.", boss.name))
+            .or_else(|| locked.map(|lock| format!("Locked. Key {lock} lies elsewhere on this floor.")))
     }
 
     /// A sleeper takes twice the damage.
-    fn strike(&mut self, index: usize) -> Outcome {
+    fn strike(&mut self, index: usize) {
         let might = self.hero.attack + self.rng.u32(0..=1);
         let monster = &mut self.monsters[index];
         let damage = if monster.mood == Mood::Asleep { 2 * might } else { might };
         monster.health = monster.health.saturating_sub(damage);
-        let (at, archetype, falls) = (monster.at, monster.archetype.clone(), !monster.is_alive());
-        self.hero.slain += u32::from(falls);
+        let what = if monster.is_alive() { format!("loses {damage} health") } else { "falls".to_owned() };
+        let words = format!("The {} {what}.", monster.name);
+        self.news.push(News { words, at: monster.at, change: -damage.cast_signed() });
+        self.hero.slain += u32::from(!self.monsters[index].is_alive());
         self.rouse(index);
-        if falls {
-            self.scatter(index);
-        }
-        Outcome::Struck { at, archetype, damage, falls }
+        self.scatter(index);
     }
 
-    fn open_door(&mut self, at: UVec2) -> Outcome {
-        let lock = self.locks.get(&at).copied();
-        if let Some(lock) = lock.filter(|lock| !self.keys.contains(lock)) {
-            return Outcome::NeedsKey(lock);
+    /// Enters a cell, and opens its door. Takes what lies there.
+    fn walk(&mut self, to: UVec2) {
+        self.player = to;
+        if let Some(lock) = self.locks.remove(&to) {
+            self.say(format!("Key {lock} fits."));
         }
-        self.open.insert(at);
+        self.open(to);
         self.look();
-        lock.map_or(Outcome::OpenedDoor, Outcome::Unlocked)
-    }
-
-    /// What the player finds on the cell.
-    fn arrive(&mut self) -> Outcome {
-        let at = self.player;
-        let is_hurt = self.hero.health < self.hero.most_health;
-        if at == self.exit() {
-            Outcome::ReachedExit
-        } else if let Some(item) = self.items.remove(&at) {
-            self.take(item)
-        } else if is_hurt && self.shrines.remove(&at) {
-            Outcome::Prayed(self.hero.heal(u32::MAX))
-        } else if let Some(trap) = self.traps.remove(&at) {
-            self.spring(trap)
-        } else {
-            Outcome::Walked
+        if let Some(item) = self.items.remove(&to) {
+            self.take(item);
+        } else if self.hero.health < self.hero.most_health && self.shrines.remove(&to) {
+            self.change("The shrine heals you.".to_owned(), |hero| hero.heal(u32::MAX));
+        } else if let Some(trap) = self.traps.remove(&to) {
+            self.spring(&trap);
         }
     }
 
-    fn take(&mut self, Item { archetype, value, opens_lock, .. }: Item) -> Outcome {
+    fn take(&mut self, Item { archetype, value, opens_lock, .. }: Item) {
+        if opens_lock != 0 {
+            self.keys.insert(opens_lock);
+            return self.say(format!("You take key {opens_lock}."));
+        }
         match archetype.as_str() {
-            _ if opens_lock != 0 => {
-                self.keys.insert(opens_lock);
-                return Outcome::Key(opens_lock);
-            }
             "scroll" => self.reveal(),
             "torn_map" => _ = self.find(|_| true),
-            other => self.hero.take(other, value),
+            _ => {}
         }
-        Outcome::PickedUp { archetype, value }
+        let name = archetype.replace('_', " ");
+        self.change(format!("You take the {name}."), |hero| hero.take(&archetype, value));
     }
 
-    fn spring(&mut self, Trap { archetype, level, .. }: Trap) -> Outcome {
-        let damage = match archetype.as_str() {
-            "net" => {
-                self.held = NET;
-                0
-            }
-            "gas" => {
-                self.poison += 3 + level / 2;
-                0
-            }
-            "darts" => self.hero.hurt(3 + level / 2),
-            _ => self.hero.hurt(4 + level / 2),
+    fn spring(&mut self, Trap { archetype, level, .. }: &Trap) {
+        match archetype.as_str() {
+            "net" => self.held = NET,
+            "gas" => self.poison += 3 + level / 2,
+            _ => return self.hurt(4 + level / 2, archetype),
+        }
+        self.say(format!("A trap: {archetype}!"));
+    }
+
+    fn drink(&mut self) -> bool {
+        let Some(rest) = self.hero.potions.checked_sub(1) else {
+            self.say("You have no potion.");
+            return false;
         };
-        Outcome::Trapped { archetype, damage }
+        self.hero.potions = rest;
+        self.change("You drink a potion.".to_owned(), |hero| hero.heal(hero.most_health / 2));
+        true
     }
 
-    fn buy(&mut self, ware: Ware) -> Outcome {
-        let price = self.hero.price(ware);
-        match (self.merchant(), self.hero.gold >= price) {
-            (None, _) => Outcome::NoMerchant,
-            (Some(_), false) => Outcome::TooDear(price),
-            (Some(_), true) => {
-                self.hero.buy(ware);
-                Outcome::Bought(ware)
-            }
+    fn buy(&mut self, ware: Ware) -> bool {
+        if self.merchant().is_none() {
+            self.say("There is no merchant here.");
+            return false;
         }
+        let is_bought = self.hero.buy(ware);
+        let dear = || format!("That costs {} gold.", self.hero.price(ware));
+        self.say(if is_bought { format!("You buy: {ware:?}.") } else { dear() });
+        is_bought
     }
 
     /// The merchant beside the player.
@@ -238,41 +270,34 @@ impl Level {
         self.merchants.iter().copied().find(|at| at.manhattan_distance(self.player) <= 1)
     }
 
-    fn search(&mut self) -> Outcome {
-        let player = self.player.as_ivec2();
-        let found = self.find(|at| (at.as_ivec2() - player).abs().max_element() <= SEARCH);
+    fn search(&mut self) -> bool {
+        let player = self.player;
+        let found = self.find(|at| is_near(at, player));
+        self.say(if found { "You find a secret door!" } else { "You wait and search." });
         self.look();
-        Outcome::Searched { found }
+        true
     }
 
-    /// Finds the secret doors of some cells. Returns how many.
-    fn find(&mut self, is_searched: impl Fn(UVec2) -> bool) -> usize {
-        let secret = self.cells().filter(|at| is_searched(*at) && self.terrain(*at) == Terrain::SecretDoor);
+    /// Finds the secret doors of some cells. Returns whether there were any.
+    fn find(&mut self, is_searched: impl Fn(UVec2) -> bool) -> bool {
+        let secret = self.cells().filter(|at| is_searched(*at) && self.seen_terrain(*at) != self.terrain(*at));
         let secret: Vec<_> = secret.collect();
-        secret.into_iter().filter(|at| self.found.insert(*at)).count()
+        self.found.extend(&secret);
+        !secret.is_empty()
     }
 
     /// Maps the floor: all but rock.
     fn reveal(&mut self) {
-        for at in self.cells() {
-            let index = self.index(at);
-            if self.sight[index] == Sight::Unknown && self.floor.passable(at.x, at.y) {
-                self.sight[index] = Sight::Remembered;
+        for (sight, terrain) in self.sight.iter_mut().zip(self.floor.terrain()) {
+            if *sight == Sight::Unknown && is_passable(*terrain) {
+                *sight = Sight::Remembered;
             }
         }
     }
 
     pub fn cells(&self) -> impl Iterator<Item = UVec2> + use<> {
-        let size = self.size();
-        (0..size.y).flat_map(move |y| (0..size.x).map(move |x| UVec2::new(x, y)))
-    }
-
-    pub fn size(&self) -> UVec2 {
-        UVec2::new(self.floor.width(), self.floor.height())
-    }
-
-    pub fn exit(&self) -> UVec2 {
-        cell(Some(self.floor.exit()))
+        let (width, height) = (self.floor.width(), self.floor.height());
+        (0..height).flat_map(move |y| (0..width).map(move |x| UVec2::new(x, y)))
     }
 
     /// The boss that bars the stairs of its floor.
@@ -284,6 +309,10 @@ impl Level {
     /// The living monster in a cell, as an index into `monsters`.
     pub fn monster_at(&self, at: UVec2) -> Option<usize> {
         self.monsters.iter().position(|monster| monster.at == at && monster.is_alive())
+    }
+
+    fn terrain(&self, at: UVec2) -> Terrain {
+        self.floor.terrain_at(at.x, at.y).unwrap_or(Terrain::Wall)
     }
 
     /// The terrain as the player knows it: an unfound secret door is a wall.
@@ -298,56 +327,60 @@ impl Level {
         self.sight[self.index(at)]
     }
 
+    fn index(&self, at: UVec2) -> usize {
+        (at.y * self.floor.width() + at.x) as usize
+    }
+
     /// Whether `at` is a known door that is not open.
     pub fn is_closed_door(&self, at: UVec2) -> bool {
         let is_door = matches!(self.seen_terrain(at), Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
         is_door && !self.open.contains(&at)
     }
 
-    /// Whether the player can get into a cell, by opening a door if need be.
+    /// Whether the player can enter a cell.
     pub fn can_pass(&self, at: UVec2) -> bool {
-        let has_key = || self.locks.get(&at).is_none_or(|lock| self.keys.contains(lock));
-        self.is_enterable(at) || (self.is_closed_door(at) && has_key())
+        match self.seen_terrain(at) {
+            Terrain::LockedDoor => self.locks.get(&at).is_none_or(|lock| self.keys.contains(lock)),
+            terrain => is_passable(terrain) || terrain == Terrain::SecretDoor,
+        }
     }
 
-    fn is_enterable(&self, at: UVec2) -> bool {
-        self.open.contains(&at) || (self.floor.passable(at.x, at.y) && !self.is_closed_door(at))
+    /// Whether a monster can. They open doors, but no locks, and know no secrets.
+    pub(crate) fn is_open_to_monsters(&self, at: UVec2) -> bool {
+        self.floor.passable(at.x, at.y) || self.open.contains(&at)
     }
 
-    fn is_opaque(&self, at: UVec2) -> bool {
-        let solid = matches!(self.seen_terrain(at), Terrain::Wall | Terrain::Pillar | Terrain::Unspecified);
-        solid || self.is_closed_door(at)
+    /// Opens the door of a cell, if it has one.
+    pub(crate) fn open(&mut self, at: UVec2) {
+        if self.is_closed_door(at) {
+            self.open.insert(at);
+            self.look();
+        }
     }
 
-    pub(crate) fn look(&mut self) {
+    /// Sees what is in sight. What was, is remembered.
+    fn look(&mut self) {
         for sight in self.sight.iter_mut().filter(|sight| **sight == Sight::Visible) {
             *sight = Sight::Remembered;
         }
         let mut visible = Vec::new();
-        let inside = |at: IVec2| self.neighbour(UVec2::ZERO, at);
-        let is_opaque = |at| inside(at).is_none_or(|at| self.is_opaque(at));
-        fov::see_from(self.player.as_ivec2(), SIGHT, is_opaque, |at| visible.extend(inside(at)));
+        let is_opaque = |at: IVec2| {
+            let solid =
+                matches!(self.seen_terrain(at.as_uvec2()), Terrain::Wall | Terrain::Pillar | Terrain::Unspecified);
+            solid || self.is_closed_door(at.as_uvec2())
+        };
+        fov::see_from(self.player.as_ivec2(), SIGHT, is_opaque, |at| visible.push(at.as_uvec2()));
         for at in visible {
             let index = self.index(at);
             self.sight[index] = Sight::Visible;
-            let is_near = (at.as_ivec2() - self.player.as_ivec2()).abs().max_element() <= SEARCH;
-            if let Some(trap) = self.traps.get_mut(&at).filter(|_| is_near) {
-                trap.is_seen = true;
+            if self.traps.contains_key(&at) && is_near(at, self.player) {
+                self.seen_traps.insert(at);
             }
         }
     }
+}
 
-    /// The cell at an offset, `None` outside the floor.
-    pub fn neighbour(&self, at: UVec2, by: IVec2) -> Option<UVec2> {
-        let to = at.checked_add_signed(by)?;
-        (to.x < self.floor.width() && to.y < self.floor.height()).then_some(to)
-    }
-
-    fn terrain(&self, at: UVec2) -> Terrain {
-        self.floor.terrain_at(at.x, at.y).unwrap_or(Terrain::Wall)
-    }
-
-    fn index(&self, at: UVec2) -> usize {
-        (at.y * self.floor.width() + at.x) as usize
-    }
+/// Whether a cell is within the reach of a search from another.
+fn is_near(at: UVec2, from: UVec2) -> bool {
+    (at.as_ivec2() - from.as_ivec2()).abs().max_element() <= SEARCH
 }

@@ -2,16 +2,14 @@
 //! seconds. README.md of the game says in which order to read the files.
 
 pub mod bot;
-mod fov;
+pub mod fov;
 mod hero;
 mod level;
 mod minds;
 mod monster;
-mod outcome;
 mod ways;
 
 pub use hero::{Hero, Ware};
-pub use level::{Action, Level, SIGHT, Sight, Trap};
+pub use level::{Action, Level, News, SIGHT, Sight};
 pub use monster::{Class, Monster, Mood};
-pub use outcome::Outcome;
 pub use ways::{STEPS, cell};

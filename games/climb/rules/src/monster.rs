@@ -5,7 +5,7 @@ use glam::UVec2;
 
 use crate::ways::cell;
 
-/// How a monster fights. docs/protocol.md lists the archetypes of each class, a theme a column.
+/// How a monster fights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Strong, and slow to strike again.
@@ -20,59 +20,16 @@ pub enum Class {
     Boss,
 }
 
-const CLASSES: [(Class, &str); 5] = [
-    (Class::Brute, "ghoul ogre troll golem yeti gargoyle demon"),
-    (Class::Archer, "bone_archer slinger spitter fire_imp ice_archer quill gazer"),
-    (Class::Caster, "acolyte shaman bog_witch pyromancer frost_seer scribe warlock"),
-    (Class::Swarm, "rat jackal leech ember bat bookworm imp"),
-    (Class::Boss, "lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one"),
+/// The health and the damage of each class, each at level 0 and what four levels add. How far it hits, in steps. The
+/// turns from one hit to the next. Its archetypes, one for each theme.
+const CLASSES: [(Class, [u32; 2], [u32; 2], u32, u32, &str); 6] = [
+    (Class::Skirmisher, [4, 4], [1, 2], 1, 1, "skeleton goblin lizardman cinder_hound ice_wolf animated_book shade"),
+    (Class::Brute, [7, 8], [3, 2], 1, 2, "ghoul ogre troll golem yeti gargoyle demon"),
+    (Class::Archer, [3, 4], [1, 2], 5, 2, "bone_archer slinger spitter fire_imp ice_archer quill gazer"),
+    (Class::Caster, [3, 4], [2, 2], 5, 3, "acolyte shaman bog_witch pyromancer frost_seer scribe warlock"),
+    (Class::Swarm, [2, 2], [1, 1], 1, 1, "rat jackal leech ember bat bookworm imp"),
+    (Class::Boss, [25, 16], [3, 2], 3, 2, "lich goblin_king hydra magma_lord frost_wyrm archivist fallen_one"),
 ];
-
-impl Class {
-    /// An archetype that this game does not know is a skirmisher.
-    pub fn of(archetype: &str) -> Self {
-        let class = CLASSES.iter().find(|(_, names)| names.split(' ').any(|name| name == archetype));
-        class.map_or(Self::Skirmisher, |(class, _)| *class)
-    }
-
-    fn health(self, level: u32) -> u32 {
-        match self {
-            Self::Brute => 7 + 2 * level,
-            Self::Skirmisher => 4 + level,
-            Self::Archer | Self::Caster => 3 + level,
-            Self::Swarm => 2 + level / 2,
-            Self::Boss => 25 + 4 * level,
-        }
-    }
-
-    /// Of a hit, before armour.
-    pub fn damage(self, level: u32) -> u32 {
-        match self {
-            Self::Brute | Self::Boss => 3 + level / 2,
-            Self::Caster => 2 + level / 2,
-            Self::Skirmisher | Self::Archer => 1 + level / 2,
-            Self::Swarm => 1 + level / 4,
-        }
-    }
-
-    /// How far it hits, in steps.
-    pub fn reach(self) -> u32 {
-        match self {
-            Self::Archer | Self::Caster => 5,
-            Self::Boss => 3,
-            Self::Brute | Self::Skirmisher | Self::Swarm => 1,
-        }
-    }
-
-    /// Turns from one hit to the next.
-    pub fn pace(self) -> u32 {
-        match self {
-            Self::Skirmisher | Self::Swarm => 1,
-            Self::Brute | Self::Archer | Self::Boss => 2,
-            Self::Caster => 3,
-        }
-    }
-}
 
 /// What a monster is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,9 +44,8 @@ pub enum Mood {
 
 #[derive(Debug, Clone)]
 pub struct Monster {
-    pub archetype: String,
+    pub name: String,
     pub class: Class,
-    pub level: u32,
     pub behaviour: Behaviour,
     /// Monsters of one group wake and flee together; 0: alone.
     pub group: u32,
@@ -99,29 +55,35 @@ pub struct Monster {
     pub goal: UVec2,
     pub health: u32,
     pub most_health: u32,
+    pub damage: u32,
+    pub reach: u32,
+    pub pace: u32,
     pub mood: Mood,
     /// Turns until it can hit again.
     pub rest: u32,
 }
 
 impl Monster {
+    /// An archetype that this game does not know is a skirmisher, an unknown behaviour that of a guard.
     pub fn new(spawn: &Spawn) -> Self {
-        let (class, at) = (Class::of(&spawn.archetype), cell(spawn.at));
-        let health = class.health(spawn.level);
-        let behaviour = Behaviour::try_from(spawn.behaviour).ok().filter(|known| *known != Behaviour::Unspecified);
-        let behaviour = behaviour.unwrap_or(Behaviour::Guards);
+        let known = CLASSES.iter().find(|(.., names)| names.split(' ').any(|name| name == spawn.archetype));
+        let (class, health, damage, reach, pace, _) = *known.unwrap_or(&CLASSES[0]);
+        let at_level = |[base, of_four]: [u32; 2]| base + of_four * spawn.level / 4;
+        let (at, health) = (cell(spawn.at), at_level(health));
         Self {
-            archetype: spawn.archetype.clone(),
+            name: spawn.archetype.replace('_', " "),
             class,
-            level: spawn.level,
-            behaviour,
+            behaviour: spawn.behaviour(),
             group: spawn.group,
             at,
             home: at,
             goal: at,
             health,
             most_health: health,
-            mood: if behaviour == Behaviour::Sleeps { Mood::Asleep } else { Mood::Calm },
+            damage: at_level(damage),
+            reach,
+            pace,
+            mood: if spawn.behaviour() == Behaviour::Sleeps { Mood::Asleep } else { Mood::Calm },
             rest: 0,
         }
     }
@@ -130,13 +92,7 @@ impl Monster {
         self.health > 0
     }
 
-    /// How it sleeps, hunts or flees, for the player's eye.
-    pub fn mark(&self) -> &'static str {
-        match self.mood {
-            Mood::Asleep => "z",
-            Mood::Calm => "",
-            Mood::Hunting(_) => "!",
-            Mood::Fleeing => "?",
-        }
+    pub fn is_hunting(&self) -> bool {
+        self.is_alive() && matches!(self.mood, Mood::Hunting(_))
     }
 }

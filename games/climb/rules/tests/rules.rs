@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use climb_rules::{Action, Hero, Level, Mood, Outcome, Sight, Ware};
+use climb_rules::{Action, Hero, Level, Mood, Sight, Ware};
 use floor_client::{
     Behaviour, Floor, FloorKind, FloorSpec, RoomRole, Terrain,
     v1::{self, Item, Lock, Point, Room, Spawn, Trap},
 };
-use glam::IVec2;
+use glam::{IVec2, UVec2};
 
 const HALL: [&str; 7] = ["#########", "#<.....>#", "#.......#", "#.......#", "#.......#", "#.......#", "#########"];
 
@@ -46,16 +46,29 @@ fn spawn(x: u32, y: u32, archetype: &str, behaviour: Behaviour, group: u32) -> S
     Spawn { at: at(x, y), archetype: archetype.to_owned(), level: 1, behaviour: behaviour as i32, group }
 }
 
-fn wait(level: &mut Level, turns: u32) -> Vec<Outcome> {
-    (0..turns).flat_map(|_| level.act(Action::Search)).collect()
+/// What the player reads about a turn.
+fn act(level: &mut Level, action: Action) -> String {
+    level.act(action);
+    level.news.iter().map(|news| &*news.words).collect::<Vec<_>>().join(" ")
+}
+
+fn step(level: &mut Level, step: IVec2) -> String {
+    act(level, Action::Step(step))
+}
+
+/// The health that the player loses in so many turns.
+fn lost(level: &mut Level, turns: u32) -> u32 {
+    let before = level.hero.health;
+    (0..turns).for_each(|_| level.act(Action::Search));
+    before - level.hero.health
 }
 
 #[test]
 fn who_does_nothing_beside_a_monster_dies() {
     let mut level = level(&HALL, |floor| floor.spawns = vec![spawn(5, 3, "skeleton", Behaviour::Wanders, 0)]);
-    let outcomes = wait(&mut level, 60);
-    assert!(outcomes.contains(&Outcome::Died { by: "skeleton".to_owned() }), "{outcomes:?}");
-    assert_eq!(level.hero.health, 0);
+    assert_eq!(lost(&mut level, 60), 30);
+    assert!(level.is_lost());
+    assert_eq!(level.foe, "skeleton");
 }
 
 #[test]
@@ -64,12 +77,21 @@ fn who_strikes_back_wins_and_the_boss_no_longer_bars_the_stairs() {
         floor.spawns = vec![spawn(3, 1, "lich", Behaviour::Guards, 0)];
     });
     level.hero.attack = 15;
-    assert!(matches!(level.act(Action::Step(IVec2::X))[0], Outcome::Barred(_)));
+    assert_eq!(step(&mut level, IVec2::X), "The lich bars the stairs.");
     level.monsters[0].health = 1;
     level.monsters[0].at.x = 2;
-    assert!(matches!(level.act(Action::Step(IVec2::X))[0], Outcome::Struck { falls: true, .. }));
-    assert_eq!(level.act(Action::Step(IVec2::X)), [Outcome::ReachedExit]);
+    assert_eq!(step(&mut level, IVec2::X), "The lich falls.");
+    assert!(!level.is_left());
+    step(&mut level, IVec2::X);
+    assert!(level.is_left());
     assert_eq!(level.hero.slain, 1);
+}
+
+#[test]
+fn armour_leaves_a_scratch() {
+    let mut level = level(&HALL, |floor| floor.spawns = vec![spawn(2, 1, "ghoul", Behaviour::Guards, 0)]);
+    level.hero.armour = 99;
+    assert_eq!(lost(&mut level, 5), 3);
 }
 
 #[test]
@@ -78,13 +100,13 @@ fn a_group_wakes_together_and_its_last_third_flees() {
         floor.spawns = (5..8).map(|x| spawn(x, 5, "rat", Behaviour::Sleeps, 1)).collect();
         floor.spawns.push(spawn(7, 3, "skeleton", Behaviour::Sleeps, 0));
     });
-    level.player = glam::UVec2::new(4, 5);
+    level.player = UVec2::new(4, 5);
     level.hero.attack = 99;
-    level.act(Action::Step(IVec2::X));
+    step(&mut level, IVec2::X);
     assert!(level.monsters[1..3].iter().all(|rat| matches!(rat.mood, Mood::Hunting(_))));
     assert_eq!(level.monsters[3].mood, Mood::Asleep);
     while level.monsters.iter().filter(|rat| rat.group == 1 && rat.is_alive()).count() > 1 {
-        level.act(Action::Step(IVec2::X));
+        step(&mut level, IVec2::X);
     }
     let last = level.monsters.iter().find(|rat| rat.group == 1 && rat.is_alive()).unwrap();
     assert_eq!(last.mood, Mood::Fleeing);
@@ -101,7 +123,7 @@ fn a_guard_goes_back_to_its_post_and_a_patrol_walks() {
     let mut visited = std::collections::HashSet::new();
     for _ in 0..12 {
         level.hero.health = 30;
-        wait(&mut level, 1);
+        level.act(Action::Search);
         visited.insert(level.monsters[1].at);
     }
     assert_eq!(level.monsters[0].at, post);
@@ -110,12 +132,11 @@ fn a_guard_goes_back_to_its_post_and_a_patrol_walks() {
 
 #[test]
 fn archers_hit_from_afar_but_not_through_walls() {
-    let mut level = level(&HALL, |floor| floor.spawns = vec![spawn(4, 1, "bone_archer", Behaviour::Guards, 0)]);
-    assert!(wait(&mut level, 3).iter().any(|outcome| matches!(outcome, Outcome::Hit { .. })));
-    let mut behind = self::level(&["########", "#<>#...#", "########"], |floor| {
-        floor.spawns = vec![spawn(4, 1, "bone_archer", Behaviour::Wanders, 0)];
-    });
-    assert!(!wait(&mut behind, 9).iter().any(|outcome| matches!(outcome, Outcome::Hit { .. })));
+    let archer = |x| spawn(x, 1, "bone_archer", Behaviour::Wanders, 0);
+    let mut in_sight = level(&HALL, |floor| floor.spawns = vec![archer(4)]);
+    assert_ne!(lost(&mut in_sight, 3), 0);
+    let mut behind = level(&["########", "#<>#...#", "########"], |floor| floor.spawns = vec![archer(4)]);
+    assert_eq!(lost(&mut behind, 9), 0);
 }
 
 #[test]
@@ -124,12 +145,13 @@ fn traps_hurt_once_poison_and_hold() {
         let trap = |x, archetype: &str| Trap { at: at(x, 1), archetype: archetype.to_owned(), level: 1 };
         floor.traps = vec![trap(2, "spikes"), trap(3, "gas"), trap(4, "net")];
     });
-    assert!(level.traps.values().any(|trap| trap.is_seen) && level.traps.values().any(|trap| !trap.is_seen));
-    assert_eq!(level.act(Action::Step(IVec2::X))[0], Outcome::Trapped { archetype: "spikes".to_owned(), damage: 4 });
-    level.act(Action::Step(IVec2::X));
+    assert_eq!((level.seen_traps.len(), level.traps.len()), (2, 3));
+    assert_eq!(step(&mut level, IVec2::X), "You lose 4 health to the spikes.");
+    step(&mut level, IVec2::X);
     assert_eq!((level.hero.health, level.poison), (25, 2));
-    level.act(Action::Step(IVec2::X));
-    assert_eq!((level.act(Action::Step(IVec2::X))[0].clone(), level.hero.health), (Outcome::Held, 23));
+    step(&mut level, IVec2::X);
+    assert_eq!(step(&mut level, IVec2::X), "The net holds you. You lose 1 health to the gas.");
+    assert_eq!(level.hero.health, 23);
     assert!(level.traps.is_empty());
 }
 
@@ -139,21 +161,22 @@ fn a_door_needs_its_key() {
         floor.locks = vec![Lock { id: 1, at: at(3, 1) }];
         floor.items = vec![Item { at: at(1, 1), archetype: "key".to_owned(), opens_lock: 1, ..Default::default() }];
     });
-    let mut act = |step| level.act(Action::Step(step)).remove(0);
-    assert_eq!(act(IVec2::X), Outcome::NeedsKey(1));
-    assert_eq!(act(IVec2::NEG_X), Outcome::Key(1));
-    assert_eq!((act(IVec2::X), act(IVec2::X)), (Outcome::Walked, Outcome::Unlocked(1)));
-    assert_eq!((act(IVec2::X), act(IVec2::X)), (Outcome::Walked, Outcome::ReachedExit));
+    assert_eq!(step(&mut level, IVec2::X), "Locked. Key 1 lies elsewhere on this floor.");
+    assert_eq!(step(&mut level, IVec2::NEG_X), "You take key 1.");
+    step(&mut level, IVec2::X);
+    assert_eq!(step(&mut level, IVec2::X), "Key 1 fits.");
+    step(&mut level, IVec2::X);
+    assert!(level.is_left());
 }
 
 #[test]
 fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
     let mut level = level(&["######", "#<S.>#", "######"], |_| {});
-    let door = glam::UVec2::new(2, 1);
-    assert_eq!((level.seen_terrain(door), level.act(Action::Step(IVec2::X))), (Terrain::Wall, vec![Outcome::Blocked]));
-    assert_eq!(level.act(Action::Search), [Outcome::Searched { found: 1 }]);
-    assert_eq!(level.act(Action::Step(IVec2::X)), [Outcome::OpenedDoor]);
-    assert_eq!(level.act(Action::Step(IVec2::X)), [Outcome::Walked]);
+    let (door, entry) = (UVec2::new(2, 1), level.player);
+    step(&mut level, IVec2::X);
+    assert_eq!((level.seen_terrain(door), level.player), (Terrain::Wall, entry));
+    assert_eq!(act(&mut level, Action::Search), "You find a secret door!");
+    step(&mut level, IVec2::X);
     assert_eq!((level.player, level.sight(door)), (door, Sight::Visible));
 }
 
@@ -163,12 +186,25 @@ fn a_shrine_heals_once_and_a_merchant_sells_to_who_stands_beside() {
         floor.rooms[0].role = RoomRole::Shrine as i32;
         floor.rooms.push(Room { id: 1, role: RoomRole::Shop as i32, center: at(5, 3), ..floor.rooms[0].clone() });
     });
-    (level.hero.health, level.hero.gold) = (5, 50);
-    assert_eq!(level.act(Action::Buy(Ware::Potion)), [Outcome::NoMerchant]);
-    level.player = glam::UVec2::new(3, 3);
-    assert_eq!(level.act(Action::Step(IVec2::X)), [Outcome::Prayed(25)]);
-    assert_eq!(level.act(Action::Buy(Ware::Potion)), [Outcome::Bought(Ware::Potion)]);
-    assert_eq!((level.hero.potions, level.hero.gold), (2, 10));
-    assert_eq!(level.act(Action::Buy(Ware::Mail)), [Outcome::TooDear(75)]);
+    (level.hero.health, level.hero.gold) = (5, 150);
+    assert_eq!(act(&mut level, Action::Buy(Ware::Potion)), "There is no merchant here.");
+    level.player = UVec2::new(3, 3);
+    assert_eq!(step(&mut level, IVec2::X), "The shrine heals you.");
+    assert_eq!((level.hero.health, level.news[0].change), (30, 25));
     assert!(level.shrines.is_empty());
+    assert_eq!(act(&mut level, Action::Buy(Ware::Blade)), "You buy: Blade.");
+    assert_eq!((level.hero.attack, level.hero.gold), (4, 75));
+    assert_eq!(act(&mut level, Action::Buy(Ware::Blade)), "That costs 100 gold.");
+    assert_eq!((level.hero.attack, level.hero.gold), (4, 75));
+}
+
+#[test]
+fn a_potion_heals_half_and_no_more_than_all() {
+    let mut level = level(&HALL, |_| {});
+    level.hero.health = 10;
+    assert_eq!(act(&mut level, Action::Drink), "You drink a potion.");
+    assert_eq!((level.hero.health, level.news[0].change), (25, 15));
+    assert_eq!(act(&mut level, Action::Drink), "You have no potion.");
+    level.hero.heal(99);
+    assert_eq!(level.hero.health, 30);
 }

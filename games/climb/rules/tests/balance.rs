@@ -1,0 +1,42 @@
+//! Whether the game can be won and lost: the bot climbs many towers.
+
+use std::sync::Arc;
+
+use climb_rules::{Hero, Level, bot};
+use floor_client::{FloorSpec, OfflineFloors};
+
+const TOWERS: u64 = 30;
+/// The last floor of a climb.
+const TOP: u32 = 10;
+/// Turns in which the bot leaves a floor, alive or not. It needs about 350.
+const LIMIT: u32 = 5_000;
+
+/// Climbs until the bot dies or is at the top. Returns the floor, and who killed it.
+fn climb(seed: u64) -> (u32, Option<String>) {
+    let floors = OfflineFloors::new();
+    let mut hero = Hero::default();
+    for number in 1..=TOP {
+        let floor = floors.get(&FloorSpec::new(seed, number).with_size(64, 48)).unwrap().value;
+        let mut level = Level::new(Arc::new(floor), hero);
+        let last_turn = level.hero.turns + LIMIT;
+        while !level.is_left() && !level.is_lost() {
+            let action = bot::choose(&level);
+            level.act(action);
+            assert!(level.hero.turns < last_turn, "tower {seed}, floor {number}: no way on from {}", level.player);
+        }
+        if level.is_lost() {
+            return (number, Some(level.foe));
+        }
+        hero = level.hero;
+        hero.rest();
+    }
+    (TOP, None)
+}
+
+#[test]
+fn the_bot_wins_most_towers_but_not_all() {
+    let climbs: Vec<_> = (0..TOWERS).map(climb).collect();
+    let deaths: Vec<_> = climbs.iter().filter(|(_, killer)| killer.is_some()).collect();
+    println!("won {} of {TOWERS} towers; deaths: {deaths:?}", climbs.len() - deaths.len());
+    assert!((3..=15).contains(&deaths.len()), "{deaths:?}");
+}
