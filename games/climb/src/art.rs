@@ -106,9 +106,3 @@ pub fn rgb(colour: u32) -> Vec3 {
     let [_, r, g, b] = colour.to_be_bytes().map(|part| f32::from(part) / 255.0);
     Vec3::new(r, g, b)
 }
-
-/// 0xRRGGBB as a colour of Bevy.
-pub fn colour(colour: u32) -> Color {
-    let Vec3 { x, y, z } = rgb(colour);
-    Color::srgb(x, y, z)
-}

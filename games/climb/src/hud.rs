@@ -4,15 +4,8 @@ use bevy::prelude::*;
 use climb_rules::{Level, Ware};
 use floor_client::plugin::{FloorArrived, FloorServer, FloorServerStatus, RequestFloor};
 
-use crate::{
-    art,
-    play::{Current, GameState, Journey},
-};
+use crate::play::{Current, GameState, Journey};
 
-/// Locks of a floor whose keys have a place at the top.
-const KEYS: u32 = 8;
-/// Turns for which the first floor explains the keys.
-const LESSON: u32 = 25;
 const NIGHT: Color = Color::srgba(0.03, 0.03, 0.05, 0.85);
 const INK: Color = Color::srgb(0.88, 0.86, 0.80);
 const GOLD: Color = Color::srgb(0.96, 0.80, 0.36);
@@ -21,8 +14,6 @@ const SCAR: Color = Color::srgb(0.22, 0.08, 0.09);
 const HELP: &str = "Climb ten floors, and strike down the lord of the tenth.\n\n\
 arrows, WASD or the pad: walk, open, strike     space: wait and search     Q: drink a potion\n\
 1 2 3: buy from a merchant     M: the map     escape: quit\n\nreturn or start begins";
-const LESSON_WORDS: &str = "arrows walk, open doors and strike     space waits and searches     Q drinks";
-
 /// Writes the words.
 pub struct HudPlugin;
 
@@ -30,11 +21,7 @@ impl Plugin for HudPlugin {
     fn build(&self, app: &mut App) {
         app.add_systems(Startup, spawn).add_systems(
             Update,
-            (
-                write,
-                hide.run_if(state_changed::<GameState>),
-                (write_keys, measure).run_if(resource_exists_and_changed::<Current>),
-            ),
+            (write, hide.run_if(state_changed::<GameState>), measure.run_if(resource_exists_and_changed::<Current>)),
         );
     }
 }
@@ -51,10 +38,6 @@ enum Words {
     Title,
     Subtitle,
 }
-
-/// The digit of a key, if the player has it.
-#[derive(Component)]
-struct Key(u32);
 
 /// The red of the health bar.
 #[derive(Component)]
@@ -81,17 +64,12 @@ fn spawn(mut commands: Commands) {
     };
     let health = Node { width: px(170), height: px(20), padding: px(8).left(), ..default() };
     let blood = Node { position_type: PositionType::Absolute, left: px(0), height: percent(100), ..default() };
-    let keys: Vec<_> = (1..=KEYS).map(|lock| (Key(lock), TextSpan::default(), art::colour(art::lock(lock)))).collect();
     commands.spawn((HiddenIn(GameState::Title), bar.clone(), BackgroundColor(NIGHT))).with_children(|bar| {
         bar.spawn((health, BackgroundColor(SCAR))).with_children(|health| {
             health.spawn((Blood, blood, BackgroundColor(BLOOD)));
             health.spawn(text(Words::Health, 15.0, Color::WHITE));
         });
-        bar.spawn(text(Words::Belongings, 15.0, INK)).with_children(|text| {
-            for (key, span, colour) in keys {
-                text.spawn((key, span, TextFont::from_font_size(FontSize::Px(17.0)), TextColor(colour)));
-            }
-        });
+        bar.spawn(text(Words::Belongings, 15.0, INK));
         bar.spawn(text(Words::Floor, 15.0, GOLD));
     });
     commands.spawn((Node { bottom: px(0), ..bar.clone() }, BackgroundColor(NIGHT))).with_children(|bar| {
@@ -129,10 +107,11 @@ fn write(
     mut texts: Query<(&Words, &mut Text)>,
 ) {
     let in_play = level.filter(|_| *state != GameState::Title);
+    let (head, below) = panel(*state.get(), &journey, in_play.as_deref().map(|level| &level.0));
     for (words, mut text) in &mut texts {
         let new = match (words, &in_play) {
-            (Words::Title, _) => title(*state.get(), &journey),
-            (Words::Subtitle, level) => subtitle(*state.get(), &journey, level.as_deref().map(|level| &level.0)),
+            (Words::Title, _) => head.clone(),
+            (Words::Subtitle, _) => below.clone(),
             (Words::Server, None) => status(&server),
             (Words::Server, Some(_)) => {
                 let next = if ahead.iter().any(|arrived| arrived) { "is here" } else { "is on its way" };
@@ -153,44 +132,37 @@ fn write(
     }
 }
 
-fn title(state: GameState, journey: &Journey) -> String {
+/// The words of the panel: its head, and what is below.
+fn panel(state: GameState, journey: &Journey, level: Option<&Level>) -> (String, String) {
     let number = journey.request.0.number;
-    match state {
-        GameState::Title => "CLIMB".to_owned(),
-        GameState::Loading => format!("floor {number}"),
-        GameState::Climbing => String::new(),
-        GameState::Dead => "YOU DIED".to_owned(),
-        GameState::Won => "VICTORY".to_owned(),
-        GameState::Failed => format!("no floor {number}"),
-    }
-}
-
-fn subtitle(state: GameState, journey: &Journey, level: Option<&Level>) -> String {
     let end = level.map(|Level { hero, floor, foe, .. }| {
         let deeds = format!("{} turns, {} monsters slain, {} gold", hero.turns, hero.slain, hero.gold);
         (floor.spec().number, foe, deeds)
     });
     match (state, end) {
-        (GameState::Title, _) => HELP.to_owned(),
-        (GameState::Loading, _) => "is on its way".to_owned(),
-        (GameState::Failed, _) => format!("{}\n\nreturn tries again", journey.trouble),
+        (GameState::Title, _) => ("CLIMB".to_owned(), HELP.to_owned()),
+        (GameState::Failed, _) => (format!("no floor {number}"), format!("{}\n\nreturn tries again", journey.trouble)),
         (GameState::Dead, Some((number, foe, deeds))) => {
-            format!("Killed by {foe} on floor {number}.\n{deeds}\n\nreturn climbs again from the first floor")
+            let words = format!("Killed by {foe} on floor {number}.\n{deeds}\n\nreturn climbs again");
+            ("YOU DIED".to_owned(), words)
         }
         (GameState::Won, Some((number, _, deeds))) => {
-            format!("The lord of floor {number} has fallen.\n{deeds}\n\nreturn climbs on")
+            let words = format!("The lord of floor {number} has fallen.\n{deeds}\n\nreturn climbs on");
+            ("VICTORY".to_owned(), words)
         }
-        _ => String::new(),
+        _ => (format!("floor {number}"), "is on its way".to_owned()),
     }
 }
 
-fn belongings(Level { hero, poison, held, .. }: &Level) -> String {
+fn belongings(Level { hero, poison, held, keys, .. }: &Level) -> String {
     let ill = match (poison, held) {
         (1.., _) => "   poisoned",
         (_, 1..) => "   in a net",
         _ => "",
     };
-    format!("attack {}  armour {}  potions {}  gold {}{ill}   keys ", hero.attack, hero.armour, hero.potions, hero.gold)
+    let keys: String = keys.iter().map(|key| format!(" {key}")).collect();
+    let worn = format!("attack {}  armour {}", hero.attack, hero.armour);
+    format!("{worn}  potions {}  gold {}{ill}   keys{keys}", hero.potions, hero.gold)
 }
 
 fn place(level: &Level) -> String {
@@ -203,14 +175,11 @@ fn news(level: &Level) -> String {
     level.news.iter().map(|news| &*news.words).collect::<Vec<_>>().join("  ")
 }
 
-/// What the player can do here.
+/// What the player can buy here.
 fn hint(level: &Level) -> String {
-    if level.merchant().is_some() {
-        let [potion, blade, mail] = [Ware::Potion, Ware::Blade, Ware::Mail].map(|ware| level.hero.price(ware));
-        return format!("merchant:   1 potion, {potion} gold   2 better blade, {blade}   3 stronger mail, {mail}");
-    }
-    let is_lesson = level.hero.turns < LESSON;
-    if is_lesson { LESSON_WORDS.to_owned() } else { String::new() }
+    let [potion, blade, mail] = [Ware::Potion, Ware::Blade, Ware::Mail].map(|ware| level.hero.price(ware));
+    let offer = format!("merchant:   1 potion, {potion} gold   2 better blade, {blade}   3 stronger mail, {mail}");
+    level.merchant().map_or_else(String::new, |_| offer)
 }
 
 /// The connection in words.
@@ -220,12 +189,6 @@ fn status(FloorServer { url, status }: &FloorServer) -> String {
         FloorServerStatus::Answering => format!("{url} answers"),
         FloorServerStatus::Unreachable => format!("{url} unreachable"),
         FloorServerStatus::Offline => "no server".to_owned(),
-    }
-}
-
-fn write_keys(level: Res<Current>, mut keys: Query<(&Key, &mut TextSpan)>) {
-    for (Key(lock), mut span) in &mut keys {
-        span.0 = if level.keys.contains(lock) { format!(" {lock}") } else { String::new() };
     }
 }
 

@@ -84,14 +84,11 @@ fn steer(
     level: Option<Res<Current>>,
 ) {
     *frame += 1;
-    match (state.get(), level) {
-        (GameState::Loading, _) => {}
-        (GameState::Climbing, Some(level)) if frame.is_multiple_of(pilot.0) => {
-            orders.write(Order::Turn(bot::choose(&level)));
-        }
-        (GameState::Climbing, _) => {}
-        _ if frame.is_multiple_of(READING * pilot.0) => _ = orders.write(Order::Confirm),
-        _ => {}
+    let is_climbing = *state == GameState::Climbing;
+    let pause = if is_climbing { pilot.0 } else { READING * pilot.0 };
+    if *state != GameState::Loading && frame.is_multiple_of(pause) {
+        let turn = level.filter(|_| is_climbing).map(|level| Order::Turn(bot::choose(&level)));
+        orders.write(turn.unwrap_or(Order::Confirm));
     }
 }
 

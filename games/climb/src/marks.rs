@@ -28,13 +28,9 @@ impl Plugin for MarksPlugin {
     }
 }
 
-/// The mood of a monster, as a sign beside it.
+/// The mood of a monster as a sign, or its health as a bar.
 #[derive(Component)]
-struct Mark(usize);
-
-/// The health of a monster that was struck.
-#[derive(Component)]
-struct Bar(usize);
+struct MarkOf(usize);
 
 /// The age of a rising number, in seconds.
 #[derive(Component)]
@@ -52,9 +48,9 @@ fn attach(added: On<Add, Shown>, shown: Query<&Shown>, level: Res<Current>, mut 
         Shown::Lock(at) => level.locks.get(at).copied(),
         Shown::Item(at) => level.items.get(at).map(|item| item.opens_lock).filter(|lock| *lock != 0),
         Shown::Monster(index) => {
-            thing.with_child((Mark(*index), text(String::new(), 24.0, ALERT), Transform::from_xyz(13.0, 13.0, 0.3)));
+            thing.with_child((MarkOf(*index), text(String::new(), 24.0, ALERT), Transform::from_xyz(13.0, 13.0, 0.3)));
             let bar = Sprite::from_color(HURT, Vec2::ZERO);
-            thing.with_child((Bar(*index), bar, Transform::from_xyz(0.0, 20.0, 0.2)));
+            thing.with_child((MarkOf(*index), bar, Transform::from_xyz(0.0, 20.0, 0.2)));
             None
         }
         _ => None,
@@ -62,28 +58,30 @@ fn attach(added: On<Add, Shown>, shown: Query<&Shown>, level: Res<Current>, mut 
     if let Some(lock) = lock {
         let corner = if matches!(shown, Shown::Item(_)) { Vec3::new(9.0, -9.0, 0.1) } else { Vec3::ZERO };
         let plate = (Sprite::from_color(NIGHT, Vec2::splat(15.0)), Transform::from_translation(corner));
-        let digit = (text(lock.to_string(), 15.0, art::colour(art::lock(lock))), Transform::from_xyz(0.0, 0.0, 0.1));
+        let digit = (
+            text(lock.to_string(), 15.0, Srgba::from_vec3(art::rgb(art::lock(lock))).into()),
+            Transform::from_xyz(0.0, 0.0, 0.1),
+        );
         thing.with_child((plate, children![digit]));
     }
 }
 
-/// Keeps marks and bars as their monsters are.
-fn show_marks(level: Res<Current>, mut marks: Query<(&Mark, &mut Text2d)>, mut bars: Query<(&Bar, &mut Sprite)>) {
-    for (Mark(index), mut text) in &mut marks {
-        let mark = match level.monsters[*index].mood {
-            Mood::Asleep => "z",
-            Mood::Calm => "",
-            Mood::Hunting(_) => "!",
-            Mood::Fleeing => "?",
-        };
-        if text.0 != mark {
-            mark.clone_into(&mut text.0);
-        }
-    }
-    for (Bar(index), mut sprite) in &mut bars {
+/// Keeps signs and bars as their monsters are.
+fn show_marks(level: Res<Current>, mut marks: Query<(&MarkOf, AnyOf<(&mut Text2d, &mut Sprite)>)>) {
+    for (MarkOf(index), (sign, bar)) in &mut marks {
         let monster = &level.monsters[*index];
-        let share = monster.health as f32 / monster.most_health as f32;
-        sprite.custom_size = Some(if share < 1.0 { BAR * Vec2::new(share, 1.0) } else { Vec2::ZERO });
+        if let Some(mut sign) = sign {
+            sign.0 = match monster.mood {
+                Mood::Asleep => "z".to_owned(),
+                Mood::Calm => String::new(),
+                Mood::Hunting(_) => "!".to_owned(),
+                Mood::Fleeing => "?".to_owned(),
+            };
+        }
+        if let Some(mut bar) = bar {
+            let share = monster.health as f32 / monster.most_health as f32;
+            bar.custom_size = Some(if share < 1.0 { BAR * Vec2::new(share, 1.0) } else { Vec2::ZERO });
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use bevy::{
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
 };
-use climb_rules::{Level, Sight};
+use climb_rules::Level;
 use floor_client::Terrain;
 
 use crate::{
@@ -41,7 +41,7 @@ fn draw(
 ) {
     let pixels = level.cells().flat_map(|at| {
         let [_, r, g, b] = colour(&level, at).to_be_bytes();
-        [r, g, b, if level.sight(at) == Sight::Unknown { 200 } else { 240 }]
+        [r, g, b, if level.known.contains(&at) { 240 } else { 200 }]
     });
     let (width, height) = (level.floor.width(), level.floor.height());
     let extent = Extent3d { width, height, depth_or_array_layers: 1 };
@@ -53,11 +53,11 @@ fn draw(
 
 /// As 0xRRGGBB.
 fn colour(level: &Level, at: UVec2) -> u32 {
-    let sight = level.sight(at);
-    let monster = level.monster_at(at).filter(|_| sight == Sight::Visible);
+    let is_visible = level.visible.contains(&at);
+    let monster = level.monster_at(at).filter(|_| is_visible);
     match level.seen_terrain(at) {
         _ if at == level.player => 0xff_ffff,
-        _ if sight == Sight::Unknown => 0x14_141c,
+        _ if !level.known.contains(&at) => 0x14_141c,
         _ if let Some(index) = monster => {
             if level.monsters[index].is_hunting() {
                 0xff_4033
@@ -73,7 +73,7 @@ fn colour(level: &Level, at: UVec2) -> u32 {
         Terrain::Wall | Terrain::Pillar => 0x1f_1f1f,
         Terrain::Door | Terrain::SecretDoor => 0x99_6b40,
         Terrain::DeepWater | Terrain::Lava | Terrain::Chasm => 0x1f_2947,
-        _ if sight == Sight::Visible => 0x8c_8c8c,
+        _ if is_visible => 0x8c_8c8c,
         _ => 0x54_5454,
     }
 }

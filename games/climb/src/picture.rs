@@ -7,7 +7,7 @@ use bevy::{
     render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk},
 };
 use clap::ValueEnum;
-use climb_rules::{Level, Sight};
+use climb_rules::Level;
 
 use crate::{
     input::Autopilot,
@@ -59,7 +59,7 @@ fn quit(_: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>) {
 
 impl Scene {
     fn is_on(self, state: GameState, level: &Level) -> bool {
-        let near = level.monsters.iter().filter(|one| one.is_hunting() && level.sight(one.at) == Sight::Visible);
+        let near = level.monsters.iter().filter(|one| one.is_hunting() && level.visible.contains(&one.at));
         match self {
             Self::Title => state == GameState::Title && level.hero.turns > 20,
             Self::Death => state == GameState::Dead,

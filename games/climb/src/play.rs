@@ -64,13 +64,11 @@ pub struct PlayPlugin {
 
 impl Plugin for PlayPlugin {
     fn build(&self, app: &mut App) {
-        let playing = |state| in_state(state).and_then(resource_exists::<Current>);
         let systems = (
             confirm.run_if(not(in_state(GameState::Climbing))),
             enter_floor.run_if(in_state(GameState::Loading)),
-            take_turn.run_if(playing(GameState::Climbing)),
-            enter_title.run_if(in_state(GameState::Title)),
-            play_title.run_if(playing(GameState::Title)),
+            take_turn.run_if(in_state(GameState::Climbing)),
+            play_title.run_if(in_state(GameState::Title)),
         );
         app.init_state::<GameState>()
             .insert_resource(Journey::from(RequestFloor(self.first.clone())))
@@ -133,8 +131,7 @@ fn enter_floor(
     match result {
         (Some(arrived), _) => {
             journey.served = served(arrived);
-            commands.insert_resource(Current(Level::new(arrived.floor.clone(), journey.hero.clone())));
-            commands.trigger(Entered);
+            enter(arrived, journey.hero.clone(), &mut commands);
             commands.entity(entity).despawn();
             commands.spawn_batch(journey.request.next());
             next.set(GameState::Climbing);
@@ -144,6 +141,11 @@ fn enter_floor(
             next.set(GameState::Failed);
         }
     }
+}
+
+fn enter(arrived: &FloorArrived, hero: Hero, commands: &mut Commands) {
+    commands.insert_resource(Current(Level::new(arrived.floor.clone(), hero)));
+    commands.trigger(Entered);
 }
 
 /// Which tier served a floor, and how long that took in the server and as a whole.
@@ -173,20 +175,20 @@ fn take_turn(
     }
 }
 
-/// The title's climber enters the first floor when that is there, again and again.
-fn enter_title(level: Option<Res<Current>>, arrived: Query<&FloorArrived>, mut commands: Commands) {
-    if level.is_none_or(|level| level.is_left() || level.is_lost())
-        && let Some(arrived) = arrived.iter().next()
-    {
-        commands.insert_resource(Current(Level::new(arrived.floor.clone(), Hero::default())));
-        commands.trigger(Entered);
-    }
-}
-
-fn play_title(mut level: ResMut<Current>, mut frame: Local<u32>) {
+/// A climber plays by itself on the first floor, again and again.
+fn play_title(
+    level: Option<ResMut<Current>>,
+    arrived: Query<&FloorArrived>,
+    mut frame: Local<u32>,
+    mut commands: Commands,
+) {
     *frame += 1;
-    if frame.is_multiple_of(TITLE_PACE) {
-        let action = bot::choose(&level);
-        level.act(action);
+    if let Some(mut level) = level.filter(|level| !level.is_left() && !level.is_lost()) {
+        if frame.is_multiple_of(TITLE_PACE) {
+            let action = bot::choose(&level);
+            level.act(action);
+        }
+    } else if let Some(arrived) = arrived.iter().next() {
+        enter(arrived, Hero::default(), &mut commands);
     }
 }

@@ -4,7 +4,7 @@ use bevy::{
     prelude::*,
     sprite_render::{TileData, TilemapChunk, TilemapChunkTileData},
 };
-use climb_rules::{Level, SIGHT, Sight};
+use climb_rules::{Level, SIGHT};
 use floor_client::{Terrain, plugin::TileMap};
 
 use crate::{
@@ -66,7 +66,7 @@ impl Shown {
             Self::Player => (level.player, true),
             Self::Monster(index) => {
                 let monster = &level.monsters[index];
-                (monster.at, monster.is_alive() && level.sight(monster.at) == Sight::Visible)
+                (monster.at, monster.is_alive() && level.visible.contains(&monster.at))
             }
             Self::Item(at) => (at, level.items.contains_key(&at)),
             Self::Trap(at) => (at, level.traps.contains_key(&at) && level.seen_traps.contains(&at)),
@@ -124,14 +124,14 @@ fn light_tiles(level: Res<Current>, mut chunk: Single<&mut TilemapChunkTileData>
         let tile = tile(&level, at);
         let of_lock = level.locks.get(&at).map_or(Vec3::ONE, |lock| art::rgb(art::lock(*lock)));
         let Vec3 { x, y, z } = (light(&level, at) * art::tint(&look, tile) * of_lock).min(Vec3::ONE);
-        chunk[map.chunk_index(at)] = (level.sight(at) != Sight::Unknown)
+        chunk[map.chunk_index(at)] = (level.known.contains(&at))
             .then(|| TileData { color: Color::srgb(x, y, z), ..TileData::from_tileset_index(tile) });
     }
 }
 
 fn light(level: &Level, at: UVec2) -> Vec3 {
     let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
-    if level.sight(at) == Sight::Visible { TORCH * (1.0 - 0.75 * far).max(0.3) } else { MEMORY }
+    if level.visible.contains(&at) { TORCH * (1.0 - 0.75 * far).max(0.3) } else { MEMORY }
 }
 
 /// The layer of the tileset for a cell.
@@ -153,7 +153,7 @@ fn tile(level: &Level, at: UVec2) -> u16 {
 fn show_things(level: Res<Current>, mut things: Query<(&Shown, &mut Sprite, &mut Visibility)>) {
     for (shown, mut sprite, mut visibility) in &mut things {
         let (at, is_there) = shown.place(&level);
-        let is_seen = is_there && level.sight(at) != Sight::Unknown;
+        let is_seen = is_there && level.known.contains(&at);
         visibility.set_if_neq(if is_seen { Visibility::Inherited } else { Visibility::Hidden });
         let is_spent = matches!(shown, Shown::Shrine(at) if !level.shrines.contains(at));
         let Vec3 { x, y, z } = light(&level, at).clamp(Vec3::splat(if is_spent { 0.2 } else { 0.5 }), Vec3::ONE);

@@ -3,7 +3,7 @@
 use glam::UVec2;
 
 use crate::{
-    Hero, Level, Sight, Ware,
+    Hero, Level, Ware,
     level::Action,
     ways::{Ways, cell, neighbours},
 };
@@ -56,9 +56,9 @@ fn goal(level: &Level, ways: &Ways) -> Option<UVec2> {
     let shoots = |at: UVec2| {
         let monster = level.monster_at(at).map(|index| &level.monsters[index]).filter(|monster| monster.is_hunting());
         let is_in_reach = monster.is_some_and(|monster| at.manhattan_distance(level.player) <= monster.reach);
-        is_in_reach && level.sight(at) == Sight::Visible
+        is_in_reach && level.visible.contains(&at)
     };
-    let is_frontier = |at| neighbours(at).any(|to| level.sight(to) == Sight::Unknown);
+    let is_frontier = |at| neighbours(at).any(|to| !level.known.contains(&to));
     nearest(CHARGE, &shoots)
         .or_else(|| nearest(u32::MAX, &|at| is_hurt && level.shrines.contains(&at)))
         .or_else(|| nearest(DETOUR, &|at| level.items.contains_key(&at)))
@@ -85,5 +85,5 @@ fn step_to(level: &Level, to: UVec2) -> Action {
 /// Whether a known cell can be entered.
 fn is_way(level: &Level, at: UVec2) -> bool {
     let is_barred = at == cell(Some(level.floor.exit())) && level.bar().is_some();
-    level.sight(at) != Sight::Unknown && level.can_pass(at) && !is_barred
+    level.known.contains(&at) && level.can_pass(at) && !is_barred
 }

@@ -31,14 +31,6 @@ pub enum Action {
     Buy(Ware),
 }
 
-/// What the player knows of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
-    Unknown,
-    Remembered,
-    Visible,
-}
-
 /// Something that came of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
@@ -55,6 +47,9 @@ pub struct Level {
     pub floor: Arc<Floor>,
     pub hero: Hero,
     pub player: UVec2,
+    /// The cells that the player sees, and those that they have seen.
+    pub visible: HashSet<UVec2>,
+    pub known: HashSet<UVec2>,
     /// The locks whose key the player has.
     pub keys: BTreeSet<u32>,
     pub items: HashMap<UVec2, Item>,
@@ -77,7 +72,6 @@ pub struct Level {
     pub(crate) rng: fastrand::Rng,
     open: HashSet<UVec2>,
     found: HashSet<UVec2>,
-    sight: Vec<Sight>,
 }
 
 impl Level {
@@ -88,6 +82,8 @@ impl Level {
         };
         let mut level = Self {
             player: cell(Some(floor.entry())),
+            visible: HashSet::new(),
+            known: HashSet::new(),
             keys: BTreeSet::new(),
             items: floor.items().iter().map(|item| (cell(item.at), item.clone())).collect(),
             monsters: floor.spawns().iter().map(Monster::new).collect(),
@@ -103,7 +99,6 @@ impl Level {
             rng: fastrand::Rng::with_seed(floor.content_hash() ^ u64::from(hero.turns)),
             open: HashSet::new(),
             found: HashSet::new(),
-            sight: vec![Sight::Unknown; floor.terrain().len()],
             floor,
             hero,
         };
@@ -148,10 +143,10 @@ impl Level {
     /// Hits the player. Armour leaves at least 1 of a hit.
     pub(crate) fn hurt(&mut self, hit: u32, by: &str) {
         let damage = hit.saturating_sub(self.hero.armour).max(1);
-        self.hero.health = self.hero.health.saturating_sub(damage);
         by.clone_into(&mut self.foe);
-        let words = format!("You lose {damage} health to the {by}.");
-        self.news.push(News { words, at: self.player, change: -damage.cast_signed() });
+        self.change(format!("You lose {damage} health to the {by}."), |hero| {
+            hero.health = hero.health.saturating_sub(damage);
+        });
     }
 
     /// Changes the hero, and says by how much they healed.
@@ -227,7 +222,7 @@ impl Level {
             return self.say(format!("You take key {opens_lock}."));
         }
         match archetype.as_str() {
-            "scroll" => self.reveal(),
+            "scroll" => self.known.extend(self.cells().filter(|at| self.floor.passable(at.x, at.y))),
             "torn_map" => _ = self.find(|_| true),
             _ => {}
         }
@@ -280,19 +275,11 @@ impl Level {
 
     /// Finds the secret doors of some cells. Returns whether there were any.
     fn find(&mut self, is_searched: impl Fn(UVec2) -> bool) -> bool {
-        let secret = self.cells().filter(|at| is_searched(*at) && self.seen_terrain(*at) != self.terrain(*at));
-        let secret: Vec<_> = secret.collect();
-        self.found.extend(&secret);
-        !secret.is_empty()
-    }
-
-    /// Maps the floor: all but rock.
-    fn reveal(&mut self) {
-        for (sight, terrain) in self.sight.iter_mut().zip(self.floor.terrain()) {
-            if *sight == Sight::Unknown && is_passable(*terrain) {
-                *sight = Sight::Remembered;
-            }
-        }
+        let is_secret = |at: &UVec2| self.floor.terrain_at(at.x, at.y) == Some(Terrain::SecretDoor);
+        let secret: Vec<_> = self.cells().filter(|at| is_searched(*at) && is_secret(at)).collect();
+        let before = self.found.len();
+        self.found.extend(secret);
+        self.found.len() > before
     }
 
     pub fn cells(&self) -> impl Iterator<Item = UVec2> + use<> {
@@ -311,24 +298,12 @@ impl Level {
         self.monsters.iter().position(|monster| monster.at == at && monster.is_alive())
     }
 
-    fn terrain(&self, at: UVec2) -> Terrain {
-        self.floor.terrain_at(at.x, at.y).unwrap_or(Terrain::Wall)
-    }
-
     /// The terrain as the player knows it: an unfound secret door is a wall.
     pub fn seen_terrain(&self, at: UVec2) -> Terrain {
-        match self.terrain(at) {
-            Terrain::SecretDoor if !self.found.contains(&at) => Terrain::Wall,
-            terrain => terrain,
+        match self.floor.terrain_at(at.x, at.y) {
+            Some(Terrain::SecretDoor) if !self.found.contains(&at) => Terrain::Wall,
+            terrain => terrain.unwrap_or(Terrain::Wall),
         }
-    }
-
-    pub fn sight(&self, at: UVec2) -> Sight {
-        self.sight[self.index(at)]
-    }
-
-    fn index(&self, at: UVec2) -> usize {
-        (at.y * self.floor.width() + at.x) as usize
     }
 
     /// Whether `at` is a known door that is not open.
@@ -358,25 +333,17 @@ impl Level {
         }
     }
 
-    /// Sees what is in sight. What was, is remembered.
     fn look(&mut self) {
-        for sight in self.sight.iter_mut().filter(|sight| **sight == Sight::Visible) {
-            *sight = Sight::Remembered;
-        }
-        let mut visible = Vec::new();
         let is_opaque = |at: IVec2| {
             let solid =
                 matches!(self.seen_terrain(at.as_uvec2()), Terrain::Wall | Terrain::Pillar | Terrain::Unspecified);
             solid || self.is_closed_door(at.as_uvec2())
         };
-        fov::see_from(self.player.as_ivec2(), SIGHT, is_opaque, |at| visible.push(at.as_uvec2()));
-        for at in visible {
-            let index = self.index(at);
-            self.sight[index] = Sight::Visible;
-            if self.traps.contains_key(&at) && is_near(at, self.player) {
-                self.seen_traps.insert(at);
-            }
-        }
+        let seen = fov::seen_from(self.player.as_ivec2(), SIGHT, is_opaque);
+        self.visible = seen.into_iter().map(|at| at.as_uvec2()).collect();
+        self.known.extend(&self.visible);
+        let near = self.visible.iter().filter(|at| is_near(**at, self.player) && self.traps.contains_key(*at));
+        self.seen_traps.extend(near);
     }
 }
 

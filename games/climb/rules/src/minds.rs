@@ -3,10 +3,7 @@
 use floor_client::Behaviour;
 use glam::UVec2;
 
-use crate::{
-    Class, Level, Mood, Sight,
-    ways::{STEPS, Ways},
-};
+use crate::{Class, Level, Monster, Mood, ways::Ways};
 
 /// Turns for which a monster hunts a player whom it does not see.
 const MEMORY: u32 = 8;
@@ -37,7 +34,7 @@ impl Level {
     /// What a monster feels when it sees the player, or no longer does.
     fn notice(&mut self, index: usize) {
         let monster = &self.monsters[index];
-        let sees = self.sight(monster.at) == Sight::Visible;
+        let sees = self.visible.contains(&monster.at);
         let far = monster.at.manhattan_distance(self.player);
         let strays = monster.behaviour == Behaviour::Guards && monster.home.manhattan_distance(self.player) > LEASH;
         let mood = match monster.mood {
@@ -81,35 +78,29 @@ impl Level {
 
     /// What the behaviour says, without the player.
     fn idle(&mut self, index: usize) {
-        let (at, home, goal) = (self.monsters[index].at, self.monsters[index].home, self.monsters[index].goal);
-        match self.monsters[index].behaviour {
-            Behaviour::Sleeps => {}
-            Behaviour::Wanders => self.stroll(index),
-            Behaviour::Patrols if at == goal => {
-                let round = self.ways_to(home, ROUND).reached;
-                self.monsters[index].goal = round[self.rng.usize(round.len() / 2..round.len())];
-            }
-            Behaviour::Patrols => self.approach(index, goal),
-            _ if at != home => self.approach(index, home),
-            _ => {}
-        }
+        let monster = &self.monsters[index];
+        let at = monster.at;
+        let goal = match monster.behaviour {
+            Behaviour::Sleeps => at,
+            Behaviour::Wanders | Behaviour::Patrols if at == monster.goal => self.outing(index),
+            Behaviour::Wanders | Behaviour::Patrols => monster.goal,
+            _ => monster.home,
+        };
+        let goes = at != goal && self.follow(index, &self.ways_to(goal, SEEK));
+        // Who finds no way turns round.
+        self.monsters[index].goal = if goes { goal } else { at };
     }
 
-    /// A step within the room, every other turn.
-    fn stroll(&mut self, index: usize) {
-        let (at, home) = (self.monsters[index].at, self.monsters[index].home);
+    /// Where a patrol goes from its post, or a wanderer within its room.
+    fn outing(&mut self, index: usize) -> UVec2 {
+        let Monster { home, behaviour, .. } = self.monsters[index];
+        let mut round = self.ways_to(home, ROUND).reached;
         let room = |at: UVec2| self.floor.room_at(at.x, at.y).map(|room| room.id);
-        let to = at.saturating_add_signed(STEPS[self.rng.usize(0..4)]);
-        if self.is_free(to) && room(to) == room(home) && self.rng.bool() {
-            self.enter(index, to);
+        match behaviour {
+            Behaviour::Patrols => drop(round.drain(..round.len() / 2)),
+            _ => round.retain(|at| room(*at) == room(home)),
         }
-    }
-
-    /// A patrol that finds no way turns round.
-    fn approach(&mut self, index: usize, goal: UVec2) {
-        if !self.follow(index, &self.ways_to(goal, SEEK)) {
-            self.monsters[index].goal = self.monsters[index].at;
-        }
+        round[self.rng.usize(..round.len())]
     }
 
     /// Hits if the player is within reach and in sight, else comes nearer.
@@ -117,7 +108,7 @@ impl Level {
         let monster = &mut self.monsters[index];
         monster.rest = monster.rest.saturating_sub(1);
         let (at, reach, rest) = (monster.at, monster.reach, monster.rest);
-        if at.manhattan_distance(self.player) > reach || self.sight(at) != Sight::Visible {
+        if at.manhattan_distance(self.player) > reach || !self.visible.contains(&at) {
             self.follow(index, ways);
         } else if rest == 0 {
             let monster = &mut self.monsters[index];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use climb_rules::{Hero, Level, bot};
 use floor_client::{FloorSpec, OfflineFloors};
 
-const TOWERS: u64 = 30;
+const TOWERS: u64 = 12;
 /// The last floor of a climb.
 const TOP: u32 = 10;
 /// Turns in which the bot leaves a floor, alive or not. It needs about 350.
@@ -38,5 +38,5 @@ fn the_bot_wins_most_towers_but_not_all() {
     let climbs: Vec<_> = (0..TOWERS).map(climb).collect();
     let deaths: Vec<_> = climbs.iter().filter(|(_, killer)| killer.is_some()).collect();
     println!("won {} of {TOWERS} towers; deaths: {deaths:?}", climbs.len() - deaths.len());
-    assert!((3..=15).contains(&deaths.len()), "{deaths:?}");
+    assert!((1..=6).contains(&deaths.len()), "{deaths:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use climb_rules::fov::see_from;
+use climb_rules::fov::seen_from;
 use glam::IVec2;
 
 const MAP: [&str; 7] = ["#########", "#...#...#", "#.......#", "#..##.#.#", "#.......#", "#.#...#.#", "#########"];
@@ -12,9 +12,7 @@ fn is_opaque(at: IVec2) -> bool {
 }
 
 fn seen(from: IVec2) -> HashSet<IVec2> {
-    let mut seen = HashSet::new();
-    see_from(from, 12, is_opaque, |at| _ = seen.insert(at));
-    seen
+    seen_from(from, 12, is_opaque)
 }
 
 #[test]
