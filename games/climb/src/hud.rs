@@ -50,7 +50,9 @@ struct HiddenIn(GameState);
 fn spawn(mut commands: Commands) {
     let text = |words: Words, size: f32, colour: Color| {
         let font = TextFont::from_font_size(FontSize::Px(size));
-        (words, Text::default(), font, TextColor(colour), TextLayout::justify(Justify::Center))
+        let wraps = matches!(words, Words::Subtitle);
+        let linebreak = if wraps { LineBreak::WordBoundary } else { LineBreak::NoWrap };
+        (words, Text::default(), font, TextColor(colour), TextLayout::new(Justify::Center, linebreak))
     };
     let bar = Node {
         position_type: PositionType::Absolute,
@@ -116,7 +118,7 @@ fn write(
             (Words::Server, Some(_)) => {
                 let next = if ahead.iter().any(|arrived| arrived) { "is here" } else { "is on its way" };
                 let (served, status) = (&journey.served, status(&server));
-                format!("moves are yours at once; floors arrive: {served}, {status}; the next {next}")
+                format!("floor {served}, {status}; the next {next}")
             }
             (_, None) => String::new(),
             (Words::Health, Some(level)) => format!("health {}/{}", level.hero.health, level.hero.most_health),
