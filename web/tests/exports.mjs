@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
-import { browser, check, close, open, PHONE, shots, text, violations } from "./browser.mjs";
+import { browser, check, close, fragment, open, PHONE, shots, text, violations } from "./browser.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "exports-"));
 
@@ -85,6 +85,19 @@ await check("pictures are those of floorctl", async () => {
     }
     await close(page);
   }
+});
+
+await check("floors of an open pack are exported in its looks", async () => {
+  const file = join(scratch, "library.floorpack");
+  execFileSync(process.env.FLOORCTL, ["pack", "build", "packs/drowned-library", "--output", file], { stdio: "pipe" });
+  const page = await open();
+  await page.click("#pack");
+  await page.setInputFiles("#pack-file-input", file);
+  await page.click("#sheet li:nth-child(9) button");
+  const spec = (await fragment(page, "f=42/9@")).match(/42\/9@\d+x\d+/)[0];
+  const ours = await exported(page, { format: "foundry", style: "map" });
+  assertSame(ours, written("export", spec, "--pack", file, "--to", "foundry", "--style", "map"), `${spec} of a pack`);
+  await close(page);
 });
 
 await check("the module is loaded when a floor is exported, and not before", async () => {
