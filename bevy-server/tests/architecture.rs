@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 13] = [
+const CRATES: [(&str, &str); 14] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
@@ -15,13 +15,17 @@ const CRATES: [(&str, &str); 13] = [
     ("floor-client", "client"),
     ("floorctl", "floorctl"),
     ("floor-web", "web/wasm"),
+    ("floor-web-export", "web/export"),
     ("test-support", "test-support"),
     ("benches", "benches"),
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
 const MAY_NAME: [(&str, &[&str]); 26] = [
-    ("floor-proto", &["floor-wire", "floor-export", "bevy-server", "floor-client", "floorctl", "benches"]),
+    (
+        "floor-proto",
+        &["floor-wire", "floor-export", "floor-web-export", "bevy-server", "floor-client", "floorctl", "benches"],
+    ),
     // The client's generator is behind a feature that is off by default.
     (
         "floor-gen",
@@ -30,6 +34,7 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
             "floor-query",
             "floor-export",
             "floor-web",
+            "floor-web-export",
             "bevy-server",
             "floor-client",
             "floorctl",
@@ -38,7 +43,7 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     ),
     ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
     ("floor-query", &["floorctl", "floor-web"]),
-    ("floor-export", &["floorctl"]),
+    ("floor-export", &["floorctl", "floor-web-export"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("floor-http2", &["bevy-server"]),
@@ -56,7 +61,10 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     ("sled", &["floor-cache"]),
     ("lru", &["floor-cache"]),
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
-    ("prost*", &["floor-proto", "bevy-server", "floor-client", "floorctl", "benches"]),
+    (
+        "prost*",
+        &["floor-proto", "floor-export", "floor-web-export", "bevy-server", "floor-client", "floorctl", "benches"],
+    ),
     // floorctl serves the page of `pack watch`.
     ("axum*", &["bevy-server", "floorctl"]),
     ("opentelemetry*", &["bevy-server"]),

@@ -14,4 +14,7 @@ pub enum ExportError {
     /// The PNG cannot be written.
     #[error(transparent)]
     Png(#[from] png::EncodingError),
+    /// The JSON cannot be written.
+    #[error(transparent)]
+    Json(#[from] std::io::Error),
 }

@@ -29,7 +29,7 @@ const NORMAL: u8 = 20;
 ///
 /// # Errors
 /// If the picture is too large or cannot be written.
-pub fn files(floor: &Floor, map: String, appearance: &Appearance) -> Result<Vec<ExportedFile>, ExportError> {
+pub(crate) fn files(floor: &Floor, map: String, appearance: &Appearance) -> Result<Vec<ExportedFile>, ExportError> {
     let stem = map.strip_suffix(".json").unwrap_or(&map).to_owned();
     let picture = format!("{stem}.png");
     let scale = uvtt::scale_of(floor, appearance);

@@ -216,9 +216,10 @@ fn layer_definitions(floor: &Floor) -> Value {
         int_value(terrain as u32, &names::terrain(terrain), colour, uid::CELLS, Tile::Terrain(terrain).corner())
     });
     let rooms = floor.rooms().iter().map(|room| {
-        let tile = (room.id + 1) % (COLUMNS * ROOM_ROWS);
+        let number = names::room_number(room.id);
+        let tile = number % (COLUMNS * ROOM_ROWS);
         let corner = (tile % COLUMNS * SIDE, tile / COLUMNS * SIDE);
-        int_value(room.id + 1, &format!("room {}", room.id), colour::room(room.id as usize), uid::ROOMS, corner)
+        int_value(number, &format!("room {number}"), colour::room(room.id as usize), uid::ROOMS, corner)
     });
     json!([
         layer_definition(uid::ENTITIES, "Entities", "Entities", 1.0, None, Vec::new()),

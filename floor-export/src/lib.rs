@@ -1,25 +1,33 @@
-//! Floors as pictures, and as files of level editors and virtual tabletops. `floorctl render` and `export` use it; it
-//! builds for wasm32, where it needs no file system and no clock.
+//! Floors as pictures, and as files of level editors and virtual tabletops. `floorctl render` and `export` use it, and the
+//! viewer as WebAssembly: it needs no file system and no clock.
 //!
-//! [`picture`] draws a floor as text or as PNG. [`tiled`], [`ldtk`], [`uvtt`] and [`foundry`] return the files
-//! of an editor, and [`room_key`] says what rooms hold.
+//! [`picture`] draws a floor as text or as PNG. A [`Format`] returns the files of an editor, and [`room_key`] says what
+//! rooms hold.
 #![forbid(unsafe_code)]
 
 pub mod counts;
 mod error;
 #[cfg(test)]
 mod fixture;
-pub mod foundry;
+mod format;
+mod foundry;
 pub mod import;
+pub mod json;
+pub mod json_layout;
 pub mod ldtk;
 pub mod names;
 pub mod picture;
 pub mod room_key;
 pub mod tiled;
-pub mod uvtt;
+mod uvtt;
 mod walls;
 
-pub use self::{error::ExportError, import::ImportError};
+pub use self::{
+    error::ExportError,
+    format::{Format, default_stem},
+    import::ImportError,
+    uvtt::MAX_IMAGE_SIDE,
+};
 
 /// The tilesets of terrain and objects, and of room ids. The maps of a directory share them, if they have one theme.
 const CELLS: &str = "floor-tiles";

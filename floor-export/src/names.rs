@@ -21,6 +21,12 @@ pub fn role_of(room: &Room) -> String {
     RoomRole::try_from(room.role).map_or_else(|_| format!("role {}", room.role), role)
 }
 
+/// The number that people read for a room: pictures, keys and texts count from 1, as regions do. Ids count from 0.
+#[must_use]
+pub const fn room_number(id: u32) -> u32 {
+    id + 1
+}
+
 /// The name of the behaviour of a monster, `sleeps` for `BEHAVIOUR_SLEEPS`; the number if this program does not know the
 /// behaviour.
 #[must_use]

@@ -12,9 +12,7 @@ use crate::names;
 /// A room of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoomEntry {
-    /// Its id, which pictures show.
-    pub id: u32,
-    /// `7. Treasure room`.
+    /// `7. Treasure room`, with the number that pictures show.
     pub title: String,
     /// What it holds: monsters, things, traps.
     pub contents: Vec<String>,
@@ -24,7 +22,7 @@ pub struct RoomEntry {
     pub center: Point,
 }
 
-/// The rooms by id.
+/// The rooms by number.
 #[must_use]
 pub fn entries(floor: &Floor) -> Vec<RoomEntry> {
     floor.rooms().iter().map(|room| entry(floor, room)).collect()
@@ -32,8 +30,7 @@ pub fn entries(floor: &Floor) -> Vec<RoomEntry> {
 
 fn entry(floor: &Floor, room: &Room) -> RoomEntry {
     RoomEntry {
-        id: room.id,
-        title: format!("{}. {}", room.id, title(room.role())),
+        title: format!("{}. {}", names::room_number(room.id), title(room.role())),
         contents: contents(floor, room),
         ways: ways(floor, room),
         center: room.center.unwrap_or_default(),
@@ -81,7 +78,7 @@ fn ways(floor: &Floor, room: &Room) -> Vec<String> {
             _ => return None,
         };
         let lock = if way.lock_id == 0 { String::new() } else { format!(", behind lock {}", way.lock_id) };
-        Some(format!("to {other}{lock}{}", if way.secret { ", secret" } else { "" }))
+        Some(format!("to {}{lock}{}", names::room_number(other), if way.secret { ", secret" } else { "" }))
     });
     ways.collect()
 }
@@ -94,12 +91,12 @@ mod tests {
     #[test]
     fn the_key_says_what_each_room_holds_and_where_it_leads() {
         let entries = entries(&fixture::floor());
-        assert_eq!(entries.iter().map(|entry| entry.id).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(entries.len(), 5);
         let key = &entries[3];
-        assert_eq!(key.title, "3. Key room");
+        assert_eq!(key.title, "4. Key room");
         assert_eq!(key.contents, ["goblin, level 5, patrols", "key 1"]);
-        assert_eq!(key.ways, ["to 0", "to 1", "to 4, secret"]);
+        assert_eq!(key.ways, ["to 1", "to 2", "to 5, secret"]);
         assert_eq!(entries[0].contents, ["stairs up", "bread, worth 5"]);
-        assert_eq!(entries[1].ways, ["to 0", "to 2, behind lock 1", "to 3"]);
+        assert_eq!(entries[1].ways, ["to 1", "to 3, behind lock 1", "to 4"]);
     }
 }

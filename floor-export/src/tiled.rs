@@ -140,7 +140,7 @@ fn room(room: &Room) -> Object {
     let (min, max) = (room.min.unwrap_or_default(), room.max.unwrap_or_default());
     let center = room.center.unwrap_or_default();
     let sides = (max.x.saturating_sub(min.x) + 1, max.y.saturating_sub(min.y) + 1);
-    Object::area("room", min, sides, &format!("room {}", room.id))
+    Object::area("room", min, sides, &format!("room {}", names::room_number(room.id)))
         .with("id", int(room.id))
         .with("role", names::role_of(room).into())
         .with("center_x", int(center.x))

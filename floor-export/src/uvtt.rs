@@ -36,7 +36,7 @@ const ROOM_LIGHT: f64 = 8.0;
 ///
 /// # Errors
 /// If the picture is too large or cannot be written.
-pub fn file(floor: &Floor, map: String, appearance: &Appearance) -> Result<ExportedFile, ExportError> {
+pub(crate) fn file(floor: &Floor, map: String, appearance: &Appearance) -> Result<ExportedFile, ExportError> {
     Ok(ExportedFile::json(map, &document(floor, appearance)?))
 }
 

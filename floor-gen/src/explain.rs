@@ -127,5 +127,5 @@ fn room_at(floor: &Floor<'_>, at: Point) -> Option<u8> {
 
 fn name(floor: &Floor<'_>, room: u8) -> String {
     let role = floor.rooms.get(usize::from(room)).map_or(RoomRole::Passage, |room| room.role);
-    alloc::format!("room {room} ({role:?})")
+    alloc::format!("room {} ({role:?})", u16::from(room) + 1)
 }

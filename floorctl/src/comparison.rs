@@ -111,13 +111,15 @@ fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
 }
 
 fn room(room: &Room) -> String {
-    format!("{} {}, {} to {}", room.id, names::role_of(room), names::position(room.min), names::position(room.max))
+    let number = names::room_number(room.id);
+    format!("{number} {}, {} to {}", names::role_of(room), names::position(room.min), names::position(room.max))
 }
 
 fn connection(connection: &Connection) -> String {
     let lock = if connection.lock_id == 0 { String::new() } else { format!(", lock {}", connection.lock_id) };
     let secret = if connection.secret { ", secret" } else { "" };
-    format!("rooms {} and {}{lock}{secret}", connection.from_room, connection.to_room)
+    let [from, to] = [connection.from_room, connection.to_room].map(names::room_number);
+    format!("rooms {from} and {to}{lock}{secret}")
 }
 
 fn lock(lock: &Lock) -> String {

@@ -8,71 +8,18 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use floor_client::Floor;
-use floor_export::{ExportedFile, foundry, ldtk, names, picture::Appearance, tiled, uvtt};
+use floor_export::{ExportedFile, Format, default_stem};
 
-use crate::{json::FloorJson, json_layout, output};
+use crate::output;
 
-/// Defines the formats from one list: the name on the command line, the extension of the map, and the help.
-macro_rules! formats {
-    ($($(#[doc = $help:literal])+ $Format:ident = $extension:literal,)+) => {
-        /// A format of exported floors.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-        pub(crate) enum ExportFormat {
-            $($(#[doc = $help])+ $Format,)+
-        }
-
-        impl ExportFormat {
-            /// The extension of the file that an editor opens.
-            pub(crate) const fn extension(self) -> &'static str {
-                match self {
-                    $(Self::$Format => $extension,)+
-                }
-            }
-        }
-    };
-}
-
-formats! {
-    /// Tiled: a map (.tmj), with two tilesets beside it
-    Tiled = "tmj",
-    /// LDtk 1.5: a project (.ldtk) with one level, with two tilesets beside it
-    Ldtk = "ldtk",
-    /// Universal VTT, for Foundry and other virtual tabletops: picture, walls, doors and lights in one file
-    Uvtt = "dd2vtt",
-    /// Foundry 12 and 13: a scene, with its picture and a journal of the rooms beside it
-    Foundry = "json",
-    /// The JSON of `floorctl get`; `floorctl schema` prints its JSON Schema
-    Json = "json",
-}
-
-impl ExportFormat {
-    /// Whether a map of this format is one file, so that it can go to standard output.
-    pub(crate) const fn is_one_file(self) -> bool {
-        matches!(self, Self::Uvtt | Self::Json)
-    }
-
-    /// Whether it is for virtual tabletops, and has a picture of the whole floor.
-    pub(crate) const fn is_for_tables(self) -> bool {
-        matches!(self, Self::Uvtt | Self::Foundry)
-    }
-
-    /// The files of the floor, the map first. `stem` is the name of the map without its extension.
-    pub(crate) fn files(self, floor: &Floor, stem: &str, appearance: &Appearance) -> anyhow::Result<Vec<ExportedFile>> {
-        let map = format!("{stem}.{}", self.extension());
-        match self {
-            Self::Tiled => Ok(tiled::files(floor, map, &appearance.look)?),
-            Self::Ldtk => Ok(ldtk::files(floor, map, &appearance.look)?),
-            Self::Uvtt => Ok(vec![uvtt::file(floor, map, appearance)?]),
-            Self::Foundry => Ok(foundry::files(floor, map, appearance)?),
-            Self::Json => {
-                let mut bytes = Vec::new();
-                json_layout::write(&mut bytes, &FloorJson::new(floor, None))?;
-                Ok(vec![ExportedFile { name: map, bytes }])
-            }
-        }
-    }
+/// Parses the name of a format.
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let value = |format: Format| PossibleValue::new(format.name()).help(format.help().trim());
+    let named = |name: String| Format::ALL.into_iter().find(|format| format.name() == name);
+    PossibleValuesParser::new(Format::ALL.map(value))
+        .map(move |name| named(name).expect("the name is a possible value"))
 }
 
 /// Where an export goes.
@@ -85,7 +32,7 @@ pub(crate) enum ExportTarget {
 
 impl ExportTarget {
     /// A path with the format's extension is the map's file; any other path is a directory.
-    pub(crate) fn new(output: &Path, format: ExportFormat, floor: &Floor) -> Self {
+    pub(crate) fn new(output: &Path, format: Format, floor: &Floor) -> Self {
         let is_map = output.extension() == Some(OsStr::new(format.extension()));
         match output.file_stem().filter(|_| is_map) {
             Some(stem) => {
@@ -133,13 +80,6 @@ impl ExportTarget {
     }
 }
 
-/// `42-7-cavern-64x48` for floor `42/7:cavern@64x48`.
-fn default_stem(floor: &Floor) -> String {
-    let spec = floor.spec();
-    let kind = names::kind_of(spec).replace(' ', "-");
-    format!("{}-{}-{kind}-{}x{}", spec.seed, spec.number, floor.width(), floor.height())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,10 +90,10 @@ mod tests {
         let floor = fixture::floor();
         let target = |path: &str, format| ExportTarget::new(Path::new(path), format, &floor);
         let directory = |path: &str, stem: &str| ExportTarget::Directory(path.into(), stem.to_owned());
-        assert_eq!(target("maps/a.tmj", ExportFormat::Tiled), directory("maps", "a"));
-        assert_eq!(target("a.ldtk", ExportFormat::Ldtk), directory("", "a"));
+        assert_eq!(target("maps/a.tmj", Format::Tiled), directory("maps", "a"));
+        assert_eq!(target("a.ldtk", Format::Ldtk), directory("", "a"));
         let own = "18446744073709551615-7-standard-30x16";
-        assert_eq!(target("maps", ExportFormat::Tiled), directory("maps", own));
-        assert_eq!(target("maps/a.tmj", ExportFormat::Ldtk), directory("maps/a.tmj", own));
+        assert_eq!(target("maps", Format::Tiled), directory("maps", own));
+        assert_eq!(target("maps/a.tmj", Format::Ldtk), directory("maps/a.tmj", own));
     }
 }

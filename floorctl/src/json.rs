@@ -1,17 +1,10 @@
 //! The JSON of floors, of server information and of response metadata. docs/floorctl.md documents it, and scripts depend
-//! on it.
-//!
-//! A message of the .proto has the JSON of proto3, as the server's Connect JSON. A floor has fields besides: those of
-//! [`BESIDES`](floor_proto::floor_json::BESIDES).
+//! on it. A message of the .proto has the JSON of proto3, as the server's Connect JSON.
 
-use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
-use floor_client::{Floor, PackInfo, Served, ServedBy, ServerInfo, Terrain, v1::ListPacksResponse};
-use floor_export::picture::glyph;
-use floor_proto::{
-    floor_json::FLOOR,
-    json::{JsonCodec, JsonMessage, JsonTypes},
-};
+use floor_client::{Floor, PackInfo, Served, ServedBy, ServerInfo, v1::ListPacksResponse};
+use floor_proto::json::{JsonCodec, JsonMessage, JsonTypes};
 use prost::Message;
 use serde::{Serialize, Serializer};
 
@@ -37,31 +30,18 @@ pub(crate) fn packs(packs: Vec<PackInfo>) -> JsonMessage {
     message(&PACKS, &ListPacksResponse { packs })
 }
 
-/// One floor: its message, its cells as rows of text, and how it was served.
+/// One floor, and how it was served.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct FloorJson<'a> {
-    legend: BTreeMap<char, &'static str>,
-    terrain_rows: Vec<String>,
-    region_rows: Vec<String>,
     #[serde(flatten)]
-    message: JsonMessage,
+    floor: floor_export::json::FloorJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     served: Option<ServedJson<'a>>,
 }
 
 impl<'a> FloorJson<'a> {
     pub(crate) fn new(floor: &Floor, served: Option<&'a Served>) -> Self {
-        let width = floor.width() as usize;
-        let terrain_row = |row: &[Terrain]| row.iter().copied().map(glyph::of).collect::<String>();
-        let region_row = |row: &[u8]| row.iter().map(|id| format!("{id:02x}")).collect::<String>();
-        Self {
-            legend: floor.terrain().iter().map(|terrain| (glyph::of(*terrain), terrain.as_str_name())).collect(),
-            terrain_rows: floor.terrain().chunks(width).map(terrain_row).collect(),
-            region_rows: floor.region().chunks(width).map(region_row).collect(),
-            message: message(&FLOOR, floor.wire()),
-            served: served.map(ServedJson::new),
-        }
+        Self { floor: floor_export::json::FloorJson::new(floor), served: served.map(ServedJson::new) }
     }
 }
 
@@ -115,10 +95,11 @@ struct StepJson<'a> {
 
 #[cfg(test)]
 mod tests {
-    use floor_proto::floor_json::{self, BESIDES};
+    use floor_export::json_layout;
+    use floor_proto::floor_json::{self, BESIDES, FLOOR};
 
     use super::*;
-    use crate::{fixture, json_layout};
+    use crate::fixture;
 
     #[test]
     fn the_shape_that_scripts_rely_on() {

@@ -12,7 +12,6 @@ mod figures;
 #[path = "../../floor-export/src/fixture.rs"]
 mod fixture;
 mod json;
-mod json_layout;
 mod load;
 mod local;
 mod metrics;

@@ -19,8 +19,7 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 pub(crate) use floor_export::counts::counted;
-
-use crate::json_layout;
+use floor_export::json_layout;
 
 /// Standard output, locked and buffered. The caller must flush it, since dropping it ignores write errors.
 pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {

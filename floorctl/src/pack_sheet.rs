@@ -4,7 +4,7 @@ use std::io::Write;
 
 use floor_client::Floor;
 use floor_export::{ExportError, picture};
-use floor_gen::{Generator, Kind};
+use floor_gen::{Generator, Kind, pack::Look};
 use floor_wire::LoadedPack;
 
 use crate::{local, pack_source};
@@ -31,13 +31,15 @@ pub(crate) fn draw(
     picture::draw_sheet(out, &title, &floors, COLUMNS, scale)
 }
 
-fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<Floor> {
+fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<(Floor, Look)> {
     let mut generator = Generator::new();
     let floor = |index: u64| {
         let seed = index + 1;
         let number = scheduled(pack, seed, FIRST + index as u32 * STEP, kind);
         let spec = pack.resolve(seed, number, width, height, Some(kind)).expect("number and sides are in range");
-        local::floor(pack, &mut generator, &spec)
+        let floor = local::floor(pack, &mut generator, &spec);
+        let look = pack.pack().look(floor.theme());
+        (floor, look)
     };
     (0..FLOORS).map(floor).collect()
 }

@@ -177,7 +177,8 @@ pub(crate) fn file_named(text: &str) -> Option<SavedFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, json::FloorJson, json_layout};
+    use crate::{fixture, json::FloorJson};
+    use floor_export::json_layout;
 
     fn json() -> String {
         let mut text = Vec::new();

@@ -1,6 +1,6 @@
 // A floor and its cells in words: for the panel, tooltips and screen readers. Given a fog, only what its walker knows.
 
-import { type Floor, KINDS, plain, ROLES, type Room, TERRAIN_NAMES } from "./floor";
+import { type Floor, KINDS, numberOf, plain, ROLES, type Room, TERRAIN_NAMES } from "./floor";
 import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
@@ -83,7 +83,7 @@ function keyOf(scene: Scene, lock: number, fog?: Fog): string {
   return `; its key at ${key.at.x}, ${key.at.y}${room ? ` in ${roomName(room)}` : ""}`;
 }
 
-export const roomName = ({ id, role }: Room): string => `room ${id} (${ROLES[role]})`;
+export const roomName = (room: Room): string => `room ${numberOf(room)} (${ROLES[room.role]})`;
 
 export const roomAt = (floor: Floor, index: number): Room | undefined => floor.rooms[floor.region[index] - 1];
 

@@ -1,3 +1,3 @@
 // The elements of the page.
 
-export const element = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
+export const element = <E extends HTMLElement = HTMLElement>(id: string): E => document.getElementById(id) as E;

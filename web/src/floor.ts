@@ -52,6 +52,9 @@ export interface Floor {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** The number that people read for a room. Ids count from 0. */
+export const numberOf = ({ id }: Room): number => id + 1;
+
 /** `bone archer` for `bone_archer`. */
 export const plain = (name: string): string => name.replaceAll("_", " ");
 

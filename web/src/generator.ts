@@ -2,13 +2,10 @@
 
 import { type Files, parseCanonical } from "./pack-files";
 import { type Look, parseLook, PLAIN } from "./look";
+import { bytes, type BufferExports, text, write } from "./wasm";
 
-interface Exports {
-  memory: WebAssembly.Memory;
+interface Exports extends BufferExports {
   generator_version(): number;
-  input(length: number): number;
-  output(): number;
-  output_len(): number;
   floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
   names(): void;
   looks(): void;
@@ -74,18 +71,12 @@ export class Generator {
     return new WebAssembly.Instance(this.module).exports as unknown as Exports;
   }
 
-  static async load(url: string): Promise<WebAssembly.Module> {
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
-    return WebAssembly.compile(await response.arrayBuffer());
-  }
-
   /** The encoded `floors.v1.Floor`. Throws what is wrong with the spec. */
   floor({ seed, number, width, height, kind }: Spec): Uint8Array<ArrayBuffer> {
     return this.#guarded(() => {
       this.#usePack();
-      if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(this.#text());
-      return this.#bytes();
+      if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(text(this.#exports));
+      return bytes(this.#exports);
     });
   }
 
@@ -93,7 +84,7 @@ export class Generator {
   names(): { facts: string[]; kinds: string[]; themes: string[] } {
     this.#usePack();
     this.#exports.names();
-    const [facts, kinds, themes] = this.#text().split("\n").map((line) => line.split(" "));
+    const [facts, kinds, themes] = text(this.#exports).split("\n").map((line) => line.split(" "));
     return { facts, kinds, themes };
   }
 
@@ -105,7 +96,7 @@ export class Generator {
     this.#usePack();
     if (this.#looksOf !== this.revision) {
       this.#exports.looks();
-      const lines = this.#text().split("\n").filter(Boolean).map((line) => line.split(" "));
+      const lines = text(this.#exports).split("\n").filter(Boolean).map((line) => line.split(" "));
       this.#looks = new Map(lines.map(([name, ...look]) => [name, parseLook(look)]));
       this.#looksOf = this.revision;
     }
@@ -113,10 +104,10 @@ export class Generator {
   }
 
   /** Sets the condition of `scan`. Throws what is wrong with it. */
-  setCondition(text: string): void {
+  setCondition(condition: string): void {
     this.#usePack();
-    this.#input(new TextEncoder().encode(text));
-    if (!this.#exports.condition()) throw new SyntaxError(this.#text());
+    write(this.#exports, new TextEncoder().encode(condition));
+    if (!this.#exports.condition()) throw new SyntaxError(text(this.#exports));
   }
 
   /** Looks at `count` floors of `space` from index `first` on: a line for each match, and how many were generated. */
@@ -124,9 +115,9 @@ export class Generator {
     const { seed, number, width, height, kind } = spec;
     this.#usePack();
     if (!this.#exports.scan(seed, number, numbers, width, height, kind, first, count)) {
-      throw new RangeError(this.#text());
+      throw new RangeError(text(this.#exports));
     }
-    return { matches: this.#text().split("\n").filter(Boolean), generated: this.#exports.generated() };
+    return { matches: text(this.#exports).split("\n").filter(Boolean), generated: this.#exports.generated() };
   }
 
   /** The files of the pack of which floors and matches are, as they were without errors; undefined: the built-in pack. */
@@ -156,10 +147,10 @@ export class Generator {
       if (this.#exports.pack_open()) {
         [this.#pack, this.#stale] = [files, false];
         this.revision++;
-        const [name, hash, description] = this.#text().split("\n");
+        const [name, hash, description] = text(this.#exports).split("\n");
         return { name, hash, description };
       }
-      return this.#text().split("\n").filter(Boolean).map((error) => {
+      return text(this.#exports).split("\n").filter(Boolean).map((error) => {
         const [file, line, column, message] = error.split("\t");
         return { file, line: Number(line), column: Number(column), message };
       });
@@ -171,22 +162,22 @@ export class Generator {
     const [error] = this.#collect(files);
     if (error) throw new RangeError(`${error.file}: ${error.message}`);
     this.#exports.files_bytes();
-    return this.#bytes();
+    return bytes(this.#exports);
   }
 
   /** The files of a `.floorpack` file. Throws why it is none. */
-  filesOf(bytes: Uint8Array): Files {
-    this.#input(bytes);
-    if (!this.#exports.files_read()) throw new SyntaxError(this.#text());
+  filesOf(file: Uint8Array): Files {
+    write(this.#exports, file);
+    if (!this.#exports.files_read()) throw new SyntaxError(text(this.#exports));
     this.#exports.files_bytes();
-    return parseCanonical(this.#bytes());
+    return parseCanonical(bytes(this.#exports));
   }
 
   /** The files of the built-in pack. */
   towerFiles(): Files {
     this.#exports.files_tower();
     this.#exports.files_bytes();
-    return parseCanonical(this.#bytes());
+    return parseCanonical(bytes(this.#exports));
   }
 
   /** The most files of a pack, and the most bytes of them. */
@@ -201,18 +192,10 @@ export class Generator {
     this.#exports.files_clear();
     for (const [file, content] of files) {
       const path = encoder.encode(file);
-      this.#input(path, typeof content === "string" ? encoder.encode(content) : content);
-      if (!this.#exports.files_add(path.length)) errors.push({ file, line: 0, column: 0, message: this.#text() });
+      write(this.#exports, path, typeof content === "string" ? encoder.encode(content) : content);
+      if (!this.#exports.files_add(path.length)) errors.push({ file, line: 0, column: 0, message: text(this.#exports) });
     }
     return errors;
-  }
-
-  #input(...parts: Uint8Array[]): void {
-    let at = this.#exports.input(parts.reduce((sum, { length }) => sum + length, 0));
-    for (const part of parts) {
-      new Uint8Array(this.#exports.memory.buffer, at, part.length).set(part);
-      at += part.length;
-    }
   }
 
   /** A module that has failed is not used again. */
@@ -225,14 +208,5 @@ export class Generator {
       this.#stale = this.#pack !== undefined;
       throw new Error(`the generator failed: ${error.message}. Please report this with the floor and the pack`);
     }
-  }
-
-  #bytes(): Uint8Array<ArrayBuffer> {
-    const view = new Uint8Array(this.#exports.memory.buffer, this.#exports.output(), this.#exports.output_len());
-    return view.slice() as Uint8Array<ArrayBuffer>;
-  }
-
-  #text(): string {
-    return new TextDecoder().decode(this.#bytes());
   }
 }

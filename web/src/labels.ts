@@ -1,6 +1,6 @@
 // Where the labels of rooms stand: as near to the middle of the room as they cover nothing.
 
-import { ROLES, type Room, Terrain } from "./floor";
+import { numberOf, ROLES, type Room, Terrain } from "./floor";
 import type { Scene } from "./scene";
 
 /** A label with its middle and its size, in cells. */
@@ -27,8 +27,8 @@ export function placeLabels(scene: Scene, height: number, withRoles: boolean, me
   if (last?.key === key) return last.labels;
   const board = new Board(scene);
   const labels = scene.floor.rooms.map((room) => {
-    const full = `${room.id} ${ROLES[room.role]}`;
-    const label = (withRoles && board.inRoom(room, full, measure(full), height)) || board.somewhere(room, measure(String(room.id)), height);
+    const full = `${numberOf(room)} ${ROLES[room.role]}`;
+    const label = (withRoles && board.inRoom(room, full, measure(full), height)) || board.somewhere(room, measure(String(numberOf(room))), height);
     board.cover(label, Cover.Label);
     return label;
   });
@@ -59,7 +59,7 @@ class Board {
 
   /** The number of a room: in the room, in the rock beside it, or at least where it hides no key, lock or stairs. */
   somewhere(room: Room, width: number, height: number): Label {
-    const text = String(room.id);
+    const text = String(numberOf(room));
     const everything = Cover.Thing | Cover.Vital | Cover.Label;
     return this.inRoom(room, text, width, height) ?? this.#find(room, text, width, height, everything | Cover.Ground) ??
       this.#find(room, text, width, height, Cover.Vital | Cover.Label) ?? this.#find(room, text, width, height, Cover.Vital) ??

@@ -9,14 +9,17 @@ export const hex = (text: string): Rgb =>
 export interface Look {
   rock: Rgb; wall: Rgb; floor: Rgb; shallow: Rgb; deep: Rgb; lava: Rgb; grass: Rgb; chasm: Rgb; ink: Rgb;
   hatch: string;
+  /** It as the generator writes it. */
+  words: string;
 }
 
 /** Reads the colours of a look as hexadecimal, in the order of its fields, and its hatching. */
-export function parseLook([rock, wall, floor, shallow, deep, lava, grass, chasm, ink, hatch]: string[]): Look {
+export function parseLook(words: string[]): Look {
+  const [rock, wall, floor, shallow, deep, lava, grass, chasm, ink, hatch] = words;
   const of = (colour: string): Rgb => hex(`#${colour}`);
   return {
     rock: of(rock), wall: of(wall), floor: of(floor), shallow: of(shallow), deep: of(deep), lava: of(lava),
-    grass: of(grass), chasm: of(chasm), ink: of(ink), hatch,
+    grass: of(grass), chasm: of(chasm), ink: of(ink), hatch, words: words.join(" "),
   };
 }
 

@@ -1,12 +1,13 @@
 // Starts the page, and connects its controls.
 
 import { element } from "./element";
-import { Generator, type Spec } from "./generator";
+import type { Spec } from "./generator";
 import { announce, flash, showAlert } from "./notices";
 import { Page } from "./page";
 import { savePng } from "./png";
 import { listenToTabs } from "./tabs";
 import type { Move } from "./walk";
+import { load } from "./wasm";
 
 function listen(page: Page): void {
   listenToTabs();
@@ -76,7 +77,7 @@ async function share(page: Page): Promise<void> {
 }
 
 try {
-  const page = new Page(await Generator.load("floors.wasm"));
+  const page = new Page(await load("floors.wasm"));
   listen(page);
   document.documentElement.dataset.ready = "true";
   performance.mark("interactive");

@@ -61,17 +61,19 @@ type Hatch = (ctx: Context, random: () => number, ink: string, thin: number) => 
 function parallels(ctx: Context, angle: number, count: number, ink: string, thin: number, random: () => number): void {
   const [ux, uy] = [Math.cos(angle), Math.sin(angle)];
   for (let at = 0; at < count; at++) {
-    const off = ((at + 0.5) / count - 0.5) * 0.95;
-    const reach = 0.42 + random() * 0.2;
-    const [x, y] = [0.5 - uy * off, 0.5 + ux * off];
-    line(ctx, [[x - ux * reach, y - uy * reach], [x + ux * reach, y + uy * reach]], thin, ink);
+    const off = (at + 0.5 - count / 2) * 0.27 + (random() - 0.5) * 0.08;
+    const end = (direction: number): number[] => {
+      const [reach, lean] = [direction * (0.38 + random() * 0.24), off + (random() - 0.5) * 0.1];
+      return [0.5 + ux * reach - uy * lean, 0.5 + uy * reach + ux * lean];
+    };
+    line(ctx, [end(-1), end(1)], thin, ink);
   }
 }
 
 /** By the names that looks have for them. */
 const HATCHES: Record<string, Hatch> = {
   plain: () => {},
-  strokes: (ctx, random, ink, thin) => parallels(ctx, random() * Math.PI, thin > 0.09 ? 3 : 4, ink, thin, random),
+  strokes: (ctx, random, ink, thin) => parallels(ctx, random() * Math.PI, thin > 0.09 || random() < 0.55 ? 3 : 4, ink, thin, random),
   dots: (ctx, random, ink, thin) => {
     for (let at = 0; at < (thin > 0.09 ? 2 : 4); at++) {
       ctx.strokeStyle = ink;

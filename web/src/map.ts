@@ -14,6 +14,8 @@ import { painter, stamp } from "./sprites";
 /** Smallest sides of a cell at which the hatching, and the grid, are drawn, in pixels. */
 const MIN_HATCH = 5;
 const MIN_GRID = 8;
+/** Different drawings of hatched rock. */
+const HATCHES = 32;
 
 /** What is drawn of a floor, in units of cells. */
 interface Shape {
@@ -48,8 +50,8 @@ function newShape(scene: Scene, layers: Layers, fog?: Fog): Shape {
   const isSharp = (x: number, y: number): boolean => [[x, y], [x - 1, y], [x, y - 1], [x - 1, y - 1]].some(([cx, cy]) => isDoor(cx, cy));
   const isRound = KINDS[floor.spec.kind] === "cavern";
   return {
-    ground: outline(width, height, isGround, { short: isRound ? 3 : 2, isRound, isSharp }),
-    patches: shown.map((kinds) => [kinds[0], outline(width, height, has(...kinds), { short: 4, isRound: true, isSharp: () => false })]),
+    ground: outline(width, height, isGround, isRound, isSharp),
+    patches: shown.map((kinds) => [kinds[0], outline(width, height, has(...kinds), true, () => false)]),
     hatched: hatching(width, height, isGround),
   };
 }
@@ -109,12 +111,18 @@ function drawWalls(ctx: Context, { ground }: Shape, palette: Palette, side: numb
 
 function drawRock(ctx: Context, { floor }: Scene, frame: Frame, palette: Palette, { hatched }: Shape): void {
   const { left, top, side } = frame;
-  const variants = 12;
+  // Each floor has its own hatching, away from the middles of cells unless lines go on in the cells beside.
+  const seed = parseInt(floor.hash.slice(-4), 16);
+  const reach = palette.look.hatch === "bricks" ? 0 : 0.4 / 16;
   ctx.fillStyle = css(mix(palette.rock, palette.ink, 70));
   eachCell(ctx, frame, floor.width, floor.height, undefined, (x, y, index) => {
     if (!hatched[index]) return;
     if (side < MIN_HATCH) ctx.fillRect(left + x * side, top + y * side, side, side);
-    else stamp(ctx, palette, `hatch:${(grain(x, y) + grain(y, x) * 3) % variants}`, mapPainter, left + x * side, top + y * side, side);
+    else {
+      const [right, down] = [grain(x + seed, y), grain(y, x + seed)];
+      const at = (cell: number, from: number): number => (cell + (from - 7.5) * reach) * side;
+      stamp(ctx, palette, `hatch:${(right + down * 5) % HATCHES}`, mapPainter, left + at(x, right), top + at(y, down), side);
+    }
   });
 }
 

@@ -1,51 +1,71 @@
-// Outlines of sets of cells as paths, in units of cells. Steps become slopes or curves.
+// Outlines of sets of cells as paths, in units of cells, as floorctl's maps have them
+// (floor-export/src/picture/contour.rs).
 
 /** The directions east, south, west and north, in which an outline runs with its cells on the right. */
 const STEPS = [[1, 0], [0, 1], [-1, 0], [0, -1]] as const;
+/** The longest run of cells that is a part of a slope. */
+const SHORT = 2;
 
 export type Cells = (x: number, y: number) => boolean;
-
-/** How corners between short runs are drawn. */
-export interface Smoothing {
-  /** The longest run of cells that is short. */
-  short: number;
-  /** Whether all such corners become curves, as in caverns; else only steps become slopes. */
-  isRound: boolean;
-  /** Whether a corner of the grid stays as it is. */
-  isSharp(x: number, y: number): boolean;
-}
-
 type Corner = [x: number, y: number];
+/** A point of an outline, and whether the outline turns there at once. */
+type Knot = [x: number, y: number, isSharp: boolean];
 
-/** The outline of the cells of a grid. */
-export function outline(width: number, height: number, isIn: Cells, smoothing: Smoothing): Path2D {
+/**
+ * The outline of the cells of a grid. `isRound`: all corners are, as in caverns; else steps of two cells and less become
+ * slopes. `isSharp`: whether a corner stays as it is.
+ */
+export function outline(width: number, height: number, isIn: Cells, isRound: boolean, isSharp: Cells): Path2D {
   const path = new Path2D();
-  for (const corners of loops(width, height, isIn)) addLoop(path, corners, smoothing);
+  for (const corners of loops(width, height, isIn)) add(path, (isRound ? curves : slopes)(corners, isSharp));
   return path;
 }
 
-function addLoop(path: Path2D, corners: Corner[], { short, isRound, isSharp }: Smoothing): void {
-  const count = corners.length;
-  const at = (index: number): Corner => corners[(index + count) % count];
-  const run = (index: number): Corner => [at(index)[0] - at(index - 1)[0], at(index)[1] - at(index - 1)[1]];
-  const middle = (index: number): Corner => [(at(index)[0] + at(index - 1)[0]) / 2, (at(index)[1] + at(index - 1)[1]) / 2];
-  const isShort = (index: number): boolean => Math.abs(run(index)[0] + run(index)[1]) <= short;
-  /** Left or right. */
-  const turn = (index: number): number => Math.sign(run(index)[0] * run(index + 1)[1] - run(index)[1] * run(index + 1)[0]);
-  path.moveTo(...middle(0));
-  for (let index = 0; index < count; index++) {
-    const isStep = turn(index - 1) !== turn(index) || turn(index + 1) !== turn(index);
-    if (!isShort(index) || !isShort(index + 1) || isSharp(...at(index)) || !(isStep || isRound)) {
-      path.lineTo(...at(index));
-    } else if (isRound) {
-      path.lineTo(...middle(index));
-      path.quadraticCurveTo(...at(index), ...middle(index + 1));
+function add(path: Path2D, knots: Knot[]): void {
+  path.moveTo(...middle(knots[knots.length - 1], knots[0]));
+  knots.forEach((knot, index) => {
+    const [x, y, isSharp] = knot;
+    const next = middle(knot, knots[(index + 1) % knots.length]);
+    if (isSharp) {
+      path.lineTo(x, y);
+      path.lineTo(...next);
     } else {
-      path.lineTo(...middle(index));
-      path.lineTo(...middle(index + 1));
+      path.quadraticCurveTo(x, y, ...next);
     }
-  }
+  });
   path.closePath();
+}
+
+type Point = readonly [x: number, y: number, ...rest: unknown[]];
+const middle = (one: Point, other: Point): [number, number] => [(one[0] + other[0]) / 2, (one[1] + other[1]) / 2];
+const length = (one: Point, other: Point): number => Math.abs(one[0] - other[0]) + Math.abs(one[1] - other[1]);
+
+/** The middle of each edge of a cell, and the sharp corners. */
+function curves(corners: Corner[], isSharp: Cells): Knot[] {
+  return corners.flatMap((from, index) => {
+    const to = corners[(index + 1) % corners.length];
+    const edges = length(from, to);
+    const along = (axis: 0 | 1, edge: number): number => from[axis] + ((to[axis] - from[axis]) * (edge + 0.5)) / edges;
+    const knots = Array.from({ length: edges }, (_, edge): Knot => [along(0, edge), along(1, edge), false]);
+    return isSharp(...to) ? [...knots, [...to, true] satisfies Knot] : knots;
+  });
+}
+
+/** The corners, and instead of each of a slope the middles of the runs beside it. */
+function slopes(corners: Corner[], isSharp: Cells): Knot[] {
+  const at = (index: number): Corner => corners[(index + corners.length) % corners.length];
+  /** Of the corner at `index`: positive to the right. */
+  const turn = (index: number): number => {
+    const [[ax, ay], [x, y], [bx, by]] = [at(index - 1), at(index), at(index + 1)];
+    return Math.sign((x - ax) * (by - y) - (y - ay) * (bx - x));
+  };
+  return corners.flatMap((here, index): Knot[] => {
+    const [before, after] = [at(index - 1), at(index + 1)];
+    const isShort = Math.max(length(before, here), length(here, after)) <= SHORT;
+    const isStep = turn(index - 1) !== turn(index) || turn(index + 1) !== turn(index);
+    if (!isShort || !isStep || isSharp(...here)) return [[...here, true]];
+    return [before, after].map((end): Knot => [...middle(end, here), true]);
+  });
 }
 
 /** The corners of each closed line around cells, in order. */

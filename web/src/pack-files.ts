@@ -102,13 +102,6 @@ async function sourceOf(entry: FileSystemFileEntry, path: string): Promise<Sourc
   return { path, size: file.size, file: async () => file };
 }
 
-/** Saves a `.floorpack` file as browsers save downloads. */
-export function download(name: string, bytes: Uint8Array<ArrayBuffer>): void {
-  const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
-  Object.assign(document.createElement("a"), { href: url, download: `${name}.floorpack` }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 /** Directories to write to, where the browser has the File System Access API. */
 interface Picker {
   showDirectoryPicker(options: { id: string; mode: "readwrite" }): Promise<FileSystemDirectoryHandle>;

@@ -6,10 +6,11 @@ import type { Generator, PackError, PackInfo, Spec } from "./generator";
 import { parseNumber, parseSeed } from "./link";
 import { PackEditor } from "./pack-editor";
 import {
-  canWrite, chooseDirectory, chosenSources, download, droppedSources, type Files, readPackFile, readSources, writeDirectory,
+  canWrite, chooseDirectory, chosenSources, droppedSources, type Files, readPackFile, readSources, writeDirectory,
 } from "./pack-files";
 import type { Reply, Request, Start } from "./pack-worker";
 import type { Mode } from "./palette";
+import { save } from "./save";
 import { Sheet } from "./sheet";
 
 const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => document.getElementById(id) as E;
@@ -317,7 +318,7 @@ export class PackPanel {
   // Saving.
 
   async #save(): Promise<void> {
-    download(this.#info?.name ?? "pack", this.generator.packBytes(this.#editor.files));
+    save(`${this.#info?.name ?? "pack"}.floorpack`, new Blob([this.generator.packBytes(this.#editor.files)]));
     this.#saved("The .floorpack file is saved.");
   }
 

@@ -1,5 +1,6 @@
 // What the first floor does not need: it is loaded after the page answers.
 
+import { ExportPanel, type Host as Exports } from "./export-panel";
 import { FloorList, type Host as Lists } from "./floor-list";
 import { type Host as Packs, PackPanel } from "./pack-panel";
 import { type Host as Papers, Paper } from "./paper";
@@ -7,7 +8,7 @@ import { type Host as Searches, SearchPanel } from "./search-panel";
 import { type Host as Strips, Strip } from "./strip";
 
 /** The page, as far as the panels use it. */
-export type Host = Packs & Searches & Strips & Lists & Papers;
+export type Host = Packs & Searches & Strips & Lists & Papers & Exports;
 
 export class Panels {
   readonly packs: PackPanel;
@@ -21,7 +22,8 @@ export class Panels {
     this.#strip = new Strip(page);
     this.#saved = new FloorList(page);
     new Paper(page);
-    for (const id of ["pack", "floors", "print", "favourite", "search-fields"]) {
+    new ExportPanel(page);
+    for (const id of ["pack", "floors", "print", "export", "favourite", "search-fields"]) {
       (document.getElementById(id) as HTMLButtonElement | HTMLFieldSetElement).disabled = false;
     }
   }

@@ -3,6 +3,7 @@
 
 import { several, titleOf } from "./describe";
 import { draw } from "./drawing";
+import { element } from "./element";
 import { plain } from "./floor";
 import type { Fog } from "./fog";
 import type { Generator } from "./generator";
@@ -12,8 +13,6 @@ import { PLAYERS_LAYERS, PlayersFog } from "./players";
 import { type Entry, roomKey, roomOf } from "./room-key";
 import type { Layers, Scene } from "./scene";
 
-const element = <E extends HTMLElement = HTMLElement>(id: string): E => document.getElementById(id) as E;
-
 /** Pixels of the map for a CSS pixel: 288 to the inch. */
 const DENSITY = 3;
 /** Sizes of the letters of the key, in points, with its columns. */
@@ -21,13 +20,18 @@ const SIZES = [[9, 2], [8, 2], [7.5, 3], [7, 3], [6.5, 3], [6, 4], [5.5, 4], [5,
 /** Parts of the page that the map should have, and the least size of letters for each: the first that fits is taken. */
 const SHARES = [[0.62, 7], [0.52, 6], [0.42, 4.5]] as const;
 const MASTERS_LAYERS: Layers = new Set(["terrain", "names", "locks", "monsters", "loot", "traps"]);
+const WALKERS_LAYERS: Layers = new Set([...MASTERS_LAYERS].filter((layer) => layer !== "names"));
 
 /** The page around the paper. */
 export interface Host {
   readonly generator: Generator;
   readonly scenes: Scene[];
   readonly active: number;
+  readonly views: { walk?: Fog }[];
 }
+
+/** For whom the page is: the walker gets what is known of the floor. */
+type Reader = "master" | "players" | "walker";
 
 export class Paper {
   readonly #dialog = element<HTMLDialogElement>("paper-view");
@@ -35,8 +39,7 @@ export class Paper {
 
   constructor(readonly host: Host) {
     element("print").addEventListener("click", () => {
-      this.#dialog.show();
-      this.#fill();
+      this.#show();
     });
     element("paper-close").addEventListener("click", () => this.#dialog.close());
     element("paper-form").addEventListener("change", () => this.#fill());
@@ -46,16 +49,29 @@ export class Paper {
     });
     window.addEventListener("beforeprint", () => {
       this.#wasOpen = this.#dialog.open;
-      if (!this.#wasOpen) this.#dialog.show();
-      this.#fill();
+      if (!this.#wasOpen) this.#show();
+      else this.#fill();
     });
     window.addEventListener("afterprint", () => {
       if (!this.#wasOpen) this.#dialog.close();
     });
   }
 
-  get #isForPlayers(): boolean {
-    return new FormData(element<HTMLFormElement>("paper-form")).get("reader") === "players";
+  get #walk(): Fog | undefined {
+    return this.host.views[this.host.active].walk;
+  }
+
+  get #readers(): RadioNodeList {
+    return element<HTMLFormElement>("paper-form").elements.namedItem("reader") as RadioNodeList;
+  }
+
+  /** Who walks does not see the secrets of the floor unasked. */
+  #show(): void {
+    element("paper-walker").hidden = !this.#walk;
+    if (this.#walk) this.#readers.value = "walker";
+    else if (this.#readers.value === "walker") this.#readers.value = "master";
+    this.#dialog.show();
+    this.#fill();
   }
 
   #fill(): void {
@@ -67,14 +83,16 @@ export class Paper {
     const note = document.createElement("p");
     const key = document.createElement("ol");
     paper.replaceChildren(title, note, canvas, key);
-    const fog = this.#isForPlayers ? new PlayersFog(scene) : undefined;
+    const reader = this.#readers.value as Reader;
+    const fog = { master: undefined, players: new PlayersFog(scene), walker: this.#walk }[reader];
     note.textContent = fog
       ? `The ${plain(floor.theme)}. A square is 5 ft.`
       : `The ${plain(floor.theme)}. In: room ${roomOf(floor, floor.entry)}; out: room ${roomOf(floor, floor.exit)}. ` +
         `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`;
     paper.classList.remove("long");
     if (!fog) fit(paper, key, roomKey(scene));
-    drawOn(canvas, scene, this.host.generator.look(floor.theme), fog);
+    const layers = { master: MASTERS_LAYERS, players: PLAYERS_LAYERS, walker: WALKERS_LAYERS }[reader];
+    drawOn(canvas, scene, this.host.generator.look(floor.theme), layers, fog);
   }
 }
 
@@ -104,7 +122,7 @@ function setSize(key: HTMLElement, points: number, columns: number): void {
 }
 
 /** Draws the map as large as its place on the page. */
-function drawOn(canvas: HTMLCanvasElement, scene: Scene, look: Look, fog?: Fog): void {
+function drawOn(canvas: HTMLCanvasElement, scene: Scene, look: Look, layers: Layers, fog?: Fog): void {
   const [width, height] = [canvas.clientWidth * DENSITY, canvas.clientHeight * DENSITY];
   Object.assign(canvas, { width, height });
   const ctx = canvas.getContext("2d", { alpha: false });
@@ -115,6 +133,5 @@ function drawOn(canvas: HTMLCanvasElement, scene: Scene, look: Look, fog?: Fog):
   const frame = {
     left: Math.round((width - (right + left + 1) * side) / 2), top: Math.round((height - (bottom + top + 1) * side) / 2), side, ratio: DENSITY,
   };
-  const layers = fog ? PLAYERS_LAYERS : MASTERS_LAYERS;
   draw(ctx, scene, frame, layers, paletteOf("paper", look), fog);
 }

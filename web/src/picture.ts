@@ -6,7 +6,7 @@ import { type Context, eachCell, type Frame, grain } from "./frame";
 import { placeLabels } from "./labels";
 import { css, lockColour, mix, type Palette, type Rgb, roomColour } from "./palette";
 import type { Layers, Scene } from "./scene";
-import { drawSprite, painter, stamp, stoneOf } from "./sprites";
+import { drawSprite, isRoleShown, natural, painter, stamp, stoneOf } from "./sprites";
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
@@ -25,6 +25,7 @@ export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layer
     eachCell(ctx, frame, floor.width, floor.height, fog, visit);
   const painter = new Painter(ctx, scene, frame, layers, palette, fog);
   cells((x, y, index) => painter.ground(x, y, index));
+  if (layers.has("rooms")) cells((x, y, index) => painter.role(x, y, index));
   ctx.save();
   ctx.lineCap = ctx.lineJoin = "round";
   if (layers.has("names")) cells((x, y, index) => painter.outline(x, y, index));
@@ -142,6 +143,14 @@ class Painter {
     const { palette, scene: { floor } } = this;
     const stone = stoneOf(palette, terrain, floor.rooms[floor.region[index] - 1], this.layers.has("rooms"));
     return mix(stone, palette.ink, palette.name === "dark" ? grain(x, y) * 2 : grain(x, y));
+  }
+
+  /** The form of a room's role, which its tint is not alone to tell. */
+  role(x: number, y: number, index: number): void {
+    const { palette, scene: { floor }, fog } = this;
+    const role = floor.rooms[floor.region[index] - 1]?.role ?? 0;
+    const isTinted = isRoleShown(x, y) && palette.tint(role) && !natural(this.#terrain(x, y)) && knownTerrain(floor, index, fog) > Terrain.Wall;
+    if (isTinted) drawMark(this.ctx, this.frame, palette, `tint:${role}`, x, y);
   }
 
   things(x: number, y: number, index: number): void {

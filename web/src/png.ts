@@ -4,6 +4,7 @@ import { difficulty, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import type { Fog } from "./fog";
 import { css, type Palette } from "./palette";
+import { save } from "./save";
 import type { Layers, Scene } from "./scene";
 
 /** Pixels per cell, and the most pixels on a side: browsers refuse larger canvases. */
@@ -29,10 +30,5 @@ export async function savePng(scene: Scene, layers: Layers, palette: Palette, fo
     ctx.font = `${at ? 400 : 600} ${Math.round(letter * (at ? 0.8 : 1.1))}px system-ui, sans-serif`;
     ctx.fillText(text, letter, picture.height + letter * (1.8 + at * 1.7), canvas.width - 2 * letter);
   });
-  const url = URL.createObjectURL(await canvas.convertToBlob({ type: "image/png" }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = `floor-${floor.spec.seed}-${floor.spec.number}.png`;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  save(`floor-${floor.spec.seed}-${floor.spec.number}.png`, await canvas.convertToBlob({ type: "image/png" }));
 }

@@ -1,6 +1,6 @@
 // The key of a printed map: what is in each room, in words.
 
-import { type Floor, plain, type Room } from "./floor";
+import { type Floor, numberOf, plain, type Room } from "./floor";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
 
@@ -19,7 +19,7 @@ export function roomKey(scene: Scene): Entry[] {
     things.set(room, [...(things.get(room) ?? []), thing]);
   }
   const entries = floor.rooms.map((room) => ({
-    number: String(room.id), name: NAMES[room.role] ?? NAMES[0],
+    number: String(numberOf(room)), name: NAMES[room.role] ?? NAMES[0],
     contents: [contentsOf(things.get(room.id) ?? []), ...doorsOf(floor, room)].filter(Boolean).join("; "),
   }));
   const isSpecial = ({ name }: Entry): boolean => name !== "Room" && name !== "Passage" && name !== "Guard room";
@@ -64,13 +64,13 @@ function plural(name: string): string {
 }
 
 /** The locks and secret doors of a room. */
-function doorsOf({ connections }: Floor, { id }: Room): string[] {
-  return connections.flatMap(({ from, to, lock, secret }) => {
+function doorsOf(floor: Floor, { id }: Room): string[] {
+  return floor.connections.flatMap(({ from, to, lock, secret }) => {
     if (from !== id && to !== id) return [];
-    const other = from === id ? to : from;
-    return lock ? [`lock ${lock} to ${other}`] : secret ? [`secret door to ${other}`] : [];
+    const other = floor.rooms[from === id ? to : from];
+    return lock ? [`lock ${lock} to ${numberOf(other)}`] : secret ? [`secret door to ${numberOf(other)}`] : [];
   });
 }
 
-/** Where the stairs are. */
-export const roomOf = (floor: Floor, place: { x: number; y: number }): number => floor.region[indexOf(floor, place)] - 1;
+/** The number of the room where the stairs are. */
+export const roomOf = (floor: Floor, place: { x: number; y: number }): number => floor.region[indexOf(floor, place)];

@@ -90,6 +90,7 @@ export function painter(name: string): Paint {
     case "key": return key(Number(detail));
     case "trap": return trap;
     case "number": return number(detail);
+    case "tint": return role(Number(detail));
     case "player": return player;
     default: return () => {};
   }
@@ -281,6 +282,23 @@ const trap: Paint = (ctx, palette) => {
   polygon(ctx, [[0.5, 0], [1.05, 1], [-0.05, 1]], css(palette.ink, 0.7));
   polygon(ctx, [[0.5, 0.17], [0.88, 0.9], [0.12, 0.9]], css(palette.trap));
   line(ctx, [[0.5, 0.45], [0.5, 0.66]], 0.13, css(palette.ink));
+};
+
+/** The form of each role whose rooms are tinted, in the order of `ROLES`, as in floor-export/src/picture/roles.rs. */
+const ROLE_FORMS: number[][][][] = [
+  [], [[[0.3, 0.6], [0.5, 0.38], [0.7, 0.6]]], [[[0.3, 0.4], [0.5, 0.62], [0.7, 0.4]]], [],
+  [[[0.5, 0.28], [0.7, 0.5], [0.5, 0.72], [0.3, 0.5], [0.5, 0.28]]],
+  [[[0.28, 0.4], [0.28, 0.6]], [[0.28, 0.5], [0.74, 0.5], [0.74, 0.66]], [[0.6, 0.5], [0.6, 0.62]]],
+  [[[0.5, 0.28], [0.5, 0.72]], [[0.28, 0.5], [0.72, 0.5]]], [[[0.28, 0.4], [0.72, 0.4]], [[0.28, 0.6], [0.72, 0.6]]],
+  [[[0.3, 0.3], [0.7, 0.7]], [[0.7, 0.3], [0.3, 0.7]]],
+  [[[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7], [0.3, 0.3]]],
+  [[[0.66, 0.32], [0.36, 0.4], [0.64, 0.6], [0.34, 0.68]]],
+];
+/** Of five cells in a row one shows the form. */
+export const isRoleShown = (x: number, y: number): boolean => (x + 2 * y) % 5 === 0;
+
+const role = (of: number): Paint => (ctx, palette, side) => {
+  for (const form of ROLE_FORMS[of] ?? []) line(ctx, form, Math.max(0.09, 1 / side), css(palette.ink, 0.55));
 };
 
 const player: Paint = (ctx, palette) => {

@@ -207,7 +207,7 @@ await check("a floor is printed on one page, with its key, on A4 and on Letter",
     const rooms = await page.evaluate(() => window.floorViewer.page.scenes[0].floor.rooms.length);
     const numbers = (await page.locator("#paper li").allTextContents()).flatMap((line) =>
       line.startsWith("Empty: ") ? line.slice(7).split(", ") : line.match(/^\d+(?=\. )/)?.[0] ?? []);
-    assert.deepEqual(numbers.map(Number).sort((a, b) => a - b), [...Array(rooms).keys()], `${spec}: every room is in the key`);
+    assert.deepEqual(numbers.map(Number).sort((a, b) => a - b), Array.from({ length: rooms }, (_, at) => at + 1), `${spec}: every room is in the key`);
     await shot(page, `paper-${spec.replace(/\W/g, "-")}`);
     await close(page);
   }
@@ -221,8 +221,8 @@ await check("the key says what is in a room, and the players' map has no secrets
   assert.match(key, /key 1/);
   assert.match(key, /lock 1 to \d+/);
   assert.match(key, /secret door to \d+/);
-  /** The colour of the paper's map at the middle of a cell of a secret room, and of rock. */
-  const colour = () => page.evaluate(() => {
+  /** Which part of the cell in the middle of each secret room has the colour of rock on the paper's map. */
+  const rock = () => page.evaluate(() => {
     const { scenes: [scene] } = window.floorViewer.page;
     const canvas = document.querySelector("#paper canvas");
     const { left, top, right, bottom } = scene.bounds;
@@ -231,20 +231,53 @@ await check("the key says what is in a room, and the players' map has no secrets
     const secrets = scene.floor.connections.filter(({ secret }) => secret).flatMap(({ from, to }) => [from, to]);
     const rooms = scene.floor.rooms.filter(({ id, role }) => role === 10 && secrets.includes(id));
     const at = (x, y) => [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3).map((channel) => channel >> 3).join();
-    // Grid lines and things are in some cells; the ground is in most.
-    const ground = rooms.map(({ center }) => at(start[0] + (center.x + 0.3) * side, start[1] + (center.y + 0.3) * side));
-    return { rock: at(2, 2), ground };
+    const shares = [0.1, 0.3, 0.5, 0.7, 0.9];
+    return rooms.map(({ center: { x, y } }) => shares.flatMap((right) => shares.map((down) =>
+      at(start[0] + (x + right) * side, start[1] + (y + down) * side))).filter((colour) => colour === at(2, 2)).length / 25);
   });
-  const master = await colour();
-  assert(master.ground.length > 0 && master.ground.every((ground) => ground !== master.rock), JSON.stringify(master));
+  // The number of the room is in the cell.
+  const master = await rock();
+  assert(master.length > 0 && master.every((part) => part < 0.4), `${master}`);
   await shot(page, "paper-master");
   await page.check("input[value=players]");
-  const players = await colour();
-  assert(players.ground.every((ground) => ground === players.rock), JSON.stringify(players));
+  const players = await rock();
+  // The rock beside other rooms is hatched.
+  assert(players.every((part) => part > 0.7), `${players}`);
   assert.equal(await page.locator("#paper li").count(), 0);
   assert.doesNotMatch(await page.locator("#paper").textContent(), /room|lock|secret/);
   await shot(page, "paper-players");
   assert.deepEqual(await violations(page), []);
+  await close(page);
+});
+
+await check("in a walk the paper has what the walker knows, and the rest is asked for", async () => {
+  const page = await open("#f=42/24&walk=");
+  const ground = () => page.evaluate(() => {
+    const canvas = document.querySelector("#paper canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const rock = [...data.slice(0, 3)].join();
+    let count = 0;
+    for (let at = 0; at < data.length; at += 400) count += [...data.slice(at, at + 3)].join() === rock ? 0 : 1;
+    return count / (data.length / 400);
+  });
+  // By the keys of the browser too.
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const known = await ground();
+  assert.equal(await page.locator("#paper li").count(), 0);
+  assert.doesNotMatch(await page.locator("#paper").textContent(), /room|lock|secret/);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  await page.click("#print");
+  assert(await page.isChecked("input[value=walker]"));
+  assert.equal(await ground(), known);
+  await shot(page, "paper-walker");
+  assert.deepEqual(await violations(page), []);
+  await page.check("input[value=master]");
+  const all = await ground();
+  assert(known > 0.01 && all > 2 * known, `${known} and ${all}`);
+  await page.click("#paper-close");
+  await page.click("#walk");
+  await page.click("#print");
+  assert(await page.isHidden("input[value=walker]") && (await page.isChecked("input[value=master]")));
   await close(page);
 });
 
@@ -319,7 +352,8 @@ await check("nothing is told by colour alone", async () => {
       return [item.textContent.replace(/ ×.*/, ""), form.join("")];
     }));
     const of = (names) => forms.filter(([name]) => names.test(name)).map(([, form]) => form);
-    for (const names of [/^it (sleeps|guards|patrols|wanders)/, /^(gold|potion|bread|scroll|gem|blade)$/, /^(lock|key of lock) 1$/, /^stairs/]) {
+    for (const names of [/^it (sleeps|guards|patrols|wanders)/, /^(gold|potion|bread|scroll|gem|blade)$/, /^(lock|key of lock) 1$/, /^stairs/,
+      /^\d+ (entry|exit|treasure|key|shrine|shop|boss|vault|secret) rooms?$/]) {
       const found = of(names);
       assert(found.length >= 2, `${names}: ${forms.map(([name]) => name)}`);
       assert.equal(new Set(found).size, found.length, `${style}: two samples of ${names} have the same form`);

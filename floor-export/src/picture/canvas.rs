@@ -1,36 +1,44 @@
 //! Draws anti-aliased shapes and small text on a pixel image.
 
+use std::mem;
+
 use anstyle::RgbColor;
 use font8x8::{BASIC_FONTS, UnicodeFonts as _};
-use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
+use tiny_skia::{
+    FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
+};
 
 /// Width and height of a character at size 1, in pixels.
 pub(crate) const LETTER: f32 = 8.0;
 
 /// An image. Coordinates are pixels from the upper left corner.
-pub(crate) struct Canvas(Pixmap);
+pub(crate) struct Canvas {
+    pixels: Pixmap,
+    /// Where shapes are drawn; `None`: everywhere.
+    clip: Option<Mask>,
+}
 
 impl Canvas {
     /// `None` if the image would have no pixels or too many.
     pub(crate) fn new(width: u32, height: u32, background: RgbColor) -> Option<Self> {
         let mut pixels = Pixmap::new(width, height)?;
         pixels.fill(solid(background, 1.0));
-        Some(Self(pixels))
+        Some(Self { pixels, clip: None })
     }
 
     /// An image that is transparent where nothing is painted. `None` as for [`new`](Self::new).
     pub(crate) fn transparent(width: u32, height: u32) -> Option<Self> {
-        Pixmap::new(width, height).map(Self)
+        Some(Self { pixels: Pixmap::new(width, height)?, clip: None })
     }
 
     /// Red, green and blue of each pixel, row-major.
     pub(crate) fn rgb(&self) -> Vec<u8> {
-        self.0.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
+        self.pixels.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
     }
 
     /// Red, green, blue and alpha of each pixel, row-major.
     pub(crate) fn rgba(&self) -> Vec<u8> {
-        let pixels = self.0.pixels().iter().map(|pixel| pixel.demultiply());
+        let pixels = self.pixels.pixels().iter().map(|pixel| pixel.demultiply());
         pixels.flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]).collect()
     }
 
@@ -39,31 +47,31 @@ impl Canvas {
             let mut paint = paint(colour, opacity);
             // Cells are aligned to pixels, and anti-aliased edges would show as a grid.
             paint.anti_alias = false;
-            self.0.fill_rect(rectangle, &paint, Transform::identity(), None);
+            self.pixels.fill_rect(rectangle, &paint, Transform::identity(), self.clip.as_ref());
         }
     }
 
     pub(crate) fn disc(&mut self, x: f32, y: f32, radius: f32, colour: RgbColor, opacity: f32) {
-        self.fill(PathBuilder::from_circle(x, y, radius), colour, opacity);
+        self.fill(PathBuilder::from_circle(x, y, radius).as_ref(), colour, opacity);
     }
 
     pub(crate) fn ring(&mut self, x: f32, y: f32, radius: f32, thickness: f32, colour: RgbColor) {
-        self.stroke(PathBuilder::from_circle(x, y, radius), round(thickness), colour, 1.0);
+        self.stroke(PathBuilder::from_circle(x, y, radius).as_ref(), round(thickness), colour, 1.0);
     }
 
     pub(crate) fn polygon(&mut self, corners: &[(f32, f32)], colour: RgbColor, opacity: f32) {
-        self.fill(outline(corners, true), colour, opacity);
+        self.fill(outline(corners, true).as_ref(), colour, opacity);
     }
 
     pub(crate) fn line(&mut self, points: &[(f32, f32)], thickness: f32, colour: RgbColor, opacity: f32) {
-        self.stroke(outline(points, false), round(thickness), colour, opacity);
+        self.stroke(outline(points, false).as_ref(), round(thickness), colour, opacity);
     }
 
     /// Draws lines as one shape, so that they are not darker where they cross.
     pub(crate) fn lines(&mut self, lines: &[Vec<(f32, f32)>], thickness: f32, colour: RgbColor, opacity: f32) {
         let mut shape = PathBuilder::new();
         lines.iter().filter_map(|line| outline(line, false)).for_each(|line| shape.push_path(&line));
-        self.stroke(shape.finish(), round(thickness), colour, opacity);
+        self.stroke(shape.finish().as_ref(), round(thickness), colour, opacity);
     }
 
     /// Writes text with `size` pixels per dot of the font. Leaves characters that the font lacks blank.
@@ -82,18 +90,41 @@ impl Canvas {
     /// Draws a dashed line.
     pub(crate) fn dashes(&mut self, points: &[(f32, f32)], width: f32, dash: f32, colour: RgbColor, opacity: f32) {
         let dash = StrokeDash::new(vec![dash, dash * 0.8], 0.0);
-        self.stroke(outline(points, false), Stroke { width, dash, ..Stroke::default() }, colour, opacity);
+        self.stroke(outline(points, false).as_ref(), Stroke { width, dash, ..Stroke::default() }, colour, opacity);
     }
 
-    fn fill(&mut self, path: Option<Path>, colour: RgbColor, opacity: f32) {
+    /// Calls `draw` with this canvas, of which it changes only what lies in `path`.
+    pub(crate) fn clipped(&mut self, path: &Path, draw: impl FnOnce(&mut Self)) {
+        let (width, height, whole) = (self.pixels.width(), self.pixels.height(), Transform::identity());
+        let mut clip = self.clip.clone();
+        match &mut clip {
+            Some(mask) => mask.intersect_path(path, FillRule::Winding, true, whole),
+            None => {
+                clip = Mask::new(width, height);
+                clip.iter_mut().for_each(|mask| mask.fill_path(path, FillRule::Winding, true, whole));
+            }
+        }
+        let outer = mem::replace(&mut self.clip, clip);
+        draw(self);
+        self.clip = outer;
+    }
+
+    pub(crate) fn fill(&mut self, path: Option<&Path>, colour: RgbColor, opacity: f32) {
         if let Some(path) = path {
-            self.0.fill_path(&path, &paint(colour, opacity), FillRule::Winding, Transform::identity(), None);
+            let (paint, whole) = (paint(colour, opacity), Transform::identity());
+            self.pixels.fill_path(path, &paint, FillRule::Winding, whole, self.clip.as_ref());
         }
     }
 
-    fn stroke(&mut self, path: Option<Path>, stroke: Stroke, colour: RgbColor, opacity: f32) {
+    /// Draws the line of a path.
+    pub(crate) fn trace(&mut self, path: &Path, thickness: f32, colour: RgbColor, opacity: f32) {
+        self.stroke(Some(path), round(thickness), colour, opacity);
+    }
+
+    fn stroke(&mut self, path: Option<&Path>, stroke: Stroke, colour: RgbColor, opacity: f32) {
         if let Some(path) = path {
-            self.0.stroke_path(&path, &paint(colour, opacity), &stroke, Transform::identity(), None);
+            let (paint, whole) = (paint(colour, opacity), Transform::identity());
+            self.pixels.stroke_path(path, &paint, &stroke, whole, self.clip.as_ref());
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The hatching of rock: for each cell the same lines in every picture, in sides of a cell from its upper left corner.
-
-use std::f32::consts::{FRAC_PI_6, TAU};
+//! The hatching of rock: for each cell of a floor the same lines in every picture, in sides of a cell from its upper left
+//! corner.
 
 use floor_gen::pack::Hatch;
 
@@ -11,7 +10,7 @@ pub(crate) fn lines(hatch: Hatch, x: u32, y: u32) -> Vec<Line> {
     let random = |n| grain(x, y, n);
     match hatch {
         Hatch::Plain => Vec::new(),
-        Hatch::Strokes => strokes(random(0), random(1), random(2)),
+        Hatch::Strokes => strokes(random),
         Hatch::Dots => (0..3).map(|i| pebble(random(3 * i), random(3 * i + 1), random(3 * i + 2))).collect(),
         Hatch::Waves => (0..2).map(|i| wave(0.4 * random(i), 0.1 + 0.5 * (i as f32) + 0.2 * random(i + 2))).collect(),
         Hatch::Bricks => bricks(x, y),
@@ -27,24 +26,45 @@ pub(crate) fn grain(x: u32, y: u32, n: u32) -> f32 {
     ((mixed ^ mixed >> 13) & 0xffff) as f32 / 65_536.0
 }
 
-/// Three parallel strokes through the middle, longer than the cell, so that groups touch.
-fn strokes(turn: f32, right: f32, down: f32) -> Vec<Line> {
-    let (sin, cos) = ((turn * 6.0).floor() * FRAC_PI_6).sin_cos();
-    let middle = (0.3f32.mul_add(right, 0.35), 0.3f32.mul_add(down, 0.35));
-    let stroke = |side: f32| {
-        let at = |along: f32| (middle.0 + along * cos - side * sin, middle.1 + along * sin + side * cos);
-        vec![at(-0.52), at(0.52)]
+/// Three or four strokes that are nearly parallel, around a point near the middle, at any angle.
+fn strokes(random: impl Fn(u32) -> f32) -> Vec<Line> {
+    let (cos, sin) = direction(2.0f32.mul_add(random(0), -1.0));
+    let middle = [1, 2].map(|n| 0.2f32.mul_add(random(n), 0.4));
+    let count = if random(3) < 0.55 { 3 } else { 4 };
+    let stroke = |i: u32| {
+        let spread = |n: u32| random(4 + 5 * i + n) - 0.5;
+        let side = 0.27 * (i as f32 - (count - 1) as f32 / 2.0) + 0.08 * spread(0);
+        let at = |along: f32, lean: f32| {
+            let side = side + lean;
+            (middle[0] + along * cos - side * sin, middle[1] + along * sin + side * cos)
+        };
+        vec![
+            at(0.24f32.mul_add(spread(1), -0.5), 0.1 * spread(2)),
+            at(0.24f32.mul_add(spread(3), 0.5), 0.1 * spread(4)),
+        ]
     };
-    [-0.3, 0.0, 0.3].map(stroke).into()
+    (0..count).map(stroke).collect()
+}
+
+/// The area of strokes, which hides those below them.
+pub(crate) fn area(strokes: &[Line]) -> Line {
+    let [first, .., last] = strokes else { return Vec::new() };
+    first.iter().chain(last.iter().rev()).copied().collect()
+}
+
+/// A direction to the right, from up (-1) to down (1): cosine and sine. The functions of the standard library are not the
+/// same on every platform.
+const fn direction(turn: f32) -> (f32, f32) {
+    let square = turn * turn;
+    ((1.0 - square) / (1.0 + square), 2.0 * turn / (1.0 + square))
 }
 
 fn pebble(x: f32, y: f32, size: f32) -> Line {
     let radius = 0.1f32.mul_add(size, 0.06);
-    let corner = |i: u8| {
-        let (sin, cos) = (f32::from(i) * TAU / 7.0).sin_cos();
-        (radius.mul_add(cos, x), radius.mul_add(0.8 * sin, y))
-    };
-    (0..=7).map(corner).collect()
+    let corner = |(cos, sin): (f32, f32)| (radius.mul_add(cos, x), radius.mul_add(0.8 * sin, y));
+    let right = [-1.0, -0.5, 0.0, 0.5, 1.0].map(direction);
+    let left = right.map(|(cos, sin)| (-cos, -sin));
+    right.into_iter().chain(left).map(corner).collect()
 }
 
 fn wave(left: f32, top: f32) -> Line {
@@ -84,7 +104,7 @@ mod tests {
         }
         let cells = || (0..40).flat_map(|x| (0..40).map(move |y| (x, y)));
         for (x, y) in cells().flat_map(|(x, y)| Hatch::ALL.map(|hatch| lines(hatch, x, y))).flatten().flatten() {
-            assert!((-0.4..=1.4).contains(&x) && (-0.4..=1.4).contains(&y), "({x}, {y})");
+            assert!((-0.6..=1.6).contains(&x) && (-0.6..=1.6).contains(&y), "({x}, {y})");
         }
         assert!(cells().all(|(x, y)| (0.0..1.0).contains(&grain(x, y, 7))));
     }

@@ -1,5 +1,5 @@
 //! Paints the overlays of a PNG: locked areas, room outlines and the path below objects; lines from keys to doors and
-//! room ids above them.
+//! room numbers above them.
 
 use anstyle::RgbColor;
 
@@ -11,6 +11,7 @@ use super::{
     scene::{Scene, Style},
     sprites::{INK, LOCKED_OPACITY, Square},
 };
+use crate::names;
 
 /// Distance between two segments of the path that share cells, in cells.
 const SEGMENT_SPACING: f32 = 0.24;
@@ -37,12 +38,12 @@ pub(crate) fn above(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, s
     for lock_keys in &scene.overlay.locks {
         draw_lock_keys(canvas, square, lock_keys);
     }
-    for (id, Outline { colour, id_at: (x, y) }) in &scene.overlay.rooms {
+    for (id, Outline { colour, number_at: (x, y) }) in &scene.overlay.rooms {
         let (colour, ground) = match scene.style {
             Style::Data => (colour::room(*colour), INK),
             Style::Map => (map::ink(&scene.look), map::paper(&scene.look)),
         };
-        badge(canvas, square(*x, *y), &id.to_string(), colour, ground);
+        badge(canvas, square(*x, *y), &names::room_number(*id).to_string(), colour, ground);
     }
 }
 

@@ -125,7 +125,7 @@ fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let overlay = &scene.overlay;
     let rooms = (!overlay.rooms.is_empty() && scene.style == Style::Data)
-        .then(|| (Mark::Outline, "room ids, a colour a room".to_owned()));
+        .then(|| (Mark::Outline, "room numbers and colours".to_owned()));
     let segment = |segment: &Segment| {
         let goal = match segment.goal {
             Goal::Key(lock) => format!("key {lock}"),

@@ -5,6 +5,7 @@
 mod blocks;
 mod canvas;
 pub(crate) mod colour;
+mod contour;
 mod diff;
 pub mod glyph;
 mod hatch;
@@ -14,6 +15,7 @@ mod map;
 mod overlay;
 mod paths;
 mod png;
+mod roles;
 mod scene;
 mod sheet;
 mod sprites;

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use floor_proto::{floor::Floor, v1::Room};
 
 use super::paths::{self, Cell, Goal, Segment, cell};
+use crate::names;
 
 /// The overlays to show. They can be combined.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overlays {
-    /// The outlines and the ids of the rooms.
+    /// The outlines and the numbers of the rooms.
     pub rooms: bool,
     /// The critical path: from the entry to the exit, by way of the keys that are needed.
     pub path: bool,
@@ -31,13 +32,13 @@ pub(crate) struct Overlay {
     labels: BTreeMap<Cell, char>,
 }
 
-/// The colour and the id label of a room.
+/// The colour of a room, and where its number is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outline {
     /// Index of the colour. Connected rooms have different colours.
     pub(crate) colour: usize,
-    /// Cell of the id: near the center, and free if possible.
-    pub(crate) id_at: Cell,
+    /// Near the center, and free if possible.
+    pub(crate) number_at: Cell,
 }
 
 /// A lock and its keys.
@@ -79,9 +80,9 @@ impl Overlays {
         if self.rooms {
             let colours = colours(floor);
             for room in floor.rooms() {
-                let id_at =
-                    overlay.write(floor, taken, cells_near_center(room), room.id).unwrap_or_else(|| cell(room.center));
-                overlay.rooms.insert(room.id, Outline { colour: colours[&room.id], id_at });
+                let number_at = overlay.write(floor, taken, cells_near_center(room), names::room_number(room.id));
+                let number_at = number_at.unwrap_or_else(|| cell(room.center));
+                overlay.rooms.insert(room.id, Outline { colour: colours[&room.id], number_at });
             }
         }
         overlay
@@ -180,8 +181,8 @@ mod tests {
         let floor = fixture::floor();
         let taken = BTreeSet::from([(2, 2), (3, 11)]);
         let overlay = Overlays::all().of(&floor, &taken);
-        let near = |(x, y): Cell| (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| overlay.label((x, y)) == Some('0')));
-        assert!(near((2, 2)), "room 0 is labelled next to the object in its center");
+        let near = |(x, y): Cell| (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| overlay.label((x, y)) == Some('1')));
+        assert!(near((2, 2)), "room 1 is labelled next to the object in its center");
         assert_eq!(overlay.label((1, 11)), Some('1'), "the key's label is on its free side");
         assert!(taken.iter().all(|at| overlay.label(*at).is_none()));
     }

@@ -302,7 +302,7 @@ mod tests {
         let plain = |x, y| drawn(false, side).1[((y * info.width + x) * 3) as usize];
         assert_ne!(at(26 * side + 3, 5 * side + 3).0, plain(26 * side + 3, 5 * side + 3), "behind the lock");
         let room = &scene.overlay.rooms[&0];
-        assert!(has(room.id_at.0, room.id_at.1, colour::room(room.colour)), "the id of room 0");
+        assert!(has(room.number_at.0, room.number_at.1, colour::room(room.colour)), "the number of room 1");
     }
 
     /// Whether a part of the picture has pixels of the legend's text.

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use floor_gen::{Pack, pack::Look};
+use floor_gen::pack::Look;
 use floor_proto::{
     floor::Floor,
     v1::{RoomRole, Terrain},
@@ -83,12 +83,12 @@ pub(crate) enum Mark {
     Step(Goal),
     /// Ground behind a lock. Only in legends, since such a cell shows its own mark.
     Behind(u32),
-    /// A room's id and outline. Only in legends.
+    /// A room's number and outline. Only in legends.
     Outline,
 }
 
 impl<'a> Scene<'a> {
-    /// The floor without overlays, in the look that its theme has in the built-in pack.
+    /// The floor without overlays, in grey stone.
     #[must_use]
     pub fn new(floor: &'a Floor) -> Self {
         Self::with_letters(floor, letters(archetypes(floor)))
@@ -115,7 +115,7 @@ impl<'a> Scene<'a> {
             floor,
             overlay: Overlay::default(),
             for_players: false,
-            look: Pack::tower().look(floor.theme()),
+            look: Look::default(),
             style: Style::Data,
             objects,
             locks,
@@ -132,7 +132,7 @@ impl<'a> Scene<'a> {
         self
     }
 
-    /// The scene in the look that its theme has in another pack.
+    /// The scene in the look of its theme.
     #[must_use]
     pub const fn with_look(mut self, look: Look) -> Self {
         self.look = look;

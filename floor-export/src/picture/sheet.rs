@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use floor_gen::pack::Look;
 use floor_proto::floor::Floor;
 
 use super::{
@@ -18,19 +19,25 @@ const GAP: u32 = 8;
 const TITLE: u32 = 28;
 const CAPTION: u32 = 14;
 
-/// Writes `floors` in rows of `columns`, with `side` pixels per cell.
+/// Writes `floors`, each in its look, in rows of `columns`, with `side` pixels per cell.
 ///
 /// # Errors
 /// If the picture is too large or cannot be written.
-pub fn draw(out: impl Write, title: &str, floors: &[Floor], columns: u32, side: u32) -> Result<(), ExportError> {
-    let cells = |length: fn(&Floor) -> u32| floors.iter().map(length).max().unwrap_or(0) * side;
+pub fn draw(
+    out: impl Write,
+    title: &str,
+    floors: &[(Floor, Look)],
+    columns: u32,
+    side: u32,
+) -> Result<(), ExportError> {
+    let cells = |length: fn(&Floor) -> u32| floors.iter().map(|(floor, _)| length(floor)).max().unwrap_or(0) * side;
     let columns = columns.clamp(1, (floors.len() as u32).max(1));
     let (across, down) = (cells(Floor::width) + GAP, cells(Floor::height) + CAPTION + GAP);
     let width = (columns * across + GAP).max(GAP * 2 + title.len() as u32 * LETTER as u32);
     let height = TITLE + (floors.len() as u32).div_ceil(columns) * down;
     let mut canvas = Canvas::new(width, height, colour::ROCK).ok_or(ExportError::TooLarge { width, height })?;
     canvas.text(GAP as f32, GAP as f32, 1.0, title, colour::TEXT);
-    for (index, floor) in (0..).zip(floors) {
+    for (index, (floor, look)) in (0..).zip(floors) {
         let (left, top) = (GAP + index % columns * across, TITLE + index / columns * down);
         let spec = floor.spec();
         let caption = format!("{}/{} {}", spec.seed, spec.number, names::kind_of(spec));
@@ -40,7 +47,7 @@ pub fn draw(out: impl Write, title: &str, floors: &[Floor], columns: u32, side: 
             top: (top + CAPTION + y * side) as f32,
             side: side as f32,
         };
-        png::paint_cells(&mut canvas, &Scene::new(floor), &place);
+        png::paint_cells(&mut canvas, &Scene::new(floor).with_look(*look), &place);
     }
     png::encode(out, (width, height), ::png::ColorType::Rgb, &canvas.rgb())
 }
@@ -52,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_sheet_has_a_place_for_each_floor() {
-        let floors = [fixture::floor(), fixture::floor(), fixture::floor()];
+        let floors = [(); 3].map(|()| (fixture::floor(), Look::default()));
         let mut file = Vec::new();
         draw(&mut file, "three floors", &floors, 2, 4).unwrap();
         let mut reader = ::png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();

@@ -7,15 +7,16 @@ use floor_proto::v1::{RoomRole, Terrain};
 use super::{
     canvas::{Canvas, LETTER},
     colour::{self, LIGHT},
-    hatch,
+    hatch, roles,
     scene::{Mark, Object, Scene, Style},
 };
 
 /// Opacity of a lock's colour over the area behind it.
 pub(crate) const LOCKED_OPACITY: f32 = 0.34;
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
-/// Smallest cell side at which letters are legible, and at which rock is hatched, in pixels.
+/// Smallest cell sides at which letters, and the forms of roles, are legible, and at which rock is hatched, in pixels.
 const MIN_LETTER_SIDE: f32 = 10.0;
+const MIN_FORM_SIDE: f32 = 5.0;
 const MIN_HATCH_SIDE: f32 = 8.0;
 /// The door of a lock that players know nothing of, and any other door.
 const WOOD: RgbColor = RgbColor(0xb9, 0x7a, 0x3d);
@@ -58,6 +59,9 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
+    if roles::is_shown(x, y) && !natural(terrain) {
+        role_form(canvas, square, scene.tinted_for(x, y));
+    }
     detail(canvas, square, &scene.look, terrain);
     if terrain == Terrain::Chasm && !matches!(floor.terrain_at(x, above), Some(Terrain::Chasm | Terrain::Bridge)) {
         canvas.rectangle(
@@ -136,6 +140,14 @@ pub(crate) fn tinted(canvas: &mut Canvas, square: Square, look: &Look, role: Roo
     let stone = base(look, Terrain::Floor);
     let tinted = colour::tint(role).map_or(stone, |tint| colour::mix(stone, tint, colour::TINT));
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), tinted, 1.0);
+    role_form(canvas, square, role);
+}
+
+fn role_form(canvas: &mut Canvas, square: Square, role: RoomRole) {
+    if square.side >= MIN_FORM_SIDE {
+        let lines = roles::form(role).iter().map(|line| line.iter().map(|(x, y)| square.at(*x, *y)).collect());
+        canvas.lines(&lines.collect::<Vec<_>>(), (0.09 * square.side).max(1.0), INK, 0.55);
+    }
 }
 
 /// The colour of a passable cell: tinted by the role of its room, darker outside rooms, with a slight random variation.

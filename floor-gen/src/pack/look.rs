@@ -81,6 +81,12 @@ pub struct Look {
 }
 
 impl Look {
+    /// A look with the colour of each paint, as 0xRRGGBB, in the order of [`Paint::ALL`].
+    #[must_use]
+    pub const fn new(colours: [u32; Paint::ALL.len()], hatch: Hatch) -> Self {
+        Self { colours, hatch }
+    }
+
     /// The colour of a paint, as 0xRRGGBB.
     #[must_use]
     pub const fn colour(&self, paint: Paint) -> u32 {

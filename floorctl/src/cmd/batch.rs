@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use floor_client::{FloorSpec, limits};
+use floor_export::json_layout;
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ use crate::{
     cli::{FetchOptions, Server},
     failure::UsageError,
     json::{FloorJson, ServedJson},
-    json_layout,
     numbers::Numbers,
     output::{self, Destination, Format},
     target::Tower,

@@ -75,7 +75,7 @@ impl Diff {
         let comparison = Comparison::of(&one, &other);
         let mut out = output::stdout();
         if self.report.json {
-            crate::json_layout::write(&mut out, &DiffJson::new(&comparison))?;
+            floor_export::json_layout::write(&mut out, &DiffJson::new(&comparison))?;
         } else {
             write_text(&mut out, &comparison)?;
             if !self.no_cells && comparison.cells.is_some() {
@@ -139,7 +139,8 @@ impl<'a> DiffJson<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixture, json_layout};
+    use crate::fixture;
+    use floor_export::json_layout;
 
     #[test]
     fn the_page() {

@@ -85,7 +85,7 @@ impl Explain {
                 lock_graph: lock_graph.lines().collect(),
                 violations: &violations,
             };
-            crate::json_layout::write(&mut out, &json)?;
+            floor_export::json_layout::write(&mut out, &json)?;
         } else {
             write_text(&mut out, &profile, self.runs, &violations)?;
         }

@@ -6,12 +6,12 @@ use std::{
 };
 
 use clap::Args;
-use floor_export::{picture::Appearance, uvtt::MAX_IMAGE_SIDE};
+use floor_export::{Format, MAX_IMAGE_SIDE, picture::Appearance};
 
 use crate::{
     cli::{FetchOptions, Server},
     cmd::render::MapStyle,
-    export::{ExportFormat, ExportTarget},
+    export::{ExportTarget, format_parser},
     failure::UsageError,
     source::{self, FloorSource},
 };
@@ -43,8 +43,8 @@ pub(crate) struct Export {
     #[command(flatten)]
     fetch: FetchOptions,
     /// The format to write
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
-    to: ExportFormat,
+    #[arg(long, value_name = "FORMAT", help_heading = "Output", value_parser = format_parser())]
+    to: Format,
     /// The directory or the file to write; - is standard output
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,

@@ -4,11 +4,12 @@ use std::io::Write as _;
 
 use clap::Args;
 use floor_client::{Answer, EncodedFloor};
+use floor_export::json_layout;
 
 use crate::{
     cli::{FetchOptions, Server},
     json::FloorJson,
-    json_layout, local,
+    local,
     output::{Destination, Format},
     target::Target,
 };

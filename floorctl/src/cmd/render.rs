@@ -18,7 +18,7 @@ The characters are: # wall, . floor, + door, 1 to 9 locked door with the number 
 down, lower-case letter monster, $ loot, % key, ^ trap. The legend lists those that occur. NO_COLOR and --plain turn \
 colour off. If a floor is wider than the terminal, it is drawn smaller, in blocks.
 
-The overlays can be combined. --rooms writes the id of each room and colours neighbouring rooms differently. --path \
+The overlays can be combined. --rooms writes the number of each room and colours neighbouring rooms differently. --path \
 marks the critical path (* in text); a segment to a key has the colour of that key's lock. --locks writes the number \
 of each lock next to its key and colours the area behind the lock. A PNG shows rooms as outlines, the path as a line, \
 and dashed lines from keys to doors. Blocks show no numbers.
@@ -105,7 +105,7 @@ enum Colour {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Overlays")]
 struct OverlayFlags {
-    /// Show the outlines and the ids of the rooms
+    /// Show the outlines and the numbers of the rooms
     #[arg(long)]
     rooms: bool,
     /// Show the critical path: from the entry to the exit, by way of the keys that are needed

@@ -21,7 +21,9 @@ use floor_wire::LoadedPack;
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::{failure::UsageError, json_layout, local, numbers::Numbers, output, progress, target::Tower};
+use floor_export::json_layout;
+
+use crate::{failure::UsageError, local, numbers::Numbers, output, progress, target::Tower};
 
 const AFTER_HELP: &str = "\
 Generates floors on all cores of this machine and prints those that meet the condition, in order, as they are found. \

@@ -4,13 +4,13 @@ use std::io::Write as _;
 
 use clap::Args;
 use floor_client::limits::{MAX_FLOOR, MAX_STREAM};
+use floor_export::json_layout;
 use indicatif::HumanCount;
 
 use crate::{
     cli::{FetchOptions, Server},
     failure::UsageError,
     json::FloorJson,
-    json_layout,
     output::{self, Destination, Format},
     target::Target,
 };

@@ -6,13 +6,13 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use floor_export::json_layout;
 use floor_wire::rules::{self, BrokenRule};
 use serde::Serialize;
 
 use crate::{
     cli::{FetchOptions, Server},
     json::FloorJson,
-    json_layout,
     output::{self, OutputFile},
     saved::SavedFloor,
     source::{self, FloorSource},
@@ -133,7 +133,7 @@ pub(crate) fn report(
     json: bool,
 ) -> anyhow::Result<()> {
     if json {
-        return json_layout::write(out, &ValidateJson::new(saved, broken));
+        return Ok(json_layout::write(out, &ValidateJson::new(saved, broken))?);
     }
     Ok(write_text(out, saved, broken, corrects)?)
 }
@@ -146,7 +146,7 @@ pub(crate) fn write_rehashed(file: &OutputFile, saved: SavedFloor, broken: &[Bro
     let floor = correct.floor()?;
     file.write(|out| {
         if file.is_json() {
-            json_layout::write(out, &FloorJson::new(&floor, None))
+            Ok(json_layout::write(out, &FloorJson::new(&floor, None))?)
         } else {
             Ok(out.write_all(correct.encoded())?)
         }

@@ -134,7 +134,7 @@ impl Check {
         let json = CheckJson::of_survey(pack, survey);
         let mut out = output::stdout();
         if self.report.json {
-            crate::json_layout::write(&mut out, &json)?;
+            floor_export::json_layout::write(&mut out, &json)?;
         } else {
             write_text(&mut out, &json)?;
         }

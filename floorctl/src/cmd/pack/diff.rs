@@ -101,7 +101,7 @@ impl Diff {
         };
         let mut out = output::stdout();
         if self.report.json {
-            crate::json_layout::write(&mut out, &json)?;
+            floor_export::json_layout::write(&mut out, &json)?;
         } else {
             write_text(&mut out, &json)?;
         }

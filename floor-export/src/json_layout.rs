@@ -7,16 +7,22 @@ use serde_json::ser::Formatter;
 
 /// Writes a document with one line for each field of the outer object and for each element of the lists in it. Deeper
 /// values stay on one line: a floor's rows are aligned, and a room takes one line.
-pub(crate) fn write(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
+///
+/// # Errors
+/// As of `out`.
+pub fn write(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, ShallowFormatter::default());
     document.serialize(&mut serializer)?;
-    Ok(out.write_all(b"\n")?)
+    out.write_all(b"\n")
 }
 
 /// Writes a document on one line.
-pub(crate) fn write_line(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> anyhow::Result<()> {
+///
+/// # Errors
+/// As of `out`.
+pub fn write_line(out: &mut (impl Write + ?Sized), document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, document)?;
-    Ok(out.write_all(b"\n")?)
+    out.write_all(b"\n")
 }
 
 /// Breaks lines only in the outer object and in the lists directly in it.
