@@ -1,10 +1,13 @@
 //! Checks that the configurations in deploy/ are valid, that docs/operating.md lists exactly the configuration keys and
 //! the metrics that there are, that docs/runbook.md has a paragraph for each alert, and that documents cite exactly the
 //! records of measurements that there are. `keys` makes the table of configuration keys, `limits` checks the
-//! documents of limits on clients, `memory` the limits of memory, and `files` that the files exist that documents name.
+//! documents of limits on clients, `clients` that clients and their pages agree, `memory` the limits of memory, and `files`
+//! that the files exist that documents name.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "documents/clients.rs"]
+mod clients;
 #[path = "documents/files.rs"]
 mod files;
 #[path = "documents/keys.rs"]

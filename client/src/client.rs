@@ -1,11 +1,7 @@
 //! The client: a handle to one server, cheap to clone.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
-use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use floor_proto::{
     pack::PackRef,
@@ -23,14 +19,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served,
+    retry::with_retries,
     server::Server,
     transport::{self, OpenStream},
 };
-
-/// The first wait between two attempts if the server names none.
-const MIN_BACKOFF: Duration = Duration::from_millis(100);
-/// The longest wait between two attempts if the server names none.
-const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
 /// A client of one floor server. Clones share one HTTP/2 connection, which carries concurrent calls and reconnects
 /// after a failure. Calls beyond the number that the server allows on a connection (128 by default) wait.
@@ -178,7 +170,7 @@ impl FloorClient {
             let request = transport::request(body.clone(), &self.options, None, authorization);
             transport::streaming(&self.channel, Rpc::StreamFloors, request)
         };
-        self.call_with_retries(self.deadline(), open).await
+        with_retries(self.options.retries, self.deadline(), || self.attempt(&open)).await
     }
 
     /// Version, limits and tier statistics of the server.
@@ -225,45 +217,15 @@ impl FloorClient {
             let request = transport::request(body.clone(), &self.options, deadline, authorization);
             transport::unary(&self.channel, rpc, request)
         };
-        self.call_with_retries(deadline, start).await
+        with_retries(self.options.retries, deadline, || self.attempt(&start)).await
     }
 
     fn deadline(&self) -> Option<Instant> {
         self.options.deadline.map(|deadline| Instant::now() + deadline)
     }
 
-    /// Makes a call, with retries if the options allow them. Waits between attempts as long as the server asks. The
-    /// deadline covers connecting, all attempts, the waits and the whole response. `start` makes one attempt with a
-    /// header `authorization`.
-    async fn call_with_retries<T, F>(
-        &self,
-        deadline: Option<Instant>,
-        start: impl Fn(Option<HeaderValue>) -> F,
-    ) -> Result<T, ClientError>
-    where
-        F: Future<Output = Result<T, Status>>,
-    {
-        let attempt = || self.attempt(&start);
-        let backoff = ExponentialBuilder::new()
-            .with_min_delay(MIN_BACKOFF)
-            .with_max_delay(MAX_BACKOFF)
-            .with_max_times(self.options.retries)
-            .with_jitter();
-        let in_time = |wait: &Duration| deadline.is_none_or(|deadline| Instant::now() + *wait < deadline);
-        let calls = attempt
-            .retry(backoff)
-            .when(ClientError::is_transient)
-            .adjust(|error, wait| wait.map(|wait| error.retry_after().unwrap_or(wait)).filter(in_time));
-        match deadline {
-            None => calls.await,
-            Some(deadline) => {
-                let calls = tokio::time::timeout_at(deadline.into(), calls);
-                calls.await.unwrap_or_else(|_| Err(ClientError::deadline_exceeded()))
-            }
-        }
-    }
-
-    /// Makes one attempt, and a second one if the server refuses a token that has been replaced in its file since.
+    /// Makes one attempt with a header `authorization`, and a second one if the server refuses a token that has been
+    /// replaced in its file since.
     async fn attempt<T, F>(&self, start: impl Fn(Option<HeaderValue>) -> F) -> Result<T, ClientError>
     where
         F: Future<Output = Result<T, Status>>,

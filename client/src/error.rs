@@ -1,16 +1,18 @@
 //! The errors of a call: the server is unreachable or not trusted, it answers with an error status, or its response is
 //! invalid.
 
+#[cfg(not(target_family = "wasm"))]
+use std::io;
 use std::{error::Error as StdError, time::Duration};
 
 use floor_proto::{floor::InvalidFloor, status::code_name, v1::FloorSpec};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-#[cfg(not(target_family = "wasm"))]
-use crate::CredentialError;
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 use crate::TlsProblem;
+#[cfg(not(target_family = "wasm"))]
+use crate::{CredentialError, causes::causes};
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +122,14 @@ impl ClientError {
             Self::Status(error) => error.retry_after,
             _ => None,
         }
+    }
+
+    /// Whether nothing accepted the connection.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn is_refused(&self) -> bool {
+        let Self::Unreachable { source: Some(source), .. } = self else { return false };
+        let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        causes(&**source).filter_map(|cause| cause.downcast_ref()).any(is_refused)
     }
 
     pub(crate) fn is_deadline_exceeded(&self) -> bool {

@@ -53,6 +53,8 @@ mod offline;
 mod options;
 #[cfg(feature = "bevy")]
 pub mod plugin;
+#[cfg(not(target_family = "wasm"))]
+mod retry;
 #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "no server answers"))]
 mod served;
 #[cfg(not(target_family = "wasm"))]
@@ -98,12 +100,7 @@ pub use served::{Answer, Served, ServedBy, TraceStep};
 /// The gRPC code of a [`StatusError`].
 pub use tonic::Code;
 
-/// Compiles the example of the README.
+/// Compiles the example of the README, which is also that of the manual.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// Compiles the example of the manual.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/clients/rust.md")]
-struct Manual;

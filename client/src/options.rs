@@ -68,8 +68,9 @@ impl CallOptions {
     }
 
     /// Retries at most this many times if the call [may be repeated](crate::ClientError::is_transient). Waits as long as
-    /// the server says in `RetryInfo`; otherwise 100 ms, doubled after each attempt up to 2 s, with jitter. A stream that
-    /// breaks off is resumed after its last floor, with as many retries for each break. 0 switches both off.
+    /// the server says in `RetryInfo`; otherwise a random time up to 100 ms, doubled after each attempt up to 2 s. An attempt
+    /// that no server accepts does not count for 10 s: a server that restarts is awaited. A stream that breaks off is
+    /// resumed after its last floor, with as many retries for each break. 0 switches all of this off.
     #[must_use]
     pub const fn retries(mut self, times: usize) -> Self {
         self.retries = times;

@@ -53,7 +53,7 @@ fn spec(number: u32) -> FloorSpec {
 
 /// Makes one call at a time, so that scripted replies match the order of requests. Does not retry.
 fn plugin(server: &str) -> FloorClientPlugin {
-    FloorClientPlugin::new(server).unwrap().with_in_flight(1).with_options(CallOptions::default())
+    FloorClientPlugin::new(server).unwrap().with_in_flight(1).with_options(CallOptions::default().retries(0))
 }
 
 #[test]

@@ -265,14 +265,33 @@ async fn the_files_of_a_pack_are_checked_against_its_hash() {
     assert!(matches!(error, ClientError::Malformed { rpc: "GetPack", .. }), "{error}");
 }
 
+/// A port that is bound and has no listener: connections are refused, and no other process gets the port.
+fn closed_port() -> (TcpSocket, String) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = format!("http://{}", socket.local_addr().unwrap());
+    (socket, address)
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_is_awaited() {
+    let (socket, address) = closed_port();
+    let client = FloorClient::connect_lazily(&address).unwrap().with_options(CallOptions::default().retries(1));
+    let call = tokio::spawn(async move { client.get(spec(1)).await });
+    // Longer than the first wait: the second attempt is refused, too, and does not count.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!call.is_finished());
+    let replies = [Err(Status::unavailable("draining")), Ok(vec![floor(1)])];
+    ScriptedServer::accept(socket.listen(8).unwrap(), replies, None);
+    call.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    // The port is bound and has no listener: connections are refused, and no other process gets the port.
-    let closed_port = TcpSocket::new_v4().unwrap();
-    closed_port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = format!("http://{}", closed_port.local_addr().unwrap());
+    let (_socket, address) = closed_port();
     let eager = FloorClient::connect(&address).await.unwrap_err();
-    let lazy = FloorClient::connect_lazily(&address).unwrap().get(spec(1)).await.unwrap_err();
+    let client = FloorClient::connect_lazily(&address).unwrap();
+    let lazy = client.with_options(CallOptions::default().retries(0)).get(spec(1)).await.unwrap_err();
     for error in [eager, lazy] {
         let ClientError::Unreachable { server, reason, .. } = &error else { panic!("{error:?}") };
         assert_eq!(server, &address);

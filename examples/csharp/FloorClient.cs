@@ -1,6 +1,7 @@
 // Gets floors from the floor server as protobuf over HTTP: for Unity (docs/clients/csharp.md), and for any .NET. Needs
 // nothing beyond .NET Standard 2.1.
 using System;
+using System.Diagnostics;
 using System.IO;
 using System.Net.Http;
 using System.Net.Http.Headers;
@@ -15,6 +16,8 @@ namespace Floors
     {
         private const int Retries = 4;
         private const int FirstWaitMs = 100, LongestWaitMs = 2000;
+        /// <summary>A server that restarts is awaited for so long: until then attempts that nothing accepts are not counted.</summary>
+        private const int RestartMs = 10000;
         private const int MaxAnswerBytes = 16 * 1024 * 1024;
         private readonly HttpClient http;
         private readonly Uri server;
@@ -60,6 +63,7 @@ namespace Floors
             using (var limited = CancellationTokenSource.CreateLinkedTokenSource(cancel))
             {
                 limited.CancelAfter(Timeout);
+                var clock = Stopwatch.StartNew();
                 for (int failed = 0, waits = 0; ; waits++)
                 {
                     FloorException failure;
@@ -71,8 +75,7 @@ namespace Floors
                     {
                         failure = error;
                     }
-                    // Attempts that nothing accepts are not counted: a server that restarts is awaited.
-                    if (!failure.IsRefused) failed++;
+                    if (!failure.IsRefused || clock.ElapsedMilliseconds >= RestartMs) failed++;
                     if (failed > Retries || !await WaitAsync(failure, waits, limited.Token, cancel).ConfigureAwait(false)) throw failure;
                 }
             }

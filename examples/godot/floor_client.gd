@@ -16,6 +16,8 @@ const TIMEOUT_SECONDS := 10.0
 const RETRIES := 4
 const FIRST_WAIT_SECONDS := 0.1
 const LONGEST_WAIT_SECONDS := 2.0
+# A server that restarts is awaited for so long: until then attempts that nothing accepts are not counted.
+const RESTART_SECONDS := 10.0
 const TLS_FAILS := "TLS fails: the certificate of the server is of an authority that is not trusted (name it in the" \
 		+ " project setting network/ssl/certificates) or for another name, or the server does not speak TLS (then write http://)"
 const ENDED := "the server ended the connection without an answer: it closes, or it speaks TLS (then write https://)"
@@ -36,6 +38,7 @@ var _failed := 0
 var _waits := 0
 # In milliseconds since the start of the engine.
 var _deadline := 0
+var _awaited_until := 0
 
 
 func _ready() -> void:
@@ -52,6 +55,7 @@ func get_floor(spec: Dictionary) -> void:
 	_failed = 0
 	_waits = 0
 	_deadline = OS.get_ticks_msec() + int(TIMEOUT_SECONDS * 1000)
+	_awaited_until = OS.get_ticks_msec() + int(RESTART_SECONDS * 1000)
 	_send()
 
 
@@ -103,7 +107,7 @@ func _unreachable(result: int) -> void:
 	var tls := server.begins_with("https:")
 	match result:
 		HTTPRequest.RESULT_CANT_CONNECT:
-			# Nothing accepts the connection: not counted, since a server that restarts is awaited.
+			_failed += int(OS.get_ticks_msec() >= _awaited_until)
 			_retry_or_fail(true, -1.0, "unavailable", "nothing accepts connections at " + server)
 			return
 		HTTPRequest.RESULT_SSL_HANDSHAKE_ERROR:

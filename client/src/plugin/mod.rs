@@ -14,14 +14,14 @@
 //!
 //! fn build(mut commands: Commands, arrivals: Query<(Entity, &FloorArrived)>) {
 //!     for (request, arrived) in &arrivals {
-//!         info!("{} rooms, served by {}", arrived.floor.rooms().len(), arrived.served.by);
+//!         println!("{} rooms, served by {}", arrived.floor.rooms().len(), arrived.served.by);
 //!         commands.entity(request).despawn();
 //!     }
 //! }
 //!
 //! fn report(failed: On<Add, FloorFailed>, failures: Query<&FloorFailed>) {
 //!     if let Ok(failure) = failures.get(failed.entity) {
-//!         warn!("{}", failure.error);
+//!         eprintln!("{}", failure.error);
 //!     }
 //! }
 //!

@@ -49,16 +49,25 @@ impl ScriptedServer {
         replies: impl IntoIterator<Item = Reply>,
         tls: Option<ServerTlsConfig>,
     ) -> (Self, SocketAddr) {
-        let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        (Self::accept(listener, replies, tls), address)
+    }
+
+    /// The same on `listener`.
+    pub(crate) fn accept(
+        listener: TcpListener,
+        replies: impl IntoIterator<Item = Reply>,
+        tls: Option<ServerTlsConfig>,
+    ) -> Self {
+        let scripted = Self { replies: Arc::new(Mutex::new(replies.into_iter().collect())), ..Self::default() };
         let mut server = Server::builder();
         if let Some(tls) = tls {
             server = server.tls_config(tls).unwrap();
         }
         let server = server.add_service(FloorServiceServer::new(scripted.clone()));
         tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-        (scripted, address)
+        scripted
     }
 
     async fn reply<T>(&self, request: Request<T>) -> Reply {
