@@ -12,18 +12,18 @@ use crate::rules;
 /// The most bytes of a floor.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The floor of `spec` in the answer of a generator, with `resolved` as its spec, and metrics and a landing if it has none.
+/// The floor of `spec` in the answer of a generator, with `resolved` as its spec, and metrics if it has none.
 /// The error says which rule it breaks.
 pub(crate) fn accept(bytes: &[u8], spec: &FloorSpec, resolved: v1::FloorSpec, checks: Checks) -> Result<Floor, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("the floor has {} bytes; at most {MAX_BYTES} are allowed", bytes.len()));
     }
     let floor = Floor::decode(bytes).map_err(|error| format!("the answer is no floors.v1.Floor: {error}"))?;
-    let landing = floor.landing.or(floor.entry);
-    let mut floor = Floor { spec: Some(resolved), content_hash: 0, landing, ..floor };
+    let mut floor = Floor { spec: Some(resolved), content_hash: 0, ..floor };
     let lacks_metrics = floor.metrics.is_none_or(|metrics| metrics == v1::FloorMetrics::default());
-    if checks == Checks::Structure {
-        check_structure(&floor, spec)?;
+    match checks {
+        Checks::Structure => check_structure(&floor, spec)?,
+        Checks::Strict => rules::set_defaults(&mut floor),
     }
     if lacks_metrics || checks == Checks::Strict {
         floor.metrics.get_or_insert_default();
@@ -101,7 +101,11 @@ fn points(floor: &Floor) -> impl Iterator<Item = v1::Point> {
     let rooms = floor.rooms.iter().flat_map(|room| [room.min, room.max, room.center]);
     let things = floor.spawns.iter().map(|spawn| spawn.at).chain(floor.items.iter().map(|item| item.at));
     let others = floor.traps.iter().map(|trap| trap.at).chain(floor.locks.iter().map(|lock| lock.at));
-    rooms.chain(things).chain(others).chain([floor.entry, floor.exit, floor.landing]).map(|at| at.unwrap_or(NONE))
+    rooms
+        .chain(things)
+        .chain(others)
+        .chain([floor.entry, floor.exit, floor.landing.or(floor.entry)])
+        .map(|at| at.unwrap_or(NONE))
 }
 
 /// Whether a walk through all that is no obstacle leads from one cell to another. The border of the grid is wall.

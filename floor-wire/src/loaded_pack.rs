@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use floor_gen::{
     FloorSpec, Generator, Kind, Pack, PackHash,
-    pack::{Checks, Files, PackError, PackErrors},
+    pack::{Files, PackError, PackErrors},
 };
 use floor_proto::{pack::BUILT_IN, v1};
 
@@ -31,7 +31,9 @@ const fn read_authored(_: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec
 fn load_module(pack: &Pack) -> Result<Option<Module>, String> {
     let Some(wasm) = pack.generator() else { return Ok(None) };
     let mut files = Files::new();
-    for (path, content) in pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, Checks::FILE].contains(path)) {
+    for (path, content) in
+        pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, floor_gen::pack::Checks::FILE].contains(path))
+    {
         files.insert(path, content).expect("the pack has it");
     }
     Module::load(wasm, &files).map(Some)

@@ -5,7 +5,10 @@
 
 use std::cell::RefCell;
 
-pub use floor_gen::{self, FloorSpec, Kind, PackHash, pack::Files};
+pub use floor_gen::{
+    self, FloorSpec, Kind, PackHash,
+    pack::{self, Files},
+};
 pub use floor_proto::{self, v1};
 use prost::Message as _;
 

@@ -21,8 +21,11 @@ const MAX_TABLE: usize = 100_000;
 const MAX_STACK: usize = 512 << 10;
 /// How often the clock of the engine goes on while a module runs.
 const TICK: Duration = Duration::from_millis(100);
-/// Ticks after which a call ends.
-pub(super) const DEADLINE: u64 = 100;
+
+/// Ticks after which a call with `fuel` ends: a second, and as long as its fuel lasts on a slow machine.
+pub(super) const fn deadline(fuel: u64) -> u64 {
+    10 + fuel / 100_000_000
+}
 
 /// What an instance may take.
 pub(super) struct Limits(StoreLimits);

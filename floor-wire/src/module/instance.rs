@@ -12,7 +12,7 @@ use std::{
 use floor_gen::FloorSpec;
 use wasmtime::{Engine, Error, InstancePre, Memory, Store, Trap, TypedFunc, WasmParams};
 
-use super::engine::{DEADLINE, Limits, Running};
+use super::engine::{Limits, Running, deadline};
 
 /// The version of the functions.
 const ABI: u32 = 1;
@@ -147,7 +147,7 @@ impl Instance {
 
 fn refuel(store: &mut Store<Limits>, fuel: u64) {
     store.set_fuel(fuel).expect("the engine counts fuel");
-    store.set_epoch_deadline(DEADLINE);
+    store.set_epoch_deadline(deadline(fuel));
 }
 
 /// What ended a call, in the words of the runtime, without the stack of a module whose names were stripped.
