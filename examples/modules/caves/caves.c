@@ -133,7 +133,7 @@ uint64_t floor_generate(uint64_t seed, uint32_t number, uint32_t width, uint32_t
     floor_point(&w, 5, entry % width, entry / width);
     floor_end(&w, room);
     for (uint32_t i = cells / 20; i < cells; i += 40 + draw(60))
-        if (terrain[queue[i]] == FLOOR) terrain[queue[i]] = 0, thing(&w, 10, width, queue[i], draw(3) ? "bat" : "troll", 1 + number / 5);
+        if (terrain[queue[i]] == FLOOR) terrain[queue[i]] = 0, thing(&w, 10, width, queue[i], draw(3) ? "bat" : "troll", 1 + number / 5 % 50);
     for (uint32_t i = cells / 2; i < cells; i += 120 + draw(100))
         if (terrain[queue[i]] == FLOOR) thing(&w, 11, width, queue[i], "gold", 5 + number);
     return w.full ? FLOOR_ERROR("the floor is too large for this generator") : FLOOR_BYTES(out, w.length);

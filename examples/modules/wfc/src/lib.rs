@@ -1,4 +1,5 @@
-//! A generator for a pack: wave function collapse, which fills a floor with the 3x3 patterns of `sample.txt` in the pack.
+//! A generator for a pack: wave function collapse, which fills a floor with the 3x3 patterns of `sample.txt` in the pack. A
+//! cell of the sample is 2x2 cells of a floor, because the time grows with cells times patterns.
 //!
 //! ```sh
 //! cargo build --release --target wasm32-unknown-unknown
@@ -7,7 +8,7 @@
 
 use std::{collections::VecDeque, num::NonZeroU32};
 
-use coord_2d::Size;
+use coord_2d::{Coord, Size};
 use floor_module::{
     FloorSpec, Module, export,
     floor_proto::grid,
@@ -36,7 +37,7 @@ impl Module for Wfc {
         }
         let cells = rows.concat().into_iter().map(terrain).collect::<Result<Vec<_>, _>>()?;
         let sample = Grid::new_iterator(Size::new(width as u32, height as u32), cells.into_iter());
-        Ok(Self { patterns: OverlappingPatterns::new_all_orientations(sample, NonZeroU32::new(3).unwrap()) })
+        Ok(Self { patterns: OverlappingPatterns::new_original_orientation(sample, NonZeroU32::new(3).unwrap()) })
     }
 
     fn generate(&mut self, spec: &FloorSpec) -> Result<Floor, String> {
@@ -50,20 +51,20 @@ impl Wfc {
     fn draw(&self, spec: &FloorSpec, rng: &mut ChaCha8Rng) -> Option<Floor> {
         let (width, height) = (usize::from(spec.width()), usize::from(spec.height()));
         let stats = self.patterns.global_stats();
-        let size = Size::new(width as u32 - 2, height as u32 - 2);
+        let size = Size::new(width as u32 / 2, height as u32 / 2);
         let run = RunOwn::new_wrap_forbid(size, &stats, WrapNone, ForbidNothing, rng);
         let wave = run.collapse_retrying(NumTimes(3), rng).ok()?;
         let mut cells = vec![Terrain::Wall as u8; width * height];
-        for (at, cell) in wave.grid().enumerate() {
-            let pattern = cell.chosen_pattern_id().ok()?;
-            cells[(at.y as usize + 1) * width + at.x as usize + 1] = *self.patterns.pattern_top_left_value(pattern);
+        for at in (0..width * height).filter(|at| is_inside(*at, width, height)) {
+            let of_sample = Coord::new((at % width) as i32 / 2, (at / width) as i32 / 2);
+            let pattern = wave.grid().get_checked(of_sample).chosen_pattern_id().ok()?;
+            cells[at] = *self.patterns.pattern_top_left_value(pattern);
         }
         let entry = keep_largest_part(&mut cells, width)?;
         let exit = farthest(&cells, width, entry);
         (cells[entry], cells[exit]) = (Terrain::StairsUp as u8, Terrain::StairsDown as u8);
-        // One room: all that is no wall and no door.
-        let is_room = |cell: u8| cell != Terrain::Wall as u8 && cell != Terrain::Door as u8;
-        let region: Vec<u8> = cells.iter().map(|cell| u8::from(is_room(*cell))).collect();
+        // One room: all that is no wall.
+        let region: Vec<u8> = cells.iter().map(|cell| u8::from(*cell != Terrain::Wall as u8)).collect();
         let inside = |at: &usize| region[*at] == 1;
         let xs = || (0..cells.len()).filter(inside).map(|at| (at % width) as u32);
         let ys = || (0..cells.len()).filter(inside).map(|at| (at / width) as u32);
@@ -88,13 +89,18 @@ impl Wfc {
     }
 }
 
+/// Whether a cell is none of the border.
+const fn is_inside(at: usize, width: usize, height: usize) -> bool {
+    let (x, y) = (at % width, at / width);
+    x > 0 && y > 0 && x < width - 1 && y < height - 1
+}
+
 fn terrain(glyph: u8) -> Result<u8, String> {
     Ok(match glyph {
         b'#' => Terrain::Wall,
         b'.' => Terrain::Floor,
-        b'+' => Terrain::Door,
         b'~' => Terrain::ShallowWater,
-        other => return Err(format!("sample.txt has {:?}; it may have # . + ~", char::from(other))),
+        other => return Err(format!("sample.txt has {:?}; it may have # . ~", char::from(other))),
     } as u8)
 }
 
@@ -114,7 +120,7 @@ fn keep_largest_part(cells: &mut [u8], width: usize) -> Option<usize> {
     (largest.len() > cells.len() / 8).then(|| farthest(cells, width, largest[0]))
 }
 
-/// The last cell of a walk that is no door.
+/// The last cell of a walk that is dry.
 fn farthest(cells: &[u8], width: usize, start: usize) -> usize {
     let walked = walk(cells, width, start);
     walked.into_iter().rev().find(|at| cells[*at] == Terrain::Floor as u8).unwrap_or(start)
