@@ -18,9 +18,8 @@ use crate::ModuleError;
 use engine::{Limits, engine};
 use instance::{Answer, Instance, Pool};
 
-/// A share of failures in `WINDOW` above half closes a module for `PAUSE`.
-const WINDOW: Duration = Duration::from_secs(30);
-const LEAST_CALLS: u32 = 10;
+/// So many failures in a row close a module for `PAUSE`.
+const MOST_FAILURES: u32 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Fuel to create an instance and read the pack: about 0.3 s.
@@ -41,10 +40,10 @@ pub(crate) struct Module {
     breakers: [Breaker; 2],
 }
 
-type Breaker = StateMachine<failure_policy::SuccessRateOverTimeWindow<backoff::Constant>, ()>;
+type Breaker = StateMachine<failure_policy::ConsecutiveFailures<backoff::Constant>, ()>;
 
 fn breaker() -> Breaker {
-    let policy = failure_policy::success_rate_over_time_window(0.5, LEAST_CALLS, WINDOW, backoff::constant(PAUSE));
+    let policy = failure_policy::consecutive_failures(MOST_FAILURES, backoff::constant(PAUSE));
     Config::new().failure_policy(policy).build()
 }
 
