@@ -14,7 +14,7 @@ ARG RUN_IMAGE=debian:bookworm-20260918-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --profile dist --locked --package bevy-server --package floorctl
+RUN cargo build --profile dist --locked --package bevy-server --package floorctl --features bevy-server/modules,floorctl/modules
 
 FROM ${RUN_IMAGE}
 RUN groupadd --system --gid 10001 floors \

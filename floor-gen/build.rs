@@ -15,6 +15,7 @@ mod pack {
     pub mod content;
     pub mod error;
     pub mod files;
+    pub mod generator;
     pub mod keys;
     pub mod look;
     pub mod params;

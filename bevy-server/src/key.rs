@@ -92,7 +92,8 @@ const LONGEST_PACK: usize = MAX_NAME + 1 + 16;
 /// each such hit, so it neither decodes nor allocates.
 ///
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
-/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash near its end. The
+/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash near its end, and the
+/// version counts if it can be one, because the pack may have a generator of its own. The
 /// content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents that.
 ///
 /// # Errors
@@ -126,23 +127,39 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
     // At most 82 bytes, so one byte holds the length.
     start.push(fields.len as u8);
     start.extend(fields.as_bytes());
-    start.push(VERSION);
-    start.varint(GENERATOR_VERSION.into());
-    start.push(HASH);
     let rest = message.strip_prefix(start.as_bytes()).ok_or("it is not the floor of its key")?;
+    let version = if spec.pack() == PackHash::BUILT_IN { Some(GENERATOR_VERSION) } else { version(rest) };
+    let mut version_and_tag = Prefix::new();
+    version_and_tag.varint_field(2, version.unwrap_or_default().into());
+    version_and_tag.push(HASH);
+    let rest = rest.strip_prefix(version_and_tag.as_bytes()).ok_or("it is not the floor of its key")?;
     if rest.len() < HASH_BYTES { Err("it ends in its content hash") } else { Ok(()) }
 }
 
+/// The generator version that a floor begins with after its spec.
+fn version(rest: &[u8]) -> Option<u32> {
+    let mut version = 0u64;
+    for (index, byte) in rest.strip_prefix(&[VERSION])?.iter().take(5).enumerate() {
+        version |= u64::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return u32::try_from(version).ok();
+        }
+    }
+    None
+}
+
 /// `NAME@HASH` in a floor whose spec begins with `before` bytes of other fields, if its hash is `wanted` in both places:
-/// there, and in the last field of the floor but one.
+/// there, and in the last field of the floor but the landing.
 fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
     let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
     let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
     let hash = PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
-    let before = without_landing(message)?;
-    let (tag, last) = before.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)))?;
-    let is_wanted = hash == Some(wanted.0) && *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0;
-    is_wanted.then_some(name)
+    // A pack's own generator may know no landing.
+    let ends_in_hash = [without_landing(message), Some(message)].into_iter().flatten().any(|before| {
+        let last = before.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)));
+        last.is_some_and(|(tag, last)| *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0)
+    });
+    (hash == Some(wanted.0) && ends_in_hash).then_some(name)
 }
 
 /// What is before the last field of a floor, the landing: a point whose coordinates have one or two bytes each, since a
@@ -251,7 +268,7 @@ mod tests {
             assert_eq!(spec(key), Some(resolve(pack)));
             let matched = keys.map(|other| super::pack(resolve(pack).pack()).matches(&other));
             assert_eq!(matched, keys.map(|other| other == *key));
-            let value = pack.framed(&mut generator, &resolve(pack)).to_vec();
+            let value = pack.framed(&mut generator, &resolve(pack)).unwrap().to_vec();
             for other in &keys {
                 assert_eq!(check(other, &value).is_ok(), key == other);
             }
@@ -259,7 +276,7 @@ mod tests {
                 check(key, &value[..length]).unwrap_err();
             }
         }
-        let mut value = one.framed(&mut generator, &resolve(&one)).to_vec();
+        let mut value = one.framed(&mut generator, &resolve(&one)).unwrap().to_vec();
         let hash = resolve(&one).pack().0.to_le_bytes();
         let at = value.windows(hash.len()).rposition(|bytes| bytes == hash).unwrap();
         value[at] ^= 1;

@@ -108,13 +108,13 @@ async fn packs_are_listed_and_their_files_make_the_same_floors() {
     for number in [7, 10] {
         let (floor, _) = get(&mut client, spec(42, number)).await.unwrap();
         let resolved = loaded.resolve(42, number, 0, 0, None).unwrap();
-        assert_eq!(floor.encode_to_vec(), floor_wire::unframed(&loaded.framed(&mut generator, &resolved)));
+        assert_eq!(floor.encode_to_vec(), floor_wire::unframed(&loaded.framed(&mut generator, &resolved).unwrap()));
     }
     let tower = client.get_pack(GetPackRequest { pack: "tower".to_owned() }).await.unwrap().into_inner();
     let built_in = LoadedPack::from_bytes(&tower.file).unwrap();
     let (floor, _) = get(&mut client, of("tower", 42, 7)).await.unwrap();
     let resolved = built_in.resolve(42, 7, 0, 0, None).unwrap();
-    assert_eq!(floor.encode_to_vec(), floor_wire::unframed(&built_in.framed(&mut generator, &resolved)));
+    assert_eq!(floor.encode_to_vec(), floor_wire::unframed(&built_in.framed(&mut generator, &resolved).unwrap()));
     let unknown = client.get_pack(GetPackRequest { pack: "yours".to_owned() }).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
     assert_eq!(server.calls("GetPack", "OK"), 2.0);

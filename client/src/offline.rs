@@ -1,10 +1,10 @@
 //! Generates floors in the game's process, as a server of the same version would answer.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, fmt::Display, sync::Arc};
 
-use floor_gen::{Generator, Kind, SpecError, pack::PackErrors};
+use floor_gen::{Generator, Kind, pack::PackErrors};
 use floor_proto::pack::PackRef;
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, ResolveError};
 use tonic::Code;
 
 use crate::{Answer, ClientError, EncodedFloor, Floor, FloorSpec, Served, ServedBy, StatusError, Violation};
@@ -56,8 +56,11 @@ impl OfflineFloors {
         let spec = self
             .pack
             .resolve(requested.seed, requested.number, requested.width, requested.height, kind)
-            .map_err(|error: SpecError| invalid(error.field(), error.to_string()))?;
-        let framed = self.pack.framed(&mut self.generator.borrow_mut(), &spec);
+            .map_err(|error| match error {
+                ResolveError::Spec(error) => invalid(error.field(), error.to_string()),
+                error => of_pack(error),
+            })?;
+        let framed = self.pack.framed(&mut self.generator.borrow_mut(), &spec).map_err(of_pack)?;
         let value = EncodedFloor::new(floor_wire::unframed(&framed)).decode_for(requested)?;
         Ok(Answer { value, served: Served { by: ServedBy::one_from("generated"), ..Served::default() } })
     }
@@ -70,12 +73,7 @@ impl OfflineFloors {
             return Err(invalid("pack", error.to_string()));
         }
         let own = PackRef { name: self.pack.pack().name(), hash: Some(self.pack.pack().hash().0) };
-        Err(ClientError::Status(Box::new(StatusError {
-            code: Code::NotFound,
-            message: format!("there is no pack {requested}; the game has {own}"),
-            violations: Vec::new(),
-            retry_after: None,
-        })))
+        Err(status(Code::NotFound, format!("there is no pack {requested}; the game has {own}")))
     }
 }
 
@@ -92,6 +90,15 @@ fn kind(number: i32) -> Result<Option<Kind>, ClientError> {
         return Err(invalid("kind", format!("{number} is not a FloorKind: 0 ..= {}", Kind::ALL.len())));
     }
     Ok(known)
+}
+
+/// The pack's own generator made no floor.
+fn of_pack(error: impl Display) -> ClientError {
+    status(Code::FailedPrecondition, error.to_string())
+}
+
+fn status(code: Code, message: String) -> ClientError {
+    ClientError::Status(Box::new(StatusError { code, message, violations: Vec::new(), retry_after: None }))
 }
 
 fn invalid(field: &str, description: String) -> ClientError {

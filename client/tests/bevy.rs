@@ -126,7 +126,7 @@ fn an_offline_game_with_a_pack_generates_the_floors_of_a_server_with_it() {
     files.insert("pack.toml", b"name = \"mine\"\n").unwrap();
     // As the server makes them: its tests compare its answers with this.
     let pack = floor_wire::LoadedPack::read(files.clone()).unwrap();
-    let made = pack.framed(&mut floor_gen::Generator::new(), &pack.resolve(42, 1, 0, 0, None).unwrap());
+    let made = pack.framed(&mut floor_gen::Generator::new(), &pack.resolve(42, 1, 0, 0, None).unwrap()).unwrap();
     let mut app = app(FloorClientPlugin::offline_with(&files.to_bytes()).unwrap());
     let requests = [pack.reference(), "mine", "yours"]
         .map(|pack| app.world_mut().spawn(RequestFloor(FloorSpec { pack: pack.to_owned(), ..spec(1) })).id());

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(holds(&pack, "theme == forge && rooms > 0"), Some(true));
         let loaded = floor_wire::LoadedPack::read(pack.files().clone()).unwrap();
         let spec = loaded.resolve(42, 1, 48, 48, None).unwrap();
-        let bytes = floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec)).len();
+        let bytes = floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec).unwrap()).len();
         assert_eq!(holds(&pack, &format!("bytes == {bytes}")), Some(true));
         assert_eq!(holds(Pack::tower(), "theme == crypt && rooms > 0"), Some(true));
     }

@@ -2,13 +2,18 @@
 //! floor; floorctl and the benches use the same conversion.
 #![forbid(unsafe_code)]
 
+mod accept;
 #[cfg(feature = "authored")]
 mod authored;
 mod loaded_pack;
+#[cfg(feature = "modules")]
+mod module;
+mod module_error;
 pub mod pack_files;
 pub mod rules;
 
 pub use loaded_pack::LoadedPack;
+pub use module_error::{ModuleError, ResolveError};
 
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};

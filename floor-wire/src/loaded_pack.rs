@@ -8,20 +8,64 @@ use std::{
 
 use bytes::Bytes;
 use floor_gen::{
-    FloorSpec, Generator, Kind, Pack, PackHash, SpecError,
+    FloorSpec, Generator, Kind, Pack, PackHash,
     pack::{Files, PackError, PackErrors},
 };
 use floor_proto::{pack::BUILT_IN, v1};
 
-use crate::ByPlace;
 #[cfg(feature = "authored")]
 use crate::authored::read as read_authored;
+#[cfg(feature = "modules")]
+use crate::module::Module;
+use crate::{ByPlace, ModuleError, ResolveError};
 
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
 #[allow(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
 const fn read_authored(_: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     Ok(BTreeMap::new())
+}
+
+/// Compiles the pack's own generator, if it has one.
+#[cfg(feature = "modules")]
+fn load_module(pack: &Pack) -> Result<Option<Module>, String> {
+    let Some(wasm) = pack.generator() else { return Ok(None) };
+    let mut files = Files::new();
+    for (path, content) in
+        pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, floor_gen::pack::Checks::FILE].contains(path))
+    {
+        files.insert(path, content).expect("the pack has it");
+    }
+    Module::load(wasm, &files).map(Some)
+}
+
+/// Without the feature there are none.
+#[cfg(not(feature = "modules"))]
+fn load_module(pack: &Pack) -> Result<Option<Module>, String> {
+    let why = "this program cannot run the generator of a pack: it was built without the feature `modules`";
+    if pack.generator().is_some() { Err(why.to_owned()) } else { Ok(None) }
+}
+
+/// The generator of a pack, which there is not without the feature.
+#[cfg(not(feature = "modules"))]
+#[derive(Debug)]
+enum Module {}
+
+#[cfg(not(feature = "modules"))]
+impl Module {
+    fn resolve(
+        &self,
+        _: &str,
+        _: PackHash,
+        _: (u64, u32, u32, u32),
+        _: Option<Kind>,
+    ) -> Result<FloorSpec, ModuleError> {
+        match *self {}
+    }
+
+    fn generate<T>(&self, _: &str, _: &FloorSpec, _: impl Fn(&[u8]) -> Result<T, String>) -> Result<T, ModuleError> {
+        match *self {}
+    }
 }
 
 /// A pack, and, with the feature `authored`, the floors in it that are authored and not generated. Cheap to share in an
@@ -33,6 +77,7 @@ pub struct LoadedPack {
     /// `spec.pack` of its floors.
     reference: String,
     authored: ByPlace<Authored>,
+    module: Option<Module>,
 }
 
 /// An authored floor. Of its spec only the sides and the kind count.
@@ -51,7 +96,7 @@ impl LoadedPack {
     }
 
     const fn tower() -> Self {
-        Self { read: None, reference: String::new(), authored: BTreeMap::new() }
+        Self { read: None, reference: String::new(), authored: BTreeMap::new(), module: None }
     }
 
     /// Reads a pack and checks its authored floors.
@@ -87,6 +132,11 @@ impl LoadedPack {
             return Ok(Self::tower());
         }
         let reference = crate::reference(&pack);
+        let module = load_module(&pack).map_err(|what| PackError::new(Pack::GENERATOR, 0, 0, what))?;
+        if let (Some(_), Some((number, _))) = (&module, authored.keys().next()) {
+            let message = format!("floor {number} is authored, and {} generates every floor", Pack::GENERATOR);
+            return Err(PackError::new("floors", 0, 0, message).into());
+        }
         let authored = authored.into_iter().map(|(place, (spec, message))| {
             let theme = match message.theme.as_str() {
                 "" => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
@@ -94,7 +144,7 @@ impl LoadedPack {
             };
             (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..message } })
         });
-        Ok(Self { authored: authored.collect(), read: Some(pack), reference })
+        Ok(Self { authored: authored.collect(), read: Some(pack), reference, module })
     }
 
     /// Reads the bytes of a `.floorpack` file, or of the answer of `GetPack`, which may be the built-in pack.
@@ -131,7 +181,7 @@ impl LoadedPack {
     /// request names nothing that differs from it.
     ///
     /// # Errors
-    /// The first argument that is out of range.
+    /// The first argument that is out of range, or why the pack's own generator has no such floor.
     pub fn resolve(
         &self,
         seed: u64,
@@ -139,7 +189,16 @@ impl LoadedPack {
         width: u32,
         height: u32,
         kind: Option<Kind>,
-    ) -> Result<FloorSpec, SpecError> {
+    ) -> Result<FloorSpec, ResolveError> {
+        if let Some(module) = &self.module {
+            // In range, whatever is open.
+            let (hash, open) = (self.pack().hash(), |kind: Option<Kind>| kind.unwrap_or(Kind::Standard));
+            let spec = FloorSpec::of_pack(hash, seed, number, width, height, open(kind))?;
+            return match kind {
+                Some(_) if width > 0 && height > 0 => Ok(spec),
+                _ => Ok(module.resolve(&self.reference, hash, (seed, number, width, height), kind)?),
+            };
+        }
         if let Some(Authored { spec, .. }) = self.authored_at(seed, number) {
             let open_or_equal = |requested: u32, side: u16| requested == 0 || requested == u32::from(side);
             if open_or_equal(width, spec.width())
@@ -147,27 +206,42 @@ impl LoadedPack {
                 && kind.is_none_or(|kind| kind == spec.kind())
             {
                 let (width, height) = (spec.width().into(), spec.height().into());
-                return FloorSpec::of_pack(self.pack().hash(), seed, number, width, height, spec.kind());
+                return Ok(FloorSpec::of_pack(self.pack().hash(), seed, number, width, height, spec.kind())?);
             }
         }
-        self.pack().resolve(seed, number, width, height, kind)
+        Ok(self.pack().resolve(seed, number, width, height, kind)?)
     }
 
     /// The floor of `spec`, which [`resolve`](Self::resolve) returned, as a gRPC frame with its content hash.
     ///
+    /// # Errors
+    /// If the pack's own generator makes no floor.
+    ///
     /// # Panics
     /// If `spec` belongs to another pack.
-    #[must_use]
-    pub fn framed(&self, generator: &mut Generator, spec: &FloorSpec) -> Bytes {
-        crate::framed_message(&self.message(generator, spec))
+    pub fn framed(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<Bytes, ModuleError> {
+        Ok(crate::framed_message(&self.message(generator, spec)?))
     }
 
     /// The same floor as a message. Its content hash is 0.
     ///
+    /// # Errors
+    /// If the pack's own generator makes no floor.
+    ///
     /// # Panics
     /// If `spec` belongs to another pack.
-    #[must_use]
-    pub fn message(&self, generator: &mut Generator, spec: &FloorSpec) -> v1::Floor {
+    pub fn message(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<v1::Floor, ModuleError> {
+        if let Some(module) = &self.module {
+            assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
+            let (hash, checks) = (spec.pack().0, self.pack().checks());
+            let accept = |bytes: &[u8]| crate::accept::accept(bytes, spec, self.spec(spec), checks);
+            return Ok(v1::Floor { pack_hash: hash, ..module.generate(&self.reference, spec, accept)? });
+        }
+        Ok(self.own_message(generator, spec))
+    }
+
+    /// The same of a pack without a generator of its own.
+    fn own_message(&self, generator: &mut Generator, spec: &FloorSpec) -> v1::Floor {
         match self.authored_at(spec.seed(), spec.number()) {
             Some(authored) if same_shape(&authored.spec, spec) => {
                 assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
@@ -236,14 +310,14 @@ mod tests {
     }
 
     fn floor(pack: &LoadedPack, spec: &FloorSpec) -> v1::Floor {
-        hash::verify_encoded(&crate::unframed(&pack.framed(&mut Generator::new(), spec))).unwrap()
+        hash::verify_encoded(&crate::unframed(&pack.framed(&mut Generator::new(), spec).unwrap())).unwrap()
     }
 
     #[test]
     fn the_built_in_pack_makes_the_floors_of_the_generator() {
         let pack = LoadedPack::built_in();
         let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
-        assert_eq!(pack.framed(&mut Generator::new(), &spec), crate::framed(&floor_gen::generate(&spec)));
+        assert_eq!(pack.framed(&mut Generator::new(), &spec).unwrap(), crate::framed(&floor_gen::generate(&spec)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
 
 use floor_client::{ClientError, StatusError, TlsProblem};
 use floor_gen::SpecError;
+use floor_wire::ResolveError;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -28,6 +29,11 @@ pub(crate) enum OperationsError {
     /// The deadline passed before the server answered.
     #[error("the operations port at {url} did not answer within {}", humantime::format_duration(*deadline))]
     TimedOut { url: String, deadline: Duration },
+}
+
+/// Whether the arguments of the command name no floor.
+fn is_no_floor(error: &anyhow::Error) -> bool {
+    error.is::<SpecError>() || matches!(error.downcast_ref(), Some(ResolveError::Spec(_)))
 }
 
 /// Prints `error` and returns the exit code. A closed pipe (`floorctl ... | head`) is not an error.
@@ -66,7 +72,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         }
         // Among others: an invalid or malformed answer.
         Some(_) => FAILED,
-        None if error.is::<SpecError>() || error.is::<UsageError>() => USAGE,
+        None if is_no_floor(error) || error.is::<UsageError>() => USAGE,
         None if matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. })) => {
             let start = start_command();
             text += &format!("{start}, or name another operations port with --ops URL or FLOORCTL_OPS.\n");

@@ -2,29 +2,42 @@
 
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, FloorKind, FloorSpec};
-use floor_gen::{Generator, Kind, SpecError};
-use floor_wire::LoadedPack;
+use floor_gen::{Generator, Kind};
+use floor_wire::{LoadedPack, ModuleError, ResolveError};
 
-use crate::target::FloorName;
+use crate::{failure::UsageError, target::FloorName};
 
 /// The resolved spec for the generator. A server with the same generator and the same pack resolves size and kind in the
 /// same way.
-pub(crate) fn resolve(pack: &LoadedPack, requested: &FloorSpec) -> Result<floor_gen::FloorSpec, SpecError> {
+pub(crate) fn resolve(pack: &LoadedPack, requested: &FloorSpec) -> Result<floor_gen::FloorSpec, ResolveError> {
     // Only the unspecified kind becomes `None`; then the pack's schedule chooses the kind.
     let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
     pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind)
 }
 
+/// Refuses packs with a generator of their own, for commands that look into that of this program.
+pub(crate) fn check_generator(pack: &LoadedPack) -> Result<(), UsageError> {
+    if pack.pack().generator().is_none() {
+        return Ok(());
+    }
+    let reference = pack.reference();
+    Err(UsageError(format!("{reference} has a generator of its own, and this command looks into that of floorctl")))
+}
+
 /// Generates the floor and encodes it as a server with the same generator and the same pack does.
-pub(crate) fn generate(pack: &LoadedPack, requested: &FloorSpec) -> Result<Bytes, SpecError> {
+pub(crate) fn generate(pack: &LoadedPack, requested: &FloorSpec) -> Result<Bytes, ResolveError> {
     let spec = resolve(pack, requested)?;
-    Ok(floor_wire::unframed(&pack.framed(&mut Generator::new(), &spec)))
+    Ok(floor_wire::unframed(&pack.framed(&mut Generator::new(), &spec)?))
 }
 
 /// The floor of a spec that the pack resolved, as clients get it.
-pub(crate) fn floor(pack: &LoadedPack, generator: &mut Generator, spec: &floor_gen::FloorSpec) -> Floor {
-    let encoded = EncodedFloor::new(floor_wire::unframed(&pack.framed(generator, spec)));
-    encoded.decode().expect("a floor of a pack that was read is complete")
+pub(crate) fn floor(
+    pack: &LoadedPack,
+    generator: &mut Generator,
+    spec: &floor_gen::FloorSpec,
+) -> Result<Floor, ModuleError> {
+    let encoded = EncodedFloor::new(floor_wire::unframed(&pack.framed(generator, spec)?));
+    Ok(encoded.decode().expect("a floor of a pack that was read is complete"))
 }
 
 /// The full name of the floor. It includes size and kind, so it stays valid if defaults or the schedule change.

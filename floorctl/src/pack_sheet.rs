@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use floor_client::Floor;
-use floor_export::{ExportError, picture};
+use floor_export::picture;
 use floor_gen::{Generator, Kind, pack::Look};
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, ResolveError};
 
 use crate::{local, pack_source};
 
@@ -19,27 +19,21 @@ const STEP: u32 = 7;
 const SEARCHED: u32 = 500;
 
 /// Draws 16 floors of a kind. Each is of another tower, and they are the same every time.
-pub(crate) fn draw(
-    out: impl Write,
-    pack: &LoadedPack,
-    kind: Kind,
-    size: (u32, u32),
-    scale: u32,
-) -> Result<(), ExportError> {
-    let floors = floors(pack, kind, size);
+pub(crate) fn draw(out: impl Write, pack: &LoadedPack, kind: Kind, size: (u32, u32), scale: u32) -> anyhow::Result<()> {
+    let floors = floors(pack, kind, size)?;
     let title = format!("{}: {} {}x{}", pack_source::reference(pack.pack()), kind.name(), size.0, size.1);
-    picture::draw_sheet(out, &title, &floors, COLUMNS, scale)
+    Ok(picture::draw_sheet(out, &title, &floors, COLUMNS, scale)?)
 }
 
-fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<(Floor, Look)> {
+fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Result<Vec<(Floor, Look)>, ResolveError> {
     let mut generator = Generator::new();
     let floor = |index: u64| {
         let seed = index + 1;
         let number = scheduled(pack, seed, FIRST + index as u32 * STEP, kind);
-        let spec = pack.resolve(seed, number, width, height, Some(kind)).expect("number and sides are in range");
-        let floor = local::floor(pack, &mut generator, &spec);
+        let spec = pack.resolve(seed, number, width, height, Some(kind))?;
+        let floor = local::floor(pack, &mut generator, &spec)?;
         let look = pack.pack().look(floor.theme());
-        (floor, look)
+        Ok((floor, look))
     };
     (0..FLOORS).map(floor).collect()
 }
@@ -47,8 +41,7 @@ fn floors(pack: &LoadedPack, kind: Kind, (width, height): (u32, u32)) -> Vec<(Fl
 /// The number of the next floor of the kind that players of that tower reach, so that themes have the kinds that the pack
 /// gives them. `first` if none comes.
 fn scheduled(pack: &LoadedPack, seed: u64, first: u32, kind: Kind) -> u32 {
-    let is_of_kind =
-        |number: &u32| pack.pack().resolve(seed, *number, 0, 0, None).is_ok_and(|spec| spec.kind() == kind);
+    let is_of_kind = |number: &u32| pack.resolve(seed, *number, 0, 0, None).is_ok_and(|spec| spec.kind() == kind);
     (first..first + SEARCHED).find(is_of_kind).unwrap_or(first)
 }
 

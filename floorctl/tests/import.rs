@@ -40,7 +40,7 @@ fn two_hundred_floors_come_back_without_a_difference() {
         let (width, height) = [(16, 16), (24, 40), (48, 32), (64, 64)][i as usize % 4];
         let kind = Kind::ALL[i as usize % Kind::ALL.len()];
         let spec = pack.resolve(u64::MAX - u64::from(i), 1 + i * 3, width, height, Some(kind)).unwrap();
-        let encoded = EncodedFloor::new(floor_wire::unframed(&pack.framed(&mut generator, &spec)));
+        let encoded = EncodedFloor::new(floor_wire::unframed(&pack.framed(&mut generator, &spec).unwrap()));
         for map in maps(&encoded) {
             let floor = import::parse(&map).unwrap();
             assert_eq!(hash::encode_hashed(&floor, 0), encoded.bytes()[..], "{spec:?}");

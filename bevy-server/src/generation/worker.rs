@@ -53,7 +53,8 @@ fn generate_floor(generator: &mut Generator, packs: &Packs, key: Key) -> Result<
     let pack = packs.of(spec.pack()).ok_or_else(|| failed(format!("no pack has the hash {}", spec.pack())))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
     let value = catch_unwind(AssertUnwindSafe(|| pack.framed(generator, &spec)))
-        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?;
+        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?
+        .map_err(|error| failed(packs.note(error).to_string()))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
     Ok(Made { value, took, cpu })

@@ -4,6 +4,7 @@ use std::{any::Any, time::Duration};
 
 use floor_cache::SourceError;
 use floor_gen::GENERATOR_VERSION;
+use floor_wire::ModuleError;
 use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
@@ -66,6 +67,15 @@ pub(super) fn from_source_error(error: SourceError) -> Status {
         SourceError::Abandoned => Status::cancelled(message),
         SourceError::Failed { .. } => Status::internal(message),
     }
+}
+
+/// The pack's own generator made no floor.
+pub(super) fn from_module_error(error: &ModuleError) -> Status {
+    let code = match error {
+        ModuleError::Fault { .. } => Code::Internal,
+        _ => Code::FailedPrecondition,
+    };
+    Status::new(code, error.to_string())
 }
 
 /// The call panicked.

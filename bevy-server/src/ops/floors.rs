@@ -8,6 +8,7 @@ use floor_proto::{
     limits::{MAX_BATCH, MAX_FLOOR},
     pack::{BUILT_IN, PackRef},
 };
+use floor_wire::ResolveError;
 
 use crate::{
     key,
@@ -168,8 +169,18 @@ pub(super) fn parse_one(packs: VisiblePacks<'_>, query: &str) -> Result<FloorSpe
         query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
     let pack = query.pack(packs)?;
-    pack.resolve(seed, number, width, height, query.kind()?)
-        .map_err(|error| QueryError::new(error.field(), format!("is wrong: {error}")))
+    pack.resolve(seed, number, width, height, query.kind()?).map_err(|error| unresolved(&error, "number"))
+}
+
+/// Why a query names no floor; `number` is its parameter of that name.
+fn unresolved(error: &ResolveError, number: &str) -> QueryError {
+    match error {
+        ResolveError::Spec(error) if error.field() != "number" => {
+            QueryError::new(error.field(), format!("is wrong: {error}"))
+        }
+        ResolveError::Spec(error) => QueryError::new(number, format!("is wrong: {error}")),
+        error => QueryError::new(PACK, format!("cannot be asked: {error}")),
+    }
 }
 
 /// Parameters and values. No parameter occurs twice.
@@ -212,10 +223,7 @@ impl<'a> Query<'a> {
         let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
         let kind = self.kind()?;
         let resolve = |number| pack.resolve(seed, number, width, height, kind);
-        (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| {
-            let parameter = if error.field() == "number" { "first" } else { error.field() };
-            QueryError::new(parameter, format!("is wrong: {error}"))
-        })
+        (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| unresolved(&error, "first"))
     }
 
     fn whose(&self, tenants: &TenantNames) -> Result<Whose, QueryError> {

@@ -11,7 +11,7 @@ use std::{
 use bevy::prelude::Resource;
 use floor_gen::PackHash;
 use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
-use floor_wire::{LoadedPack, pack_files::Fingerprint};
+use floor_wire::{LoadedPack, ModuleError, pack_files::Fingerprint};
 use prometheus::{IntCounterVec, Opts, Registry};
 
 use super::{
@@ -63,6 +63,8 @@ struct State {
 #[derive(Debug)]
 struct Metrics {
     loads: IntCounterVec,
+    /// Failures of packs' own generators.
+    faults: IntCounterVec,
     reloads: Reloads,
 }
 
@@ -125,7 +127,12 @@ impl Packs {
         for outcome in ["loaded", "failed"] {
             let _ = loads.with_label_values(&[outcome]);
         }
-        let packs = Self::start(settings, Some(Metrics { loads, reloads }))?;
+        let help = "Failures of the generators that packs bring along, by pack: traps, floors that break a rule, and refusals \
+                    because of earlier ones.";
+        let faults = IntCounterVec::new(Opts::new("floors_pack_generator_faults_total", help), &["pack"])
+            .expect("the name and the help are constants");
+        registry.register(Box::new(faults.clone())).expect("registered once");
+        let packs = Self::start(settings, Some(Metrics { loads, faults, reloads }))?;
         let held = packs.clone();
         let help = "Versions of packs that the server holds, the built-in pack not counted.";
         register_gauge(registry, "floors_packs", help, move || held.table().by_hash.len() as f64)
@@ -192,6 +199,16 @@ impl Packs {
             return Some(FoundPack::BuiltIn);
         }
         self.table().by_hash.get(&hash).map(|pack| FoundPack::Read(Arc::clone(pack)))
+    }
+
+    /// Counts a failure of a pack's own generator, and returns it.
+    pub(crate) fn note(&self, error: ModuleError) -> ModuleError {
+        if let (Some(metrics), ModuleError::Fault { pack, .. } | ModuleError::Closed { pack }) =
+            (&self.0.metrics, &error)
+        {
+            metrics.faults.with_label_values(&[pack]).inc();
+        }
+        error
     }
 
     /// Why the packs in use are not those of the directory.
@@ -263,7 +280,7 @@ impl Packs {
     }
 
     fn record(&self, succeeded: bool) {
-        if let Some(Metrics { loads, reloads }) = &self.0.metrics {
+        if let Some(Metrics { loads, reloads, .. }) = &self.0.metrics {
             loads.with_label_values(&[if succeeded { "loaded" } else { "failed" }]).inc();
             reloads.record(Reloaded::Packs, succeeded);
         }
@@ -286,6 +303,11 @@ pub struct VisiblePacks<'a> {
 }
 
 impl VisiblePacks<'_> {
+    /// As [`Packs::note`].
+    pub(crate) fn note(self, error: ModuleError) -> ModuleError {
+        self.packs.note(error)
+    }
+
     /// The pack of specs that were resolved with one of these packs.
     pub(crate) fn of(self, hash: PackHash) -> Option<FoundPack> {
         self.packs.of(hash)

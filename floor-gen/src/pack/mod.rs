@@ -3,6 +3,7 @@
 pub(crate) mod content;
 pub(crate) mod error;
 mod files;
+pub(crate) mod generator;
 mod keys;
 mod look;
 pub(crate) mod params;
@@ -17,6 +18,7 @@ use once_cell::race::OnceBox;
 pub use content::Theme;
 pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files};
+pub use generator::Checks;
 pub use look::{Hatch, Look, Paint};
 pub use params::{PARAMS, Param};
 pub(crate) use read::MAX_VAULTS;
@@ -25,6 +27,7 @@ use crate::schedule;
 use crate::spec::{FloorSpec, Kind, PackHash, SpecError};
 use crate::vault::Vault;
 use content::Content;
+use read::Read;
 
 // The build script, which reads them too, writes `const TOWER: [(&str, &str); N]`: the paths and texts of the built-in pack.
 include!(concat!(env!("OUT_DIR"), "/tower.rs"));
@@ -36,6 +39,7 @@ pub struct Pack {
     description: String,
     hash: PackHash,
     files: Files,
+    checks: Checks,
     pub(crate) content: Content,
 }
 
@@ -49,19 +53,43 @@ impl Pack {
             for (path, text) in TOWER {
                 files.insert(path, text.as_bytes()).expect("the build script inserted it");
             }
-            let (name, description, content) = read::read(&files, None).expect("the build script read it");
-            Box::new(Self { name, description, hash: PackHash::BUILT_IN, files, content })
+            let read = read::read(&files, None).expect("the build script read it");
+            Box::new(Self::of(read, PackHash::BUILT_IN, files))
         })
     }
 
-    /// Reads a pack. What it does not say is as in [`Pack::tower`].
+    /// The file with the generator of a pack that brings its own, as WebAssembly.
+    pub const GENERATOR: &str = "generator.wasm";
+
+    /// Reads a pack. What it does not say is as in [`Pack::tower`]. Of a pack with a [generator](Self::generator) of its
+    /// own only the name and the description have to be right.
     ///
     /// # Errors
     /// Everything that is wrong with its files.
     pub fn read(files: Files) -> Result<Self, PackErrors> {
-        let (name, description, content) = read::read(&files, Some(&Self::tower().content))?;
-        let hash = if files == Self::tower().files { PackHash::BUILT_IN } else { PackHash(files.hash()) };
-        Ok(Self { name, description, hash, files, content })
+        let tower = Self::tower();
+        let (read, checks) = match files.get(Self::GENERATOR) {
+            Some(_) => (read::read_foreign(&files, &tower.content)?, Checks::read(&files)?),
+            None => (read::read(&files, Some(&tower.content))?, Checks::default()),
+        };
+        let hash = if files == tower.files { PackHash::BUILT_IN } else { PackHash(files.hash()) };
+        Ok(Self { checks, ..Self::of(read, hash, files) })
+    }
+
+    fn of(Read { name, description, content }: Read, hash: PackHash, files: Files) -> Self {
+        Self { name, description, hash, files, checks: Checks::default(), content }
+    }
+
+    /// The WebAssembly module that makes this pack's floors, if it is not this crate.
+    #[must_use]
+    pub fn generator(&self) -> Option<&[u8]> {
+        self.files.get(Self::GENERATOR)
+    }
+
+    /// Which rules the floors of [`generator`](Self::generator) have to follow.
+    #[must_use]
+    pub const fn checks(&self) -> Checks {
+        self.checks
     }
 
     /// Its name, `[a-z][a-z0-9-]{0,31}`.

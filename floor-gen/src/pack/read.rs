@@ -28,8 +28,31 @@ const MAX_MAIN: usize = 256 << 10;
 /// The most vaults.
 pub(crate) const MAX_VAULTS: usize = 256;
 
+/// What the files of a pack say.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) content: Content,
+}
+
 /// What `files` say. `base` gives what they do not say; without it they have to say everything.
-pub(crate) fn read(files: &Files, base: Option<&Content>) -> Result<(String, String, Content), PackErrors> {
+pub(crate) fn read(files: &Files, base: Option<&Content>) -> Result<Read, PackErrors> {
+    let (read, errors) = read_recoverably(files, base);
+    errors.map_or(Ok(read), Err)
+}
+
+/// The same for a pack whose floors another generator makes: of its files, the name and what is said of floors as a whole
+/// have to be right. The rest is that generator's; if this program cannot read all of it, it is that of `base`.
+pub(crate) fn read_foreign(files: &Files, base: &Content) -> Result<Read, PackErrors> {
+    match read_recoverably(files, Some(base)) {
+        (read, None) => Ok(read),
+        (read, Some(errors)) if read.name.is_empty() => Err(errors),
+        (read, Some(_)) => Ok(Read { content: base.clone(), ..read }),
+    }
+}
+
+fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<PackErrors>) {
     let text = files.get(MAIN).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default();
     let content = base.cloned().unwrap_or_default();
     let mut reader = Reader {
@@ -62,10 +85,8 @@ pub(crate) fn read(files: &Files, base: Option<&Content>) -> Result<(String, Str
     }
     reader.place_errors();
     reader.vaults(files);
-    match PackErrors::of(reader.errors) {
-        Some(errors) => Err(errors),
-        None => Ok((reader.name, reader.description, reader.content)),
-    }
+    let Reader { name, description, content, errors, .. } = reader;
+    (Read { name, description, content }, PackErrors::of(errors))
 }
 
 type Value<'i> = Spanned<DeValue<'i>>;

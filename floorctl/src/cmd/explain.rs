@@ -63,6 +63,7 @@ struct ExplainJson<'a> {
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let pack = self.target.tower().pack_or_built_in()?;
+        local::check_generator(&pack)?;
         let spec = local::resolve(&pack, &self.target.floor())?;
         if pack.is_authored(&spec) {
             bail!("floor {} is authored: it is a file of the pack, and not generated", local::name(&spec));

@@ -15,9 +15,9 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
-use floor_gen::{FloorSpec, Generator, SpecError, Theme};
+use floor_gen::{FloorSpec, Generator, Theme};
 use floor_query::{Candidate, Condition, Fact, seed};
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, ResolveError};
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -188,6 +188,7 @@ impl<'a> SearchSpace<'a> {
     /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let pack = search.tower.pack_or_built_in()?;
+        local::check_generator(&pack)?;
         let condition = condition(&pack, &search.condition)?;
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
@@ -201,7 +202,7 @@ impl<'a> SearchSpace<'a> {
         Ok(Self { search, pack, condition, first_seed, floors })
     }
 
-    fn spec(&self, index: u64) -> Result<FloorSpec, SpecError> {
+    fn spec(&self, index: u64) -> Result<FloorSpec, ResolveError> {
         let numbers = &self.search.numbers;
         let number = numbers.nth(index % numbers.len()).unwrap_or_default();
         let mut requested = self.search.tower.floor(number);

@@ -15,11 +15,11 @@ use std::{
 };
 
 use floor_gen::{
-    GENERATOR_VERSION, Generator, Kind, SpecError, Theme,
+    GENERATOR_VERSION, Generator, Kind, Theme,
     pack::{Hatch, Paint},
 };
 use floor_query::{Candidate, Condition, Fact};
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, ResolveError};
 
 use buffers::{read, respond};
 use pack::with_pack;
@@ -42,10 +42,10 @@ pub extern "C" fn generator_version() -> u32 {
 pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> bool {
     let bytes = with_pack(|pack| {
         let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
-        let framed = GENERATOR.with_borrow_mut(|generator| pack.framed(generator, &spec));
+        let framed = GENERATOR.with_borrow_mut(|generator| pack.framed(generator, &spec))?;
         Ok(floor_wire::unframed(&framed).to_vec())
     });
-    respond(bytes.map_err(|error: SpecError| error.to_string()))
+    respond(bytes.map_err(|error: ResolveError| error.to_string()))
 }
 
 /// The names that a condition may use: a line each of facts, kinds and themes.
@@ -118,7 +118,7 @@ pub extern "C" fn scan(
                 }
                 generated += u32::from(candidate.was_generated());
             });
-            Ok::<_, SpecError>(lines)
+            Ok::<_, ResolveError>(lines)
         })
     };
     let found = with_pack(scan);

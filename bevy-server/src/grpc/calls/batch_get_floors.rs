@@ -65,7 +65,7 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<Vec<FloorSpec>, Sta
         match resolve(packs, Some(requested), format_args!("specs[{i}]")) {
             Ok(spec) => specs.push(spec),
             Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
-            Err(Unresolved::UnknownPack(status)) => return Err(*status),
+            Err(Unresolved::OfPack(status)) => return Err(*status),
         }
     }
     if !violations.is_empty() {

@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use floor_cache::{ClientId, Options, Priority};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, SpecError};
 use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, pack::BUILT_IN, v1};
+use floor_wire::ResolveError;
 use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -425,8 +426,8 @@ fn too_large(length: usize, limit: usize) -> Status {
 pub(super) enum Unresolved {
     /// Its fields are wrong.
     Invalid(Vec<Violation>),
-    /// The server has no such pack.
-    UnknownPack(Box<Status>),
+    /// The server has no such pack, or the pack's own generator has no such floor.
+    OfPack(Box<Status>),
 }
 
 impl Unresolved {
@@ -434,7 +435,7 @@ impl Unresolved {
     pub(super) fn status(self, invalid: impl FnOnce(Vec<Violation>) -> Status) -> Status {
         match self {
             Self::Invalid(violations) => invalid(violations),
-            Self::UnknownPack(status) => *status,
+            Self::OfPack(status) => *status,
         }
     }
 }
@@ -448,7 +449,7 @@ pub(super) fn find_pack(
 ) -> Result<FoundPack, Unresolved> {
     packs.find(requested).map_err(|unknown| match unknown {
         UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
-        UnknownPack::Unknown { known } => Unresolved::UnknownPack(Box::new(status::unknown_pack(requested, &known))),
+        UnknownPack::Unknown { known } => Unresolved::OfPack(Box::new(status::unknown_pack(requested, &known))),
     })
 }
 
@@ -493,6 +494,9 @@ pub(super) fn resolve(
         kind.map(|kind| pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind));
     match resolved {
         Some(Ok(spec)) => Ok(spec),
+        Some(Err(ResolveError::Module(error))) => {
+            Err(Unresolved::OfPack(Box::new(status::from_module_error(&packs.note(error)))))
+        }
         _ => Err(Unresolved::Invalid(field_violations(requested, kind.is_some(), &field))),
     }
 }

@@ -9,6 +9,7 @@ use floor_proto::{
     limits::{MAX_FLOOR, MAX_STREAM},
     v1,
 };
+use floor_wire::{ModuleError, ResolveError};
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, Response};
 use prost::Message;
@@ -144,7 +145,10 @@ impl FloorStream {
 
     /// Fetches the next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
-        let keys: Vec<_> = self.range.by_ref().take(self.window).map(|spec| key::of(&spec)).collect();
+        let packs = &self.state.deps.packs;
+        let resolved = self.range.by_ref().take(self.window).map(|spec| spec.map(|spec| key::of(&spec)));
+        let keys =
+            resolved.collect::<Result<Vec<_>, _>>().map_err(|error| status::from_module_error(&packs.note(error)))?;
         if keys.is_empty() {
             return Ok(());
         }
@@ -201,17 +205,19 @@ impl FloorRange {
 }
 
 impl Iterator for FloorRange {
-    type Item = FloorSpec;
+    type Item = Result<FloorSpec, ModuleError>;
 
-    fn next(&mut self) -> Option<FloorSpec> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.next == self.count {
             return None;
         }
         let number = self.first.number() + self.next;
         self.next += 1;
         let (width, height) = self.sides;
-        let spec = self.pack.resolve(self.first.seed(), number, width, height, self.kind);
-        Some(spec.expect("validated by decode"))
+        match self.pack.resolve(self.first.seed(), number, width, height, self.kind) {
+            Err(ResolveError::Module(error)) => Some(Err(error)),
+            spec => Some(Ok(spec.expect("validated by decode"))),
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -229,7 +235,7 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<FloorRange, Status>
     }
     match resolve(packs, request.first.as_ref(), "first") {
         Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
-        Err(Unresolved::UnknownPack(status)) => return Err(*status),
+        Err(Unresolved::OfPack(status)) => return Err(*status),
         Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
             let description =
                 format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());

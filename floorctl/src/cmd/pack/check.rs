@@ -14,6 +14,7 @@ use floor_wire::LoadedPack;
 use indicatif::HumanCount;
 use serde::Serialize;
 
+use super::check_module;
 use crate::{
     output::{self, ReportFormat},
     pack_source::{self, InvalidPack, PackSource, PlacedError},
@@ -33,6 +34,9 @@ sizes, always the same ones, and checks each against every rule. Then it prints 
 
 and on how many floors each vault is, and how often it was drawn but did not fit. At the end it lists what is on none: it may be too rare, too large, or for floors \
 that nobody reaches.
+
+Of a pack with a generator of its own it makes the floors twice, from two instances and in two orders, compares them, and
+prints a digest, to compare with that of another machine.
 
 Exit codes: 0 if the pack is right; 1 if it has an error, or a floor breaks a rule.
 
@@ -110,6 +114,9 @@ struct BrokenJson {
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.source.read() {
+            Ok(pack) if pack.pack().generator().is_some() => {
+                check_module::check(&pack, &*self.source.read()?, self.floors, self.report.json)
+            }
             Ok(pack) => self.survey(&pack),
             Err(invalid) => self.list(&invalid),
         }

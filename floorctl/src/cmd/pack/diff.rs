@@ -12,6 +12,7 @@ use std::{
 use clap::Args;
 use floor_gen::{Generator, Kind, Pack, PackHash, pack::Files};
 use floor_proto::v1;
+use floor_wire::LoadedPack;
 use serde::Serialize;
 
 use crate::{
@@ -90,14 +91,14 @@ struct KindDiff {
 impl Diff {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let (one, other) = (self.one.read()?, self.other.read()?);
-        let (one, other) = (one.pack(), other.pack());
+        let (a, b) = (one.pack(), other.pack());
         let json = DiffJson {
-            a: pack_source::reference(one),
-            b: pack_source::reference(other),
-            equal: one.files() == other.files(),
-            files: files(&own_files(one), &own_files(other)),
-            values: values(one.files(), other.files()),
-            floors: floors(one, other, self.floors),
+            a: pack_source::reference(a),
+            b: pack_source::reference(b),
+            equal: a.files() == b.files(),
+            files: files(&own_files(a), &own_files(b)),
+            values: values(a.files(), b.files()),
+            floors: floors(&one, &other, self.floors),
         };
         let mut out = output::stdout();
         if self.report.json {
@@ -140,7 +141,7 @@ fn values(one: &Files, other: &Files) -> Vec<ValueDiff> {
 }
 
 /// How many of `per_kind` floors of each kind differ in anything but the name of the pack.
-fn floors(one: &Pack, other: &Pack, per_kind: u64) -> Vec<KindDiff> {
+fn floors(one: &LoadedPack, other: &LoadedPack, per_kind: u64) -> Vec<KindDiff> {
     let bar = progress::bar("comparing", pack_sample::len(per_kind));
     let mut changed = BTreeMap::<u8, u64>::new();
     let kinds = Kind::ALL.len() as u64;
@@ -163,10 +164,10 @@ fn floors(one: &Pack, other: &Pack, per_kind: u64) -> Vec<KindDiff> {
     Kind::ALL.map(|kind| KindDiff { kind: kind.name(), floors: per_kind, changed: count(kind) }).into()
 }
 
-/// A floor of the sample, without its name.
-fn content(pack: &Pack, generator: &mut Generator, index: u64) -> v1::Floor {
-    let floor = generator.generate_of(pack, &pack_sample::spec(pack, index));
-    v1::Floor { spec: None, ..floor_wire::message(&floor) }
+/// A floor of the sample, without its name; `None` if the pack's own generator does not make it.
+fn content(pack: &LoadedPack, generator: &mut Generator, index: u64) -> Option<v1::Floor> {
+    let floor = pack.message(generator, &pack_sample::spec(pack.pack(), index)).ok()?;
+    Some(v1::Floor { spec: None, pack_hash: 0, ..floor })
 }
 
 fn write_text(out: &mut impl Write, json: &DiffJson) -> io::Result<()> {

@@ -2,7 +2,9 @@
 
 mod build;
 mod check;
+mod check_module;
 mod diff;
+mod freeze;
 mod get;
 mod list;
 mod new;
@@ -43,6 +45,7 @@ enum PackCommand {
     Check(check::Check),
     Show(show::Show),
     Build(build::Build),
+    Freeze(freeze::Freeze),
     Unpack(unpack::Unpack),
     Diff(diff::Diff),
     Watch(watch::Watch),
@@ -58,6 +61,7 @@ impl Pack {
             PackCommand::Check(check) => check.run(),
             PackCommand::Show(show) => show.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Build(build) => build.run().map(|()| ExitCode::SUCCESS),
+            PackCommand::Freeze(freeze) => freeze.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Unpack(unpack) => unpack.run().map(|()| ExitCode::SUCCESS),
             PackCommand::Diff(diff) => diff.run(),
             PackCommand::Watch(watch) => watch.run().await.map(|()| ExitCode::SUCCESS),

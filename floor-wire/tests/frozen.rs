@@ -1,0 +1,38 @@
+//! The tower of generator version 3, which no program generates any more, in packs/tower-3.floorpack: its floors are those
+//! on record from the program that froze it. tower-3.txt is the golden of its last commit.
+
+use std::{fmt::Write as _, path::Path};
+
+use floor_gen::{FloorSpec, Generator, Kind};
+use floor_proto::hash;
+use floor_wire::{LoadedPack, pack_files};
+use prost::Message as _;
+
+const SIZES: [(u32, u32); 4] = [(16, 16), (64, 64), (100, 100), (200, 120)];
+
+#[test]
+fn floors_of_version_3_are_those_on_record_beside_those_of_today() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs/tower-3.floorpack");
+    let frozen = LoadedPack::read(pack_files::read(&file).unwrap()).unwrap();
+    let mut record = "generator version 3\n".to_owned();
+    let mut generator = Generator::new();
+    for kind in Kind::ALL {
+        for (width, height) in SIZES {
+            for (seed, number) in [(0, 1), (42, 7)] {
+                let spec = frozen.resolve(seed, number, width, height, Some(kind)).unwrap();
+                let mut floor = frozen.message(&mut generator, &spec).unwrap();
+                let reference = std::mem::take(&mut floor.spec.as_mut().unwrap().pack);
+                assert_eq!((reference.as_str(), floor.pack_hash), (frozen.reference(), frozen.pack().hash().0));
+                // As the built-in pack that it was.
+                floor.pack_hash = 0;
+                floor.content_hash = hash::content_hash(&floor);
+                let (hash, bytes) = (floor.content_hash, floor.encoded_len());
+                writeln!(record, "{kind} {width}x{height} tower {seed} floor {number}: {hash:016x} {bytes} B").unwrap();
+            }
+        }
+    }
+    assert_eq!(record, include_str!("tower-3.txt"));
+    let spec = FloorSpec::resolve(42, 7, 0, 0, None).unwrap();
+    let today = LoadedPack::built_in().message(&mut generator, &spec).unwrap();
+    assert_eq!(today.generator_version, floor_gen::GENERATOR_VERSION);
+}
