@@ -22,7 +22,6 @@ pub struct CacheBuilder {
 impl Cache {
     /// A builder of a cache. `namespace` separates its keys from those of other caches in the same store: 1 to 64
     /// printable ASCII characters without spaces and colons.
-    #[must_use]
     pub fn builder(namespace: impl Into<String>) -> CacheBuilder {
         CacheBuilder::new(namespace.into())
     }
