@@ -9,7 +9,6 @@ use floor_cache::{
     SourceError, Tuning, assemble,
 };
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::Registry;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::floors::Entries;
@@ -56,12 +55,12 @@ pub const LAYERS: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// A chain of `layers` in memory. All of `entries` were put into it.
 pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries, handle: &Handle) -> Chain {
-    let (config, registry) = (ChainConfig::default(), Registry::new());
-    let mut builder = ChainBuilder::new(&config, tuning, &registry, handle).expect("a good name");
+    let config = ChainConfig::default();
+    let mut builder = ChainBuilder::new(&config, tuning, handle).expect("a good name");
     for (number, layer) in layers.iter().enumerate() {
         builder = builder.memory(LAYERS[number], layer).expect("a layer in memory");
     }
-    let chain = builder.build(Arc::new(PregeneratedSource::new(entries))).expect("a registry of its own");
+    let chain = builder.build(Arc::new(PregeneratedSource::new(entries)));
     entries.all().iter().for_each(|(key, value)| chain.put(*key, value));
     chain
 }
@@ -69,7 +68,7 @@ pub fn layers_in_memory(layers: &[LruConfig], tuning: &Tuning, entries: &Entries
 /// The chain of `config`. Every tier has all of `entries`, and each was read back and compared.
 pub fn filled_chain(config: &ChainConfig, entries: &Entries, runtime: &Runtime) -> Chain {
     let source = Arc::new(PregeneratedSource::new(entries));
-    let chain = assemble(config, source, &Registry::new(), runtime.handle()).expect("empty directories");
+    let chain = assemble(config, source, runtime.handle()).expect("empty directories");
     runtime.block_on(async {
         let keys: Vec<Key> = entries.all().iter().map(|(key, _)| *key).collect();
         chain.get_many(&keys, Options::default()).await.expect("they were generated beforehand");

@@ -15,7 +15,6 @@ use floor_cache::{
     Chain, ChainConfig, Class, Forecast, GenerationRequest, Key, Made, Options, Source, SourceError, TierKind, assemble,
 };
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::Registry;
 use tokio::runtime::Runtime;
 
 #[cfg(target_env = "musl")]
@@ -82,7 +81,7 @@ fn value(key: &Key) -> Bytes {
 fn chain(capacity: u64, runtime: &Runtime) -> Chain {
     let mut config = ChainConfig { chain: vec![TierKind::Lru], ..ChainConfig::default() };
     config.lru.capacity = capacity;
-    assemble(&config, Arc::new(Mixed), &Registry::new(), runtime.handle()).unwrap()
+    assemble(&config, Arc::new(Mixed), runtime.handle()).unwrap()
 }
 
 async fn get(chain: Chain, seed: u64, count: u64) {

@@ -15,6 +15,7 @@ use crate::memory;
 use crate::{
     auth::{AuthPlugin, TokensError, TokensFile},
     cache::Chains,
+    chain_metrics,
     clients::Clients,
     config::Config,
     descriptors,
@@ -76,7 +77,8 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     #[cfg(unix)]
     generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
-    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime.handle())?;
+    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime.handle())?;
+    chain_metrics::register(chain.clone(), &registry)?;
     let chains = chains(config, chain, &generation, &registry)?;
     let traces = config.trace.as_ref().map(|settings| Traces::start(settings, &registry, runtime.handle()));
     let traces = traces.transpose()?;

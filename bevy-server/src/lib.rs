@@ -11,6 +11,7 @@
 pub mod app;
 pub mod auth;
 pub mod cache;
+pub mod chain_metrics;
 pub mod cli;
 pub mod clients;
 pub mod config;

@@ -160,7 +160,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
             .unwrap();
     let source = Arc::new(queue);
     let handle = tokio::runtime::Handle::current();
-    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, &handle).unwrap();
+    let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &handle).unwrap();
     let metrics = RequestMetrics::register(&registry).unwrap();
     let in_flight = InFlight::default();
     let refusals = Refusals::register(&registry).unwrap();

@@ -25,7 +25,6 @@ use floor_cache::{
     tier::Answer,
     tiers::SledTier,
 };
-use prometheus::Registry;
 use tokio::runtime::Runtime;
 
 /// Floors in the store, and bytes of each.
@@ -73,7 +72,7 @@ fn ask_chain(home: &Path) {
     let runtime = Runtime::new().expect("threads");
     let config = ChainConfig { chain: vec![TierKind::Sled], sled: sled_config(home), ..ChainConfig::default() };
     let source = Arc::new(Busy { value: Bytes::from(vec![1; BYTES]), took: GENERATION });
-    let chain: Chain = assemble(&config, source, &Registry::new(), runtime.handle()).expect("the store opens");
+    let chain: Chain = assemble(&config, source, runtime.handle()).expect("the store opens");
     let mut random = 1;
     for line in 1..=LINES {
         let started = Instant::now();

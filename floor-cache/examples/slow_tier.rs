@@ -23,7 +23,6 @@ use floor_cache::{
     tiers::LmdbTier,
 };
 use futures_util::FutureExt;
-use prometheus::Registry;
 use tempfile::TempDir;
 use tokio::runtime::{Handle, Runtime};
 
@@ -72,9 +71,9 @@ fn main() {
 /// A chain without memory tiers, either with a slow tier that has every floor or without tiers.
 fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
     let home = tempfile::tempdir().unwrap();
-    let (config, registry) = (ChainConfig { bypass, ..ChainConfig::default() }, Registry::new());
+    let config = ChainConfig { bypass, ..ChainConfig::default() };
     let tuning = Tuning::default();
-    let mut builder = ChainBuilder::new(&config, &tuning, &registry, runtime).unwrap();
+    let mut builder = ChainBuilder::new(&config, &tuning, runtime).unwrap();
     if slow {
         let config = LmdbConfig { path: home.path().join("lmdb"), map_size: 256 << 20 };
         let store = LmdbTier::open(&config, Envelope::new(Namespace::new("floors").unwrap(), 1)).unwrap();
@@ -83,7 +82,7 @@ fn chain(slow: bool, bypass: Bypass, runtime: &Handle) -> (Chain, TempDir) {
         builder = builder.tier(Slowed(store), Admit::All).unwrap();
     }
     let source = Busy { value: Bytes::from(vec![7; BYTES]), took: GENERATION };
-    (builder.build(Arc::new(source)).unwrap(), home)
+    (builder.build(Arc::new(source)), home)
 }
 
 async fn calls(chain: &Chain, first: u64, count: u64, times: &mut Vec<Duration>) {

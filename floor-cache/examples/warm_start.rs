@@ -22,7 +22,6 @@ use floor_cache::{
     tiers::LmdbTier,
 };
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::Registry;
 use tokio::runtime::{Handle, Runtime};
 
 /// Entries per call, as in the chain's writer.
@@ -95,7 +94,7 @@ fn open(config: &LmdbConfig, bypass: Bypass, runtime: &Handle) -> Chain {
     let chain = [TierKind::Lru, TierKind::Lmdb].to_vec();
     let config = ChainConfig { chain, bypass, lmdb: config.clone(), ..ChainConfig::default() };
     let tuning = Tuning::default();
-    assemble_tuned(&config, &tuning, Arc::new(Free), &Registry::new(), runtime).unwrap()
+    assemble_tuned(&config, &tuning, Arc::new(Free), runtime).unwrap()
 }
 
 /// Flushes the chain and waits until its threads have closed the store.

@@ -7,8 +7,7 @@ use bytes::Bytes;
 use crate::{
     hash::Hashed,
     key::Key,
-    layers::Counts,
-    report::TierReport,
+    report::{RequestCounts, TierReport},
     sampler::{Draw, Sampler},
     served::Served,
     tier::Tier,
@@ -36,7 +35,7 @@ pub(crate) trait MemoryTier: Tier {
     fn remove(&self, key: &Hashed);
 
     /// Hits and misses since the start.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> RequestCounts;
 
     /// Mean time of a miss, from samples.
     fn miss_cost(&self) -> Duration;

@@ -9,6 +9,7 @@ use crate::{config::TierKind, envelope::Namespace};
 
 /// Why a chain could not be built. Each message names the cause, the path, and what to do about it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The configuration names a tier twice.
     #[error("cache.chain names {0} twice; name each tier once")]
@@ -18,6 +19,9 @@ pub enum OpenError {
         "cache.chain names {0}, which this build lacks; use a build with the cargo feature {0}, or remove it from cache.chain"
     )]
     MissingTier(TierKind),
+    /// There is no tokio runtime for the tasks of the cache.
+    #[error("there is no tokio runtime here; build the cache in an async function that tokio runs")]
+    NoRuntime,
     /// The namespace cannot be part of a key.
     #[error("cache.namespace {0:?} is not 1 to {max} printable ASCII characters without spaces and colons", max = Namespace::MAX)]
     Namespace(String),
@@ -95,9 +99,6 @@ pub enum OpenError {
     /// The writer thread of a tier could not be started.
     #[error("no thread could be started for the cache ({0}); raise the limit on threads of this user")]
     Thread(#[source] io::Error),
-    /// The registry already has these metrics.
-    #[error("the chain's metrics cannot be registered ({0}); give each chain a registry of its own")]
-    Metrics(#[from] prometheus::Error),
 }
 
 impl OpenError {
@@ -115,5 +116,16 @@ impl OpenError {
 
     pub(crate) fn version(tier: &'static str, path: &Path, found: &str, expected: &'static str) -> Self {
         Self::Version { tier, path: path.to_owned(), found: found.to_owned(), expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_that_the_build_lacks_is_named() {
+        let problem = OpenError::MissingTier(TierKind::Sled).to_string();
+        assert!(problem.starts_with("cache.chain names sled, which this build lacks"), "{problem}");
     }
 }

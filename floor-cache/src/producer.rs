@@ -12,11 +12,13 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use prometheus::{HistogramVec, IntCounterVec};
 use tokio::runtime::Handle;
 
 use crate::{
-    key::Key,
+    admit::ClassSet,
+    histogram::{Histogram, nanoseconds},
+    key::{Class, Key},
+    metrics::GenerationMetrics,
     policy::{CpuCost, LoadMonitor},
     report::{TierReport, micros},
     served::{Found, GENERATED, Outcome, Step},
@@ -66,9 +68,6 @@ impl Producer {
         load: Arc<LoadMonitor>,
         runtime: Handle,
     ) -> Self {
-        for class in source.classes() {
-            generations.announce(source.class_name(class));
-        }
         Self { source, generations, measuring: AtomicU16::new(0), load, runtime }
     }
 
@@ -80,7 +79,7 @@ impl Producer {
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
         let since = started.elapsed();
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
-        self.generations.count(self.source.class_name(key.class()), made.took);
+        self.generations.count(key.class(), made.took);
         Ok(Generated::new(made, started, since))
     }
 
@@ -117,7 +116,12 @@ impl Producer {
 
     /// Counts of another chain, in the same metrics.
     pub(crate) fn generations_beside(&self) -> Generations {
-        Generations::new(self.generations.totals.clone(), self.generations.seconds.clone())
+        Generations::of_classes(self.generations.classes.clone())
+    }
+
+    /// The generated values by class.
+    pub(crate) fn metrics(&self) -> Vec<GenerationMetrics> {
+        self.generations.metrics(&*self.source)
     }
 
     /// The runtime of its tasks.
@@ -131,41 +135,56 @@ impl Producer {
     }
 }
 
-/// The counts of the source: `floors_generations_total{kind}` and `floors_generation_seconds{kind}`, and their sums.
+/// The counts of the source.
 #[derive(Debug)]
 pub(crate) struct Generations {
-    totals: IntCounterVec,
-    seconds: HistogramVec,
+    /// Chains that were built beside one another share them.
+    classes: Arc<[GenerationHistogram; Class::COUNT]>,
     made: AtomicU64,
     nanoseconds: AtomicU64,
     cpu_nanoseconds: AtomicU64,
     started: Instant,
 }
 
+/// From 16 microseconds to half a second.
+type GenerationHistogram = Histogram<16>;
+
+impl Default for Generations {
+    fn default() -> Self {
+        let histogram = |_| GenerationHistogram::new(Duration::from_micros(16));
+        Self::of_classes(Arc::new(std::array::from_fn(histogram)))
+    }
+}
+
 impl Generations {
-    pub(crate) fn new(totals: IntCounterVec, seconds: HistogramVec) -> Self {
-        Self {
-            totals,
-            seconds,
-            made: AtomicU64::new(0),
-            nanoseconds: AtomicU64::new(0),
-            cpu_nanoseconds: AtomicU64::new(0),
-            started: Instant::now(),
-        }
+    fn of_classes(classes: Arc<[GenerationHistogram; Class::COUNT]>) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { classes, made: zero(), nanoseconds: zero(), cpu_nanoseconds: zero(), started: Instant::now() }
     }
 
-    /// Makes the metrics of a class exist. `kind` is its name.
-    fn announce(&self, kind: &str) {
-        let _ = self.totals.with_label_values(&[kind]);
-        let _ = self.seconds.with_label_values(&[kind]);
-    }
-
-    /// Counts a value generated for a call in `took`. `kind` is the name of its class.
-    fn count(&self, kind: &str, took: Duration) {
-        self.totals.with_label_values(&[kind]).inc();
-        self.seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
+    /// Counts a value of `class` generated for a call in `took`.
+    fn count(&self, class: Class, took: Duration) {
+        self.classes[class.index()].observe(took);
         self.made.fetch_add(1, Relaxed);
         self.nanoseconds.fetch_add(nanoseconds(took), Relaxed);
+    }
+
+    /// The times of the classes that `source` announces or that have values, by name.
+    fn metrics(&self, source: &dyn Source) -> Vec<GenerationMetrics> {
+        let announced: ClassSet = source.classes().into_iter().collect();
+        let mut named: Vec<GenerationMetrics> = Vec::new();
+        for (class, histogram) in (0..).map(Class::new).zip(&*self.classes) {
+            let times = histogram.times();
+            if times.count == 0 && !announced.contains(class) {
+                continue;
+            }
+            let name = source.class_name(class);
+            match named.iter_mut().find(|known| known.class == name) {
+                Some(known) => known.times.add(&times),
+                None => named.push(GenerationMetrics { class: name, times }),
+            }
+        }
+        named
     }
 
     fn report(&self) -> TierReport {
@@ -185,8 +204,4 @@ impl Generations {
             ..TierReport::default()
         }
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -44,6 +44,22 @@ pub struct TierReport {
     pub since: Duration,
 }
 
+/// The keys that a tier was asked for, by outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestCounts {
+    /// Values found.
+    pub hits: u64,
+    /// Values not found.
+    pub misses: u64,
+    /// Errors other than timeouts.
+    pub errors: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Keys not asked for: bypassed by the policy, by an open breaker or by admission.
+    pub bypasses: u64,
+}
+
 /// Size and write counts of one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holdings {

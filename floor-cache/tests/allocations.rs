@@ -49,13 +49,13 @@ fn allocations(work: impl FnOnce()) -> u64 {
 
 /// A chain of two tiers in memory that hold the keys 0 to 99.
 fn chain(runtime: &tokio::runtime::Runtime) -> Chain {
-    let (config, registry) = (ChainConfig::default(), prometheus::Registry::new());
+    let config = ChainConfig::default();
     let tuning = Tuning::default();
-    let chain = ChainBuilder::new(&config, &tuning, &registry, runtime.handle())
+    let chain = ChainBuilder::new(&config, &tuning, runtime.handle())
         .and_then(|chain| chain.memory("lru", &LruConfig::default()))
         .and_then(|chain| chain.memory("second", &LruConfig::default()))
-        .and_then(|chain| chain.build(std::sync::Arc::new(FakeSource::default())))
-        .expect("it opens");
+        .expect("it opens")
+        .build(std::sync::Arc::new(FakeSource::default()));
     keys(0..100).iter().for_each(|key| chain.put(*key, &value_of(key)));
     chain
 }

@@ -6,7 +6,7 @@ mod fixture;
 use std::time::{Duration, Instant};
 
 use fixture::{Fixture, LONG_TIMEOUT, TRACED, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
-use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind};
+use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind, metrics::LowerTierMetrics};
 
 /// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
 const GENERATION: Duration = Duration::from_micros(5500);
@@ -59,8 +59,9 @@ async fn a_slow_tier_is_bypassed_within_200_requests_and_a_fast_one_asked_again_
     assert!(asked < 100, "{asked} of 200 callers waited for a tier 11 times slower than generating");
     ask_until(&fixture, "bypassed").await;
     assert_eq!(fixture.tier("redis").reason, "slower than generating");
-    assert!(fixture.metric("floors_tier_bypassed", &[("tier", "redis")]) > 0.9);
-    assert_eq!(fixture.metric("floors_tier_reason", &[("tier", "redis"), ("reason", "slower than generating")]), 1.0);
+    let lower = fixture.lower("redis");
+    assert!(lower.asked_ratio < 0.1);
+    assert_eq!(lower.reason, "slower than generating");
     assert_eq!(ask(&fixture, 100).await, 0, "the tier is only sampled in the background");
     assert!(fixture.tier("redis").bypasses >= 200);
 
@@ -73,9 +74,8 @@ async fn a_slow_tier_is_bypassed_within_200_requests_and_a_fast_one_asked_again_
     let redis = fixture.tier("redis");
     assert_eq!(redis.reason, "answers sooner");
     assert!(redis.since < returned.elapsed(), "{redis:?}");
-    let shown = fixture.metric("floors_tier_verdict_seconds", &[("tier", "redis")]);
-    assert!(shown > 0.0 && shown < returned.elapsed().as_secs_f64(), "{shown}");
-    let generation = fixture.metric("floors_tier_generation_cost_seconds", &[("tier", "redis")]);
+    let LowerTierMetrics { since: shown, generation_cost: generation, .. } = fixture.lower("redis");
+    assert!(!shown.is_zero() && shown < returned.elapsed(), "{shown:?}");
     assert!((generation / GENERATION.as_secs_f64() - 1.0).abs() < 0.01, "{generation}");
 }
 
@@ -124,7 +124,7 @@ async fn batches_ask_a_tier_again_after_a_stall() {
     assert_eq!(ask_in_batches(&fixture, 5).await, 0);
     // One batch filled Redis, and one of 16 bypassing batches was sampled: all of these have passed the proxy.
     let bypassed = fixture.tier("redis").bypasses / BATCH;
-    let queries = || fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get_many")]);
+    let queries = || fixture.observations("redis", "get_many");
     wait_until("all is answered", || queries() == 1 + WARM + asked + bypassed / 16).await;
 
     proxy.set_delay(ROUND_TRIP);
@@ -168,7 +168,7 @@ async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
     assert_eq!((lmdb.hits, lmdb.misses, lmdb.bypasses, lmdb.entries), (0, 0, 200, 100), "{lmdb:?}");
     assert_eq!(lmdb.verdict, "bypassed by configuration");
     assert!(lmdb.generation_cost_us > 0.0, "{lmdb:?}");
-    assert_eq!(fixture.metric("floors_tier_bypassed", &[("tier", "lmdb")]), 1.0);
+    assert_eq!(fixture.lower("lmdb").asked_ratio, 0.0);
     fixture.chain.remove_many(&[key(7, 1)]).await;
     assert!(!fixture.chain.contains(&key(7, 1)).await[0].1);
 

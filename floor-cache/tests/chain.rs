@@ -19,7 +19,6 @@ use floor_cache::{
     SourceError, TierKind, Tuning, assemble, assemble_beside,
 };
 use futures_util::future::join_all;
-use prometheus::Registry;
 use tokio::runtime::Handle;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,8 +32,14 @@ async fn a_value_is_generated_once_and_then_served_from_memory() {
     assert_eq!((now.by, now.value), ("lru", value_of(&key(1, 1))));
     assert!(fixture.chain.get_now(&key(2, 1)).is_none());
     assert_eq!(fixture.source.generations(), 1);
-    assert_eq!(fixture.metric("floors_generations_total", &[("kind", "standard")]), 1.0);
-    assert_eq!(fixture.metric("floors_tier_requests_total", &[("tier", "lru"), ("outcome", "hit")]), 2.0);
+    assert_eq!(generations(&fixture, "standard"), 1);
+    assert_eq!(fixture.metrics("lru").requests.hits, 2);
+}
+
+/// The generations of `class` that the metrics show.
+fn generations(fixture: &Fixture, class: &str) -> u64 {
+    let metrics = fixture.chain.metrics().generations;
+    metrics.iter().filter(|generations| generations.class == class).map(|generations| generations.times.count).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,8 +54,8 @@ async fn a_chain_beside_another_shares_no_value_and_counts_its_generations_with_
     }
     second.purge(&[key(1, 1)]).await;
     assert!(fixture.chain.get_now(&key(1, 1)).is_some() && second.get_now(&key(1, 1)).is_none());
-    assert_eq!(fixture.metric("floors_generations_total", &[("kind", "standard")]), 2.0, "of both");
-    assert_eq!(fixture.metric("floors_tier_entries", &[("tier", "lru")]), 1.0, "of the first");
+    assert_eq!(generations(&fixture, "standard"), 2, "of both");
+    assert_eq!(fixture.metrics("lru").stats.entries, 1, "of the first");
     assert_eq!(second.report().iter().map(|tier| tier.hits).collect::<Vec<_>>(), [1, 1], "its own");
 }
 
@@ -58,13 +63,13 @@ async fn a_chain_beside_another_shares_no_value_and_counts_its_generations_with_
 async fn metrics_show_the_limits_of_tiers_and_the_space_of_their_disks() {
     let fixture = Fixture::new(&[TierKind::Lru, TierKind::Lmdb], |_| {});
     for tier in ["lru", "lmdb"] {
-        assert!(fixture.metric("floors_tier_limit_bytes", &[("tier", tier)]) > 0.0, "{tier}");
+        assert!(fixture.metrics(tier).stats.limit > 0, "{tier}");
     }
-    let of_store = |name, tier| fixture.metric(name, &[("tier", tier)]);
-    assert!(of_store("floors_store_bytes", "lmdb") > 0.0);
-    let (free, size) = (of_store("floors_store_free_bytes", "lmdb"), of_store("floors_store_capacity_bytes", "lmdb"));
-    assert!(free <= size && size > 0.0, "{free} of {size} bytes are free");
-    assert_eq!(of_store("floors_store_capacity_bytes", "lru"), 0.0, "memory has no disk");
+    let lmdb = fixture.metrics("lmdb");
+    assert!(lmdb.stats.disk > 0);
+    let space = lmdb.space.unwrap();
+    assert!(space.free <= space.total && space.total > 0, "{space:?}");
+    assert_eq!(fixture.metrics("lru").space, None, "memory has no disk");
 }
 
 /// For every order of every subset of tiers, the first tier serves a generated value.
@@ -155,8 +160,7 @@ async fn ten_thousand_identical_misses_are_one_generation() {
             tokio::spawn(async move { chain.get(key(1, 1), Options::default()).await })
         })
         .collect();
-    wait_until("all other callers wait for one flight", || fixture.metric("floors_coalesced_total", &[]) == 9_999.0)
-        .await;
+    wait_until("all other callers wait for one flight", || fixture.chain.metrics().coalesced == 9_999).await;
     fixture.source.open_gate();
     let mut coalesced = 0;
     for served in join_all(calls).await {
@@ -165,7 +169,7 @@ async fn ten_thousand_identical_misses_are_one_generation() {
         coalesced += u32::from(served.coalesced);
     }
     assert_eq!(coalesced, 9_999);
-    assert_eq!(fixture.metric("floors_generations_total", &[]), 1.0);
+    assert_eq!(generations(&fixture, "standard"), 1);
     assert_eq!(fixture.source.generations(), 1);
 }
 
@@ -177,7 +181,7 @@ async fn a_cancelled_caller_affects_no_other() {
     let leader = call(fixture.chain.clone());
     wait_until("the first caller generates", || fixture.source.generations() == 1).await;
     let follower = call(fixture.chain.clone());
-    wait_until("the second waits", || fixture.metric("floors_coalesced_total", &[]) == 1.0).await;
+    wait_until("the second waits", || fixture.chain.metrics().coalesced == 1).await;
     leader.abort();
     assert!(leader.await.unwrap_err().is_cancelled());
     fixture.source.open_gate();
@@ -199,7 +203,7 @@ async fn a_foreground_caller_overtakes_background_work() {
     let ahead = Options { priority: floor_cache::Priority::Background, ..Options::default() };
     let background = |chain: floor_cache::Chain| tokio::spawn(async move { chain.get(key(1, 1), ahead).await });
     let (first, second) = (background(fixture.chain.clone()), background(fixture.chain.clone()));
-    wait_until("the one waits for the other", || fixture.metric("floors_coalesced_total", &[]) == 1.0).await;
+    wait_until("the one waits for the other", || fixture.chain.metrics().coalesced == 1).await;
     assert_eq!(fixture.source.generations(), 1);
 
     let served = fixture.chain.get(key(1, 1), Options::default()).await.unwrap();
@@ -225,7 +229,7 @@ async fn a_caller_does_not_get_the_refusal_of_another_client() {
     let one = tokio::spawn(async move { chain.get(key(1, 1), of(2)).await });
     let chain = fixture.chain.clone();
     let many = tokio::spawn(async move { chain.get_many(&[key(1, 1)], of(3)).await });
-    wait_until("both others wait", || fixture.metric("floors_coalesced_total", &[]) == 2.0).await;
+    wait_until("both others wait", || fixture.chain.metrics().coalesced == 2).await;
     fixture.source.open_gate();
     assert!(matches!(refused.await.unwrap(), Err(SourceError::Limited { .. })));
     assert_eq!(one.await.unwrap().unwrap().value, value_of(&key(1, 1)));
@@ -382,7 +386,7 @@ async fn an_inconsistent_configuration_is_an_error() {
         let mut config = floor_cache::ChainConfig { chain: vec![TierKind::Lru], ..Default::default() };
         adjust(&mut config);
         let source = std::sync::Arc::new(FakeSource::default());
-        assemble(&config, source, &Registry::new(), &Handle::current()).unwrap_err()
+        assemble(&config, source, &Handle::current()).unwrap_err()
     };
     let twice = refuse(|config| config.chain = vec![TierKind::Lru, TierKind::Redis, TierKind::Lru]);
     assert_eq!(twice.to_string(), "cache.chain names lru twice; name each tier once");

@@ -10,13 +10,12 @@ use bytes::Bytes;
 use fixture::{
     LONG_TIMEOUT,
     fake_source::{FakeSource, value_of},
-    key, keys, names_in, output_of, series,
+    key, keys, names_in, output_of,
     small_disk::SmallDisk,
     stores::{STORES, Store},
     test_process, when_free,
 };
 use floor_cache::{Bypass, ChainConfig, Key, LmdbConfig, OpenError, Options, Tier, TierKind, assemble};
-use prometheus::Registry;
 use tokio::runtime::Handle;
 
 /// Set in the child process that opens a store: its path and kind.
@@ -154,20 +153,16 @@ async fn a_full_disk_fails_no_call() {
         let chain = vec![TierKind::Lru, store.kind()];
         let mut config = ChainConfig { chain, bypass: Bypass::Off, ..ChainConfig::default() };
         store.configure(&mut config, path.clone(), CAPACITY);
-        let registry = Registry::new();
-        let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
+        let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap();
         for some in keys(0..4000).chunks(64) {
             let served = chain.get_many(some, Options::default()).await.expect("a full disk reaches no caller");
             assert!(served.iter().zip(some).all(|(served, key)| served.value == value_of(key)));
         }
         chain.close(LONG_TIMEOUT).await;
-        let failed = series(&registry, "floors_tier_writes_total", &[("outcome", "failed")]);
-        let failed: f64 = failed.iter().map(|metric| metric.get_counter().get_value()).sum();
-        assert!(failed > 0.0, "the disk was full");
-        let gauge = |name| -> f64 { series(&registry, name, &[]).iter().map(|m| m.get_gauge().get_value()).sum() };
-        let (free, capacity) = (gauge("floors_store_free_bytes"), gauge("floors_store_capacity_bytes"));
-        assert_eq!(capacity, f64::from(3 << 20));
-        assert!(free < capacity, "{free} bytes are free");
+        let metrics = chain.metrics().tiers.pop().expect("the store is the last tier");
+        assert!(metrics.lower.is_some_and(|lower| lower.writes.failed > 0), "the disk was full");
+        let space = metrics.space.expect("it is on a disk");
+        assert!(space.total == 3 << 20 && space.free < space.total, "{space:?}");
         drop(chain);
         let reopened = when_free(|| open(*store, &path));
         assert!(reopened.stats().entries > 0, "the store is undamaged and has what fitted");
@@ -181,8 +176,7 @@ async fn stored_values_are_served_while_every_write_fails() {
         let Some(disk) = SmallDisk::mount(DISK) else { return };
         let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
         let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
-        let registry = Registry::new();
-        let chain = assemble(&config, Arc::new(FakeSource::default()), &registry, &Handle::current()).unwrap();
+        let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap();
         let put = async |keys: &[Key]| {
             keys.iter().for_each(|key| chain.put(*key, &value(key)));
             chain.close(LONG_TIMEOUT).await

@@ -12,7 +12,7 @@ use fixture::{
     redis_server::{RedisServer, free_port},
     wait_until,
 };
-use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind};
+use floor_cache::{Bypass, ChainConfig, Options, RedisConfig, TierKind, layers::CircuitState};
 
 // Bypass is off in every chain here, so that the tests see the faults and not the policy.
 
@@ -65,7 +65,7 @@ async fn down_at_the_start() {
     assert!(redis.errors > 0, "{redis:?}");
     assert_eq!(redis.verdict, "open");
     assert!(redis.bypasses > 0, "{redis:?}");
-    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 2.0);
+    assert_eq!(fixture.lower("redis").breaker, CircuitState::Open);
     assert!(!format!("{:?} {:?}", fixture.chain, fixture.config).contains("hunter2"));
 }
 
@@ -80,7 +80,7 @@ async fn killed_and_back() {
 async fn killed_and_back_without_calls() {
     let Some((fixture, _server)) = killed_and_restarted().await else { return };
     wait_until("the server has noticed", || fixture.tier("redis").verdict == "probed").await;
-    assert_eq!(fixture.metric("floors_breaker_state", &[("tier", "redis")]), 0.0);
+    assert_eq!(fixture.lower("redis").breaker, CircuitState::Closed);
 }
 
 /// A chain whose breaker opened while its Redis was killed, which runs again.
@@ -102,9 +102,9 @@ async fn paused_and_back() {
     wait_until_redis_is_back(&fixture).await;
     server.pause();
     assert_all_served(&fixture, 0..200).await;
-    let waited = fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", "timeout")]);
+    let waited = fixture.metrics("redis").requests.timeouts;
     // Five failures open the breaker, and one query probes after each pause.
-    assert!((1.0..=40.0).contains(&waited), "most calls do not wait: {waited} of 200 waited");
+    assert!((1..=40).contains(&waited), "most calls do not wait: {waited} of 200 waited");
     server.resume();
     wait_until_redis_is_back(&fixture).await;
 }
@@ -128,14 +128,14 @@ async fn refusing_to_write() {
     // Redis is nearly full, so the first request for a value does not write it.
     assert_all_served(&fixture, 0..1000).await;
     assert_all_served(&fixture, 0..1000).await;
-    wait_until("a write was refused", || fixture.redis_writes("failed") > 0.0).await;
+    wait_until("a write was refused", || fixture.lower("redis").writes.failed > 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_data_under_our_keys() {
     let Some(server) = RedisServer::start() else { return };
     let fixture = Fixture::new(&[TierKind::Redis], |config| config.redis = server.config());
-    let stored = |number| [b"floors:".as_slice(), key(number, 1).as_bytes()].concat();
+    let stored = |number| [b"values:".as_slice(), key(number, 1).as_bytes()].concat();
     server.command(&[b"RPUSH", &stored(0), b"a", b"list"]);
     server.command(&[b"SET", &stored(1), b"not an envelope"]);
     server.command(&[b"HSET", &stored(2), b"a", b"hash"]);
@@ -146,6 +146,5 @@ async fn other_data_under_our_keys() {
         let served = fixture.chain.get(key, Options::default()).await.unwrap();
         assert_eq!((served.by, served.value), ("redis", value_of(&key)), "the right value has replaced it");
     }
-    let corrupt = [("tier", "redis"), ("outcome", "corrupt")];
-    assert_eq!(fixture.metric("floors_tier_requests_total", &corrupt), 1.0);
+    assert_eq!(fixture.metrics("redis").stats.corrupt, 1);
 }

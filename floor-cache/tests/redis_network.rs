@@ -19,7 +19,9 @@ use fixture::{
     slow_proxy::SlowProxy,
     wait_until,
 };
-use floor_cache::{Bypass, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning};
+use floor_cache::{
+    Bypass, Options, Outcome, RedisConfig, Removal, TierErrorKind, TierKind, Tuning, metrics::RequestCounts,
+};
 use futures_util::future::join_all;
 
 /// A chain of Redis alone at `url`, without bypass, so that values in Redis come from there.
@@ -65,8 +67,8 @@ async fn wait_until_back(fixture: &Fixture, numbers: Range<u64>) {
     assert_eq!(fixture.tier("redis").verdict, "probed");
 }
 
-fn outcome(fixture: &Fixture, outcome: &str) -> f64 {
-    fixture.metric("floors_tier_requests_total", &[("tier", "redis"), ("outcome", outcome)])
+fn requests(fixture: &Fixture) -> RequestCounts {
+    fixture.metrics("redis").requests
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,15 +79,15 @@ async fn connections_reset_during_a_reply() {
     store(&fixture, 0..30).await;
     // Cuts a reply after nothing, its first byte, part of its header, part of a value, and some values.
     for bytes in [0, 1, 7, 1000, 20_000] {
-        let before = outcome(&fixture, "error");
+        let before = requests(&fixture).errors;
         proxy.set(Fault::ResetAfter(bytes));
         let found = ask(&fixture, 0..60).await;
         assert!(found < 60, "the connection was reset after {bytes} bytes");
-        assert!(outcome(&fixture, "error") > before, "after {bytes} bytes");
+        assert!(requests(&fixture).errors > before, "after {bytes} bytes");
         proxy.set(Fault::None);
         wait_until_back(&fixture, 0..30).await;
     }
-    assert_eq!(outcome(&fixture, "corrupt"), 0.0, "a partial reply is not a value");
+    assert_eq!(fixture.metrics("redis").stats.corrupt, 0, "a partial reply is not a value");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +99,7 @@ async fn replies_after_the_deadline() {
     store(&fixture, 0..30).await;
     proxy.set_delay(3 * TIMEOUT);
     ask(&fixture, 0..60).await;
-    assert!(outcome(&fixture, "timeout") > 0.0);
+    assert!(requests(&fixture).timeouts > 0);
     assert_eq!(fixture.tier("redis").verdict, "open");
     proxy.set_delay(Duration::ZERO);
     wait_until_back(&fixture, 0..30).await;
@@ -111,7 +113,7 @@ async fn dropped_replies_cost_each_caller_at_most_one_deadline() {
     let fixture = over(proxy.url(), TIMEOUT);
     store(&fixture, 0..30).await;
     proxy.set(Fault::DropReplies);
-    let before = outcome(&fixture, "timeout");
+    let before = requests(&fixture).timeouts;
     let calls = keys(0..40).into_iter().map(async |key| {
         let call = fixture.chain.get(key, Options::default());
         // A guard against hanging, many times the deadline.
@@ -120,15 +122,15 @@ async fn dropped_replies_cost_each_caller_at_most_one_deadline() {
     });
     join_all(calls).await;
     assert_eq!(fixture.tier("redis").verdict, "open");
-    let deadlines = outcome(&fixture, "timeout") - before;
-    assert!((1.0..=40.0).contains(&deadlines), "{deadlines} deadlines for 40 callers");
+    let deadlines = requests(&fixture).timeouts - before;
+    assert!((1..=40).contains(&deadlines), "{deadlines} deadlines for 40 callers");
 
     // Now only the probe waits.
-    let before = outcome(&fixture, "timeout");
+    let before = requests(&fixture).timeouts;
     let started = Instant::now();
     ask(&fixture, 100..1100).await;
-    let waited = outcome(&fixture, "timeout") - before;
-    assert!(waited <= 2.0 + started.elapsed().as_secs_f64(), "{waited} of 1,000 callers waited");
+    let waited = requests(&fixture).timeouts - before;
+    assert!(waited <= 2 + started.elapsed().as_secs(), "{waited} of 1,000 callers waited");
     proxy.set(Fault::None);
     wait_until_back(&fixture, 0..30).await;
 }
@@ -150,8 +152,9 @@ async fn a_replica_is_readable_and_refuses_writes() {
         assert!(removals.iter().all(refused), "the caller gets the error: {removals:?}");
         assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
     }
-    assert_eq!((fixture.redis_writes("failed"), fixture.redis_writes("stored")), (100.0, 0.0));
-    assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
+    let redis_writes = fixture.lower("redis").writes;
+    assert_eq!((redis_writes.failed, redis_writes.stored), (100, 0));
+    assert_eq!((requests(&fixture).errors, fixture.tier("redis").verdict), (0, "probed"));
     replica.follow(None).await;
     wait_until_back(&fixture, 0..30).await;
 }
@@ -175,9 +178,9 @@ async fn a_server_out_of_memory_is_readable_and_refuses_writes() {
     // More than fits the server.
     ask(&fixture, 1000..2000).await;
     fixture.chain.close(LONG_TIMEOUT).await;
-    assert!(fixture.redis_writes("failed") > 0.0);
+    assert!(fixture.lower("redis").writes.failed > 0);
     assert_eq!(ask(&fixture, 0..30).await, 30, "reads continue");
-    assert_eq!((outcome(&fixture, "error"), fixture.tier("redis").verdict), (0.0, "probed"));
+    assert_eq!((requests(&fixture).errors, fixture.tier("redis").verdict), (0, "probed"));
     assert_eq!(server.command(&[b"CONFIG", b"SET", b"maxmemory", b"0"]), b"+OK\r\n");
     wait_until_back(&fixture, 0..30).await;
 }
@@ -193,7 +196,7 @@ async fn a_failover_to_a_replica_at_the_same_address_is_followed() {
     assert_eq!(primary.command(&[b"WAIT", b"1", b"5000"]), b":1\r\n", "the replica has every value");
     primary.kill();
     ask(&fixture, 0..60).await;
-    assert!(outcome(&fixture, "error") > 0.0);
+    assert!(requests(&fixture).errors > 0);
     proxy.redirect_to(replica.port());
     replica.follow(None).await;
     wait_until_back(&fixture, 0..30).await;
@@ -206,7 +209,7 @@ async fn reading_the_stats_refreshes_them() {
     server.command(&[b"SET", b"another's", b"value"]);
     // This chain writes nothing.
     wait_until("reading the stats has refreshed them", || fixture.tier("redis").entries == 1).await;
-    assert!(fixture.metric("floors_tier_bytes", &[("tier", "redis")]) > 100_000.0, "the memory of an empty server");
+    assert!(fixture.metrics("redis").stats.bytes > 100_000, "the memory of an empty server");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -249,7 +252,7 @@ async fn refusals_of_the_breaker_are_not_recorded() {
     ask(&fixture, 0..200).await;
     let redis = fixture.tier("redis");
     assert!(redis.bypasses > 100, "{redis:?}");
-    let timed = fixture.observations("floors_tier_seconds", &[("tier", "redis"), ("op", "get")]);
+    let timed = fixture.observations("redis", "get");
     assert_eq!(timed, redis.hits + redis.misses + redis.errors);
 }
 
@@ -273,11 +276,11 @@ async fn large_writes_on_a_slow_connection_succeed_and_delay_no_reader() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(rounds > 0, "the writes took a while");
-    assert_eq!(fixture.redis_writes("failed"), 0.0);
+    assert_eq!(fixture.lower("redis").writes.failed, 0);
     for number in 100..120 {
         assert_eq!(fixture.chain.get(key(number, 1), Options::default()).await.unwrap().value, large);
     }
-    assert_eq!(outcome(&fixture, "timeout"), 0.0);
+    assert_eq!(requests(&fixture).timeouts, 0);
 }
 
 /// A failed attempt to connect is not the result of the next call.

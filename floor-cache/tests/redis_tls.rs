@@ -20,7 +20,6 @@ use floor_cache::{
     tiers::RedisTier,
     tls::{Certificates, PrivateKey, Tls},
 };
-use prometheus::Registry;
 use tokio::runtime::Handle;
 
 const HOST: &str = "127.0.0.1";
@@ -214,7 +213,7 @@ async fn inconsistent_tls_options_are_found_at_startup() {
     let refusal = |url: &str, tls: Tls| {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
-        match assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current()) {
+        match assemble(&config, Arc::new(FakeSource::default()), &Handle::current()) {
             Err(error @ OpenError::RedisTls(_)) => {
                 let text = error.to_string();
                 assert_eq!(

@@ -25,14 +25,14 @@ async fn a_full_queue_drops_and_counts() {
     let started = Instant::now();
     fixture.chain.get_many(&keys(0..12_000), NO_CACHE).await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(25), "no caller waits for a write");
-    let dropped = fixture.redis_writes("dropped");
-    assert!(dropped > 0.0, "12,000 do not fit a queue of 8,192");
+    let dropped = fixture.lower("redis").writes.dropped;
+    assert!(dropped > 0, "12,000 do not fit a queue of 8,192");
     assert!(!fixture.chain.close(Duration::from_millis(100)).await, "a flush that times out returns false");
 
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(fixture.redis_writes("stored") + fixture.redis_writes("dropped"), 12_000.0);
-    assert_eq!(fixture.redis_writes("dropped"), dropped);
+    assert_eq!(fixture.lower("redis").writes.stored + fixture.lower("redis").writes.dropped, 12_000);
+    assert_eq!(fixture.lower("redis").writes.dropped, dropped);
     assert_eq!(fixture.chain.get(keys(0..1)[0], Options::default()).await.unwrap().by, "redis");
 }
 
@@ -46,10 +46,10 @@ async fn a_paused_tier_delays_no_other() {
     server.pause();
     fixture.chain.get_many(&keys(0..500), NO_CACHE).await.unwrap();
     wait_until("lmdb has them all", || fixture.tier("lmdb").entries == 500).await;
-    assert_eq!(fixture.redis_writes("stored"), 0.0);
+    assert_eq!(fixture.lower("redis").writes.stored, 0);
     server.resume();
     assert!(fixture.chain.close(Duration::from_secs(20)).await);
-    assert_eq!(fixture.redis_writes("stored"), 500.0);
+    assert_eq!(fixture.lower("redis").writes.stored, 500);
 }
 
 /// Values read back are the generated ones.

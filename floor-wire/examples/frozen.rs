@@ -36,13 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             frozens.push(of_module);
             ratios.push(of_module / own);
         }
-        let medians = [&mut natives, &mut frozens, &mut ratios].map(median);
+        let medians = [&mut natives[..], &mut frozens[..], &mut ratios[..]].map(median);
         println!("{:<10}{:>12.1}{:>12.1}{:>8.2}", kind.name(), medians[0], medians[1], medians[2]);
     }
     Ok(())
 }
 
-fn median(values: &mut Vec<f64>) -> f64 {
+fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -1,4 +1,5 @@
 //! The generators of packs: what a wrong or hostile module does costs only its own calls.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
     fmt::Write as _,

@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn a_number_out_of_range_is_rejected() {
-        assert_eq!(resolve(LoadedPack::built_in(), &FloorSpec::default()), Err(SpecError::Number(0)));
+        assert_eq!(resolve(LoadedPack::built_in(), &FloorSpec::default()), Err(floor_gen::SpecError::Number(0).into()));
     }
 }

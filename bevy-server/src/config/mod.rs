@@ -261,9 +261,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_those_of_floor_cache() {
+    fn the_defaults_are_those_of_floor_cache_but_for_tiers_and_namespace() {
         let defaults = Config::from_toml("").expect("the defaults are valid");
-        let cache = ChainConfig { value_version: floor_gen::GENERATOR_VERSION, ..ChainConfig::default() };
+        let cache = ChainConfig {
+            chain: vec![TierKind::Lru, TierKind::Lmdb],
+            namespace: "floors".to_owned(),
+            value_version: floor_gen::GENERATOR_VERSION,
+            ..ChainConfig::default()
+        };
         assert_eq!(defaults.cache, cache);
         assert_eq!(Tuning { value_check: None, ..defaults.tuning }, Tuning::default());
     }

@@ -170,7 +170,7 @@ mod tests {
         let clients = Clients::new(config.client_identity.clone());
         let generation = GenerationQueue::new(1, 1, Quota::default(), clients, Packs::built_in(), &registry).unwrap();
         let source = Arc::new(generation.clone());
-        let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &registry, runtime).unwrap();
+        let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime).unwrap();
         let mut app = App::new();
         app.insert_resource(TokioHandle(runtime.clone()))
             .insert_resource(MetricsRegistry(registry))

@@ -20,9 +20,11 @@ const RULES: [(&str, &str, u32); 7] = [
     ("A connection that does not answer it within ", " s has broken off", 1_000),
 ];
 
-/// Where each client has these numbers, in their order: a file, and the text around a number and its unit in
-/// milliseconds. Clients over HTTP/1.1 send no pings.
-const CLIENTS: [(&str, &[(&str, &str, &str, u32)]); 6] = [
+/// A file, the text around a number in it, and its unit in milliseconds.
+type Place = (&'static str, &'static str, &'static str, u32);
+
+/// Where each client has these numbers, in their order. Clients over HTTP/1.1 send no pings.
+const CLIENTS: [(&str, &[Place]); 6] = [
     (
         "client/src",
         &[

@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    fmt::Display,
     num::NonZero,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -9,7 +10,7 @@ use std::{
 
 use floor_gen::{FloorSpec, Generator, Kind};
 use floor_proto::v1;
-use floor_wire::LoadedPack;
+use floor_wire::{LoadedPack, ModuleError};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::floor::Floor;
@@ -58,7 +59,8 @@ pub fn one(
     kind: Option<KindArgument>,
 ) -> PyResult<Floor> {
     let spec = resolve(pack, seed, number, width, height, read_kind(kind)?)?;
-    Ok(py.detach(|| GENERATOR.with_borrow_mut(|generator| pack.message(generator, &spec))).into())
+    let floor = py.detach(|| GENERATOR.with_borrow_mut(|generator| pack.message(generator, &spec)));
+    Ok(floor.map_err(failed)?.into())
 }
 
 /// Generates the floors `numbers` of one tower, in that order, on `threads` threads; by default one for each core.
@@ -104,13 +106,14 @@ pub fn many(
     let mut floors = Vec::with_capacity(specs.len());
     for specs in specs.chunks(FLOORS_BETWEEN_CHECKS * threads) {
         py.check_signals()?;
-        floors.extend(py.detach(|| generate_all(pack, specs, threads)).into_iter().map(Floor::from));
+        let made = py.detach(|| generate_all(pack, specs, threads)).map_err(failed)?;
+        floors.extend(made.into_iter().map(Floor::from));
     }
     Ok(floors)
 }
 
 /// Generates `specs` on at most `threads` threads, of which this is one.
-fn generate_all(pack: &LoadedPack, specs: &[FloorSpec], threads: usize) -> Vec<v1::Floor> {
+fn generate_all(pack: &LoadedPack, specs: &[FloorSpec], threads: usize) -> Result<Vec<v1::Floor>, ModuleError> {
     let next = AtomicUsize::new(0);
     let take = || {
         GENERATOR.with_borrow_mut(|generator| {
@@ -134,6 +137,10 @@ fn generate_all(pack: &LoadedPack, specs: &[FloorSpec], threads: usize) -> Vec<v
     all.into_iter().map(|(_, floor)| floor).collect()
 }
 
+fn failed(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 fn resolve(
     pack: &LoadedPack,
     seed: u64,
@@ -142,7 +149,7 @@ fn resolve(
     height: u32,
     kind: Option<Kind>,
 ) -> PyResult<FloorSpec> {
-    pack.resolve(seed, number, width, height, kind).map_err(|error| PyValueError::new_err(error.to_string()))
+    pack.resolve(seed, number, width, height, kind).map_err(failed)
 }
 
 fn read_kind(kind: Option<KindArgument>) -> PyResult<Option<Kind>> {

@@ -2,32 +2,28 @@
 
 use std::sync::Arc;
 
-use prometheus::Registry;
 use tokio::runtime::Handle;
 
 use super::{builder::ChainBuilder, handle::Chain};
+#[cfg(feature = "redis")]
+use crate::layers::{Timeout, Timeouts};
+#[cfg(any(feature = "lmdb", feature = "redis", feature = "sled"))]
+use crate::tiers;
 use crate::{
-    config::{Admit, ChainConfig, TierKind, Tuning},
-    layers::{Timeout, Timeouts},
+    config::{ChainConfig, TierKind, Tuning},
     open_error::OpenError,
     source::Source,
-    tiers::{LmdbTier, RedisTier, directory},
 };
 
 /// Builds the chain that `config` describes, in front of `source`.
 ///
-/// Registers its metrics in `registry`. Spawns its tasks on `runtime`; the caller need not be on one of its threads. An
+/// Spawns its tasks on `runtime`; the caller need not be on one of its threads. An
 /// unreachable Redis is no error: the tier connects at its first request.
 ///
 /// # Errors
 /// When the configuration is inconsistent or a store cannot be opened.
-pub fn assemble(
-    config: &ChainConfig,
-    source: Arc<dyn Source>,
-    registry: &Registry,
-    runtime: &Handle,
-) -> Result<Chain, OpenError> {
-    assemble_tuned(config, &Tuning::default(), source, registry, runtime)
+pub fn assemble(config: &ChainConfig, source: Arc<dyn Source>, runtime: &Handle) -> Result<Chain, OpenError> {
+    assemble_tuned(config, &Tuning::default(), source, runtime)
 }
 
 /// As [`assemble`], with settings that configuration files do not have.
@@ -38,10 +34,9 @@ pub fn assemble_tuned(
     config: &ChainConfig,
     tuning: &Tuning,
     source: Arc<dyn Source>,
-    registry: &Registry,
     runtime: &Handle,
 ) -> Result<Chain, OpenError> {
-    open_tiers(ChainBuilder::new(config, tuning, registry, runtime)?, config, runtime)?.build(source)
+    Ok(open_tiers(ChainBuilder::new(config, tuning, runtime)?, config)?.build(source))
 }
 
 /// Builds the chain that `config` describes beside `first`, as [`ChainBuilder::beside`] has it.
@@ -54,31 +49,34 @@ pub fn assemble_beside(
     tuning: &Tuning,
     source: Arc<dyn Source>,
 ) -> Result<Chain, OpenError> {
-    open_tiers(ChainBuilder::beside(first, config, tuning)?, config, first.runtime())?.build(source)
+    Ok(open_tiers(ChainBuilder::beside(first, config, tuning)?, config)?.build(source))
 }
 
 /// Adds the tiers of `config` to `chain`.
-fn open_tiers<'a>(
-    mut chain: ChainBuilder<'a>,
-    config: &ChainConfig,
-    runtime: &Handle,
-) -> Result<ChainBuilder<'a>, OpenError> {
+fn open_tiers<'a>(mut chain: ChainBuilder<'a>, config: &ChainConfig) -> Result<ChainBuilder<'a>, OpenError> {
     for (position, kind) in config.chain.iter().enumerate() {
         if config.chain[..position].contains(kind) {
             return Err(OpenError::DuplicateTier(*kind));
         }
-        let envelope = chain.envelope();
         chain = match kind {
             TierKind::Lru => chain.memory(kind.name(), &config.lru)?,
-            TierKind::Lmdb => chain.tier(LmdbTier::open(&config.lmdb, envelope)?, Admit::All)?,
+            #[cfg(feature = "lmdb")]
+            TierKind::Lmdb => {
+                let lmdb = tiers::LmdbTier::open(&config.lmdb, chain.envelope())?;
+                chain.tier(lmdb, crate::config::Admit::All)?
+            }
             #[cfg(feature = "sled")]
-            TierKind::Sled => chain.tier(crate::tiers::SledTier::open(&config.sled, envelope)?, Admit::All)?,
-            #[cfg(not(feature = "sled"))]
-            TierKind::Sled => return Err(OpenError::MissingTier(*kind)),
+            TierKind::Sled => {
+                let sled = tiers::SledTier::open(&config.sled, chain.envelope())?;
+                chain.tier(sled, crate::config::Admit::All)?
+            }
+            #[cfg(feature = "redis")]
             TierKind::Redis => {
-                let redis = RedisTier::open(&config.redis, envelope, runtime)?;
+                let redis = tiers::RedisTier::open(&config.redis, chain.envelope(), &chain.runtime)?;
                 chain.tier(Timeout::new(redis, Timeouts::new(config.redis.timeout)), config.redis.admit)?
             }
+            #[cfg(not(all(feature = "lmdb", feature = "redis", feature = "sled")))]
+            missing => return Err(OpenError::MissingTier(*missing)),
         };
     }
     Ok(chain)
@@ -90,23 +88,15 @@ fn open_tiers<'a>(
 #[must_use]
 pub fn check(config: &ChainConfig) -> Vec<OpenError> {
     let store = |kind: &TierKind| match kind {
-        TierKind::Lru | TierKind::Redis => Ok(()),
-        TierKind::Lmdb => LmdbTier::check(&config.lmdb),
-        TierKind::Sled if !cfg!(feature = "sled") => Err(OpenError::MissingTier(*kind)),
-        TierKind::Sled => directory::check(kind.name(), &config.sled.path, &["conf", "db"]),
+        missing if !missing.is_built() => Err(OpenError::MissingTier(*missing)),
+        #[cfg(feature = "lmdb")]
+        TierKind::Lmdb => tiers::LmdbTier::check(&config.lmdb),
+        #[cfg(feature = "sled")]
+        TierKind::Sled => tiers::directory::check(kind.name(), &config.sled.path, &["conf", "db"]),
+        _ => Ok(()),
     };
-    let redis = RedisTier::check(&config.redis);
-    config.chain.iter().map(store).chain([redis]).filter_map(Result::err).collect()
-}
-
-#[cfg(all(test, not(feature = "sled")))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tier_that_the_build_lacks_is_named() {
-        let config = ChainConfig { chain: vec![TierKind::Sled], ..ChainConfig::default() };
-        let [problem] = &check(&config)[..] else { panic!("one problem") };
-        assert!(problem.to_string().starts_with("cache.chain names sled, which this build lacks"), "{problem}");
-    }
+    let checked = config.chain.iter().map(store);
+    #[cfg(feature = "redis")]
+    let checked = checked.chain([tiers::RedisTier::check(&config.redis)]);
+    checked.filter_map(Result::err).collect()
 }

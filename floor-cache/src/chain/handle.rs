@@ -9,12 +9,13 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use prometheus::IntCounter;
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     hash::Hashed,
+    histogram::Counter,
     key::{Key, KeyPattern},
+    metrics::{ChainMetrics, TierMetrics},
     policy::CpuCost,
     producer::Producer,
     report::{Compaction, Holdings, TierReport},
@@ -34,7 +35,8 @@ pub(crate) struct Inner {
     pub(crate) producer: Arc<Producer>,
     /// Generations for callers that skip the tiers.
     pub(crate) refreshes: Flights,
-    pub(crate) coalesced: IntCounter,
+    /// Chains that were built beside one another share it.
+    pub(crate) coalesced: Arc<Counter>,
 }
 
 impl Inner {
@@ -155,6 +157,21 @@ impl Chain {
         let memory = self.0.stack.memory.iter().map(|tier| tier.report());
         let lower = self.0.stack.lower.iter().map(LowerTier::report);
         memory.chain(lower).chain([self.0.producer.report()]).collect()
+    }
+
+    /// Counts and times of the tiers and of the source, for a monitoring system.
+    #[must_use]
+    pub fn metrics(&self) -> ChainMetrics {
+        let (stack, producer) = (&self.0.stack, &self.0.producer);
+        let (cpu_utilisation, cpu) = producer.load.last();
+        let memory = stack.memory.iter().map(|tier| TierMetrics::new(&**tier, tier.counts()));
+        ChainMetrics {
+            tiers: memory.chain(stack.lower.iter().map(LowerTier::metrics)).collect(),
+            generations: producer.metrics(),
+            coalesced: self.0.coalesced.get(),
+            cpu_utilisation,
+            cpu_price: cpu.price,
+        }
     }
 
     /// Writes the queues and flushes the tiers. `false` if a tier failed or `deadline` passed. The chain stays usable.

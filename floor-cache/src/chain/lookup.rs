@@ -187,7 +187,7 @@ impl Chain {
                     (waiter, false)
                 }
             };
-            self.0.coalesced.inc_by(u64::from(coalesced));
+            self.0.coalesced.add(u64::from(coalesced));
             let outcome = waiter.outcome().await;
             if attempt == MAX_FLIGHTS || !is_refusal_of_another(&outcome, coalesced, options) {
                 return Ok((outcome?, coalesced));
@@ -240,10 +240,10 @@ impl Chain {
                 }
             }
         }
-        // A task does the rest: the caller may read its floors slowly.
+        // A task does the rest: the caller may read its values slowly.
         drop(self.start_lookup(leaders, options));
         for (waiter, coalesced, positions) in waiters {
-            self.0.coalesced.inc_by(u64::from(coalesced));
+            self.0.coalesced.add(u64::from(coalesced));
             let outcome = waiter.outcome().await;
             let (found, coalesced) = if is_refusal_of_another(&outcome, coalesced, options) {
                 // Boxed because it is rare.
@@ -283,7 +283,7 @@ impl Chain {
         let (found, coalesced) = match self.0.refreshes.join(Hashed::new(&key), options.priority, |_| None) {
             Join::Found(found) => (found, false),
             Join::Wait(waiter) => {
-                self.0.coalesced.inc();
+                self.0.coalesced.add(1);
                 (waiter.outcome().await?, true)
             }
             Join::Lead(leader, waiter) => {

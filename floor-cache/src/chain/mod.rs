@@ -2,7 +2,6 @@
 
 mod assemble;
 mod builder;
-mod collector;
 mod handle;
 mod lookup;
 mod miss_lookup;

@@ -10,14 +10,7 @@ use aes_gcm::{
 use hkdf::Hkdf;
 use sha2::Sha256;
 
-use super::Namespace;
-
-/// Bytes of a nonce. It is random, so one key is safe for 2^32 values (NIST SP 800-38D, 8.3), about four thousand
-/// million floors.
-pub(super) const NONCE: usize = 12;
-
-/// Bytes of the tag that authenticates a value.
-pub(super) const TAG: usize = 16;
+use super::{NONCE, Namespace, TAG};
 
 /// Separates these keys from others derived from the same master key.
 const PURPOSE: &[u8] = b"floor-cache envelope aes-256-gcm 1";

@@ -8,14 +8,19 @@
 //! | 4 | 1 | codec: 1 compressed by LZ4, 2 sealed by AES-256-GCM, 3 both, 0 neither |
 //! | 5 | 1 | id of the key that sealed it, 0 for none |
 //! | 6 | 2 | reserved, zero |
-//! | 8 | 4 | version of the generator, little-endian |
+//! | 8 | 4 | version of the values, little-endian |
 //! | 12 | 4 | length of the value, little-endian |
 //! | 16 | 8 | XXH3-64 of namespace, key, the 16 bytes above, the compressed form if there is one, and the value, little-endian |
 //! | 24 | | the value; compressed, if so; then sealed, if so: nonce (12), ciphertext, tag (16) |
 //!
 //! The authenticated data are namespace, key and the first 16 bytes.
 
+#[cfg(feature = "encryption")]
 mod cipher;
+#[cfg(not(feature = "encryption"))]
+#[path = "no_cipher.rs"]
+mod cipher;
+mod lz4;
 mod namespace;
 #[cfg(test)]
 mod tests;
@@ -26,10 +31,11 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use self::cipher::{Ciphers, NONCE, TAG};
+use self::cipher::Ciphers;
+#[cfg(feature = "encryption")]
+pub use self::cipher::{MasterKeys, MasterKeysError};
 pub(crate) use self::namespace::StoredPattern;
 pub use self::{
-    cipher::{MasterKeys, MasterKeysError},
     namespace::{Namespace, StoredKey},
     value_check::ValueCheck,
 };
@@ -44,7 +50,7 @@ pub const HEADER: usize = 24;
 /// Bytes before the hash, which covers them.
 const BOUND_HEADER: usize = 16;
 
-/// The longest value that is written or read: more than ten times the largest floor, and short enough that a corrupt
+/// The longest value that is written or read: short enough that a corrupt
 /// length cannot exhaust memory.
 pub const MAX_VALUE: usize = 8 << 20;
 
@@ -54,6 +60,16 @@ pub const MAX_ENVELOPE: usize = HEADER + NONCE + MAX_VALUE + TAG;
 /// Bits of the codec.
 const LZ4: u8 = 1;
 const AES_256_GCM: u8 = 2;
+
+/// Those that this build reads. What is sealed depends on the keys of the chain.
+const READ: u8 = if cfg!(feature = "lz4") { LZ4 | AES_256_GCM } else { AES_256_GCM };
+
+/// Bytes of a nonce. It is random, so one key is safe for 2^32 values (NIST SP 800-38D, 8.3), about four thousand
+/// million.
+const NONCE: usize = 12;
+
+/// Bytes of the tag that authenticates a value.
+const TAG: usize = 16;
 
 /// A value is stored compressed if that saves more than one part in this; less is not worth the time to decompress.
 const WORTHWHILE: usize = 10;
@@ -77,8 +93,8 @@ pub enum Defect {
     /// A codec that this build does not read, or that this chain rejects: a chain with keys rejects unsealed values.
     #[error("its codec is unknown or not accepted")]
     Codec,
-    /// From another version of the generator.
-    #[error("another version generated it")]
+    /// Of another version of the values.
+    #[error("it is of another version")]
     ValueVersion,
     /// Sealed with a key that this server does not have. Another server may have it, so a reader neither removes nor
     /// counts the value.
@@ -116,6 +132,7 @@ impl Envelope {
     }
 
     /// Compresses values by LZ4 if that saves over a tenth.
+    #[cfg(feature = "lz4")]
     #[must_use]
     pub fn compressing(self, compress: bool) -> Self {
         Self { compress, ..self }
@@ -123,6 +140,7 @@ impl Envelope {
 
     /// Seals values by AES-256-GCM with a key derived from the first of `keys`. Opens values sealed with any of them,
     /// and no unsealed values.
+    #[cfg(feature = "encryption")]
     #[must_use]
     pub fn sealing(self, keys: &MasterKeys) -> Self {
         let ciphers = Some(Ciphers::derive(keys, &self.namespace));
@@ -236,7 +254,7 @@ impl Envelope {
         let (hash, body) = rest.split_first_chunk().ok_or(Defect::Length)?;
         let bound = Bound::new(key, header);
         let header = Header::from_bytes(header)?;
-        if header.codec & !(LZ4 | AES_256_GCM) != 0 || (header.codec & AES_256_GCM != 0) != self.ciphers.is_some() {
+        if header.codec & !READ != 0 || (header.codec & AES_256_GCM != 0) != self.ciphers.is_some() {
             return Err(Defect::Codec);
         }
         if header.value_version != self.value_version {
@@ -337,7 +355,7 @@ fn check(header: &Header, bound: &Bound, hash: u64, value: &[u8]) -> Result<(), 
 
 /// The compressed form of `value`, if it saves enough.
 fn compressed(value: &[u8]) -> Option<Vec<u8>> {
-    let compressed = lz4_flex::block::compress(value);
+    let compressed = lz4::compress(value)?;
     (compressed.len() < value.len() - value.len() / WORTHWHILE).then_some(compressed)
 }
 
@@ -348,7 +366,7 @@ fn decompressed(header: &Header, bound: &Bound, hash: u64, body: &[u8]) -> Resul
     if header.len() > body.len().saturating_mul(MOST) {
         return Err(Defect::Compression);
     }
-    let value = lz4_flex::block::decompress(body, header.len()).map_err(|_| Defect::Compression)?;
+    let value = lz4::decompress(body, header.len()).ok_or(Defect::Compression)?;
     if value.len() != header.len() {
         return Err(Defect::Compression);
     }

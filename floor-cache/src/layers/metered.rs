@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prometheus::Histogram;
-
 use super::{Layer, Operation, Reply};
 use crate::{
     ewma::AtomicMean,
+    histogram::{Histogram, Times},
+    report::RequestCounts,
     tier::{Answer, Tier, TierError, TierErrorKind},
 };
 
@@ -41,40 +41,25 @@ pub(crate) struct Meter {
     /// Mean times of a hit and of a miss per key.
     pub(crate) hit_cost: AtomicMean,
     pub(crate) miss_cost: AtomicMean,
-    seconds: OpSeconds,
+    times: OperationTimes,
 }
 
-/// The histograms of each operation: `floors_tier_seconds{tier,op}`.
-#[derive(Debug, Clone)]
-pub(crate) struct OpSeconds {
-    /// One key.
-    pub(crate) get: Histogram,
-    /// Many keys in one round trip.
-    pub(crate) get_many: Histogram,
-    /// Many entries in one round trip.
-    pub(crate) put_many: Histogram,
-    /// Many keys in one round trip.
-    pub(crate) remove_many: Histogram,
+/// The times of each operation.
+#[derive(Debug)]
+struct OperationTimes {
+    get: OperationHistogram,
+    get_many: OperationHistogram,
+    put_many: OperationHistogram,
+    remove_many: OperationHistogram,
 }
 
-/// The counts of a [`Meter`]. They count keys, not calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Values found.
-    pub(crate) hits: u64,
-    /// Values not found.
-    pub(crate) misses: u64,
-    /// Errors other than timeouts.
-    pub(crate) errors: u64,
-    /// Timeouts.
-    pub(crate) timeouts: u64,
-    /// Keys not asked for: bypassed by the policy, by an open breaker or by admission.
-    pub(crate) bypasses: u64,
-}
+/// From half a microsecond (a map in memory) to a quarter of a second (a timeout).
+type OperationHistogram = Histogram<20>;
 
 impl Meter {
     /// A meter with all counts at zero.
-    pub(crate) fn new(seconds: OpSeconds) -> Self {
+    pub(crate) fn new() -> Self {
+        let histogram = || OperationHistogram::new(Duration::from_nanos(500));
         Self {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -83,19 +68,31 @@ impl Meter {
             bypasses: AtomicU64::new(0),
             hit_cost: AtomicMean::default(),
             miss_cost: AtomicMean::default(),
-            seconds,
+            times: OperationTimes {
+                get: histogram(),
+                get_many: histogram(),
+                put_many: histogram(),
+                remove_many: histogram(),
+            },
         }
     }
 
     /// The current counts.
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
+    pub(crate) fn counts(&self) -> RequestCounts {
+        RequestCounts {
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
             errors: self.errors.load(Relaxed),
             timeouts: self.timeouts.load(Relaxed),
             bypasses: self.bypasses.load(Relaxed),
         }
+    }
+
+    /// The times of each operation.
+    pub(crate) fn times(&self) -> [(&'static str, Times); 4] {
+        let OperationTimes { get, get_many, put_many, remove_many } = &self.times;
+        let named = [("get", get), ("get_many", get_many), ("put_many", put_many), ("remove_many", remove_many)];
+        named.map(|(name, histogram)| (name, histogram.times()))
     }
 
     /// Counts `keys` as bypassed.
@@ -134,9 +131,9 @@ impl Meter {
 }
 
 /// Records the time of an answer. A refusal by the breaker is not recorded: it would make a failing tier look fast.
-fn observe<A>(seconds: &Histogram, result: &Result<A, TierError>, took: Duration) {
+fn observe<A>(times: &OperationHistogram, result: &Result<A, TierError>, took: Duration) {
     if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
-        seconds.observe(took.as_secs_f64());
+        times.observe(took);
     }
 }
 
@@ -148,11 +145,11 @@ impl<T: Tier> Layer for Metered<T> {
     }
 
     fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
-        let (seconds, lookups) = match operation {
-            Operation::Get => (&self.meter.seconds.get, 1),
-            Operation::GetMany(keys) => (&self.meter.seconds.get_many, keys),
-            Operation::PutMany => (&self.meter.seconds.put_many, 0),
-            Operation::RemoveMany => (&self.meter.seconds.remove_many, 0),
+        let (times, lookups) = match operation {
+            Operation::Get => (&self.meter.times.get, 1),
+            Operation::GetMany(keys) => (&self.meter.times.get_many, keys),
+            Operation::PutMany => (&self.meter.times.put_many, 0),
+            Operation::RemoveMany => (&self.meter.times.remove_many, 0),
             Operation::Contains | Operation::RemoveMatching | Operation::Flush => return call(&self.inner),
         };
         let started = Instant::now();
@@ -161,7 +158,7 @@ impl<T: Tier> Layer for Metered<T> {
             if lookups > 0 {
                 self.meter.record_lookup(lookups, result.as_ref().map(Reply::hits).map_err(TierError::kind), took);
             }
-            observe(seconds, result, took);
+            observe(times, result, took);
         })
     }
 }

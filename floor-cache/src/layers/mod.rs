@@ -17,7 +17,7 @@ mod metered;
 mod timeout;
 
 pub use breaker::{Breaker, Circuit, CircuitState};
-pub(crate) use metered::{Counts, Meter, Metered, OpSeconds};
+pub(crate) use metered::{Meter, Metered};
 pub use timeout::Timeout;
 
 /// A tier that wraps another one.

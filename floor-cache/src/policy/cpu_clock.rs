@@ -1,5 +1,6 @@
 //! CPU times from the operating system. The load monitor reads them.
 
+use std::time::Duration;
 #[cfg(target_os = "linux")]
 use std::{fs::File, os::unix::fs::FileExt};
 
@@ -80,6 +81,20 @@ fn own_cpu_seconds() -> f64 {
 #[cfg(not(unix))]
 fn own_cpu_seconds() -> f64 {
     0.0
+}
+
+/// The CPU time of this thread so far.
+#[cfg(unix)]
+pub(crate) fn thread_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// Where the CPU time of a thread cannot be measured: a time whose differences are at least as large.
+#[cfg(not(unix))]
+pub(crate) fn thread_cpu_time() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 #[cfg(test)]

@@ -294,7 +294,7 @@ fn queueing_price(utilisation: f64, cores: f64) -> f64 {
     BURSTS * utilisation.powf(k - 1.0) / (cores * idle) * (k - 1.0 + utilisation / idle)
 }
 
-/// How much longer the queue is than with calls that arrive at random one by one: the floors of a batch and the calls of
+/// How much longer the queue is than with calls that arrive at random one by one: the values of a batch and the calls of
 /// a connection come together. The mean of the squared coefficients of variation of arrivals and of service.
 const BURSTS: f64 = 2.0;
 

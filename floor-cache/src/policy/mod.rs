@@ -20,6 +20,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cpu_clock::thread_cpu_time;
 pub(crate) use load::{CpuCost, LoadMonitor};
 
 /// The estimates of one tier, and the decisions based on them.
@@ -122,7 +123,7 @@ pub(crate) struct PolicyStatus {
 /// Queries needed before the estimates are meaningful.
 const MIN_QUERIES: u64 = 16;
 
-/// A query faster than this, in seconds, costs less than any value worth caching: the smallest floors take some tens of
+/// A query faster than this, in seconds, costs less than any value worth caching: the cheapest values worth a cache take some tens of
 /// microseconds to generate.
 const EXPENSIVE: f64 = 50e-6;
 

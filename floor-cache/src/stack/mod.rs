@@ -16,4 +16,4 @@ pub(crate) use fill_permit::{PurgeEpoch, Purges};
 pub use pattern_purge::PatternRemoval;
 pub use purge::Removal;
 pub(crate) use tier_stack::{Answered, LowerTier, TierStack};
-pub(crate) use write_behind::{WriteBehind, WriteMetrics};
+pub(crate) use write_behind::WriteBehind;

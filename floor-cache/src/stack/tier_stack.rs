@@ -15,6 +15,7 @@ use crate::{
     key::Key,
     layers::{Circuit, CircuitState, Meter},
     memory_tier::MemoryTier,
+    metrics::{LowerTierMetrics, TierMetrics},
     policy::{Asked, Policy, PolicyStatus},
     report::{Holdings, TierReport, micros},
     served::{Found, Outcome, Step},
@@ -176,6 +177,23 @@ impl LowerTier {
 
     pub(crate) fn holdings(&self) -> Holdings {
         Holdings { name: self.name(), stats: self.tier.stats(), writes: Some(self.writes.counts()) }
+    }
+
+    pub(crate) fn metrics(&self) -> TierMetrics {
+        let status = self.policy.status();
+        let (reason, _verdict, since) = self.verdict(&status);
+        let lower = LowerTierMetrics {
+            breaker: self.circuit.state(),
+            hit_ratio: status.hit_ratio,
+            query_cost: status.cost,
+            generation_cost: status.generation,
+            asked_ratio: status.asked_ratio,
+            reason,
+            since: since.elapsed(),
+            writes: self.writes.counts(),
+            times: self.meter.times(),
+        };
+        TierMetrics { lower: Some(lower), ..TierMetrics::new(&*self.tier, self.meter.counts()) }
     }
 
     pub(crate) fn report(&self) -> TierReport {

@@ -14,7 +14,6 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
-use prometheus::IntCounterVec;
 use tokio::{runtime::Handle, sync::oneshot};
 use tracing::{debug, warn};
 
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::{
     envelope::MAX_VALUE,
+    histogram::Counter,
     key::{Key, KeyPattern},
     report::WriteCounts,
     tier::{RemovedBatch, ScanPosition, Tier, TierError, TierErrorKind},
@@ -41,7 +41,7 @@ const SHORT_QUEUE_PART: usize = 8;
 const BATCH: usize = 256;
 
 /// How long the writer waits for more entries before it writes to a store in this process: a transaction costs about as
-/// much for fifty floors as for one. A remote tier is written to at once.
+/// much for fifty values as for one. A remote tier is written to at once.
 const LINGER: Duration = Duration::from_millis(5);
 
 /// The queue of one tier. Commands run in the order in which they were sent.
@@ -50,7 +50,7 @@ pub(crate) struct WriteBehind {
     commands: Sender<Command>,
     limits: QueueLimits,
     queued: Arc<Queued>,
-    writes: WriteMetrics,
+    writes: Arc<Writes>,
 }
 
 /// Beyond these, writes are dropped, since every value can be generated again. Other commands are always queued: they are
@@ -93,31 +93,20 @@ type Done<T = ()> = oneshot::Sender<Result<T, TierError>>;
 /// The result of a command. The command runs whether or not this is awaited.
 pub(crate) type Completion<T = ()> = BoxFuture<'static, Result<T, TierError>>;
 
-/// `floors_tier_writes_total{tier,outcome}`: writes by outcome.
-#[derive(Debug, Clone)]
-pub(crate) struct WriteMetrics {
-    stored: prometheus::IntCounter,
-    failed: prometheus::IntCounter,
-    dropped: prometheus::IntCounter,
-    refused: prometheus::IntCounter,
-}
-
-impl WriteMetrics {
-    pub(crate) fn new(tier: &str, totals: &IntCounterVec) -> Self {
-        let count = |outcome| totals.with_label_values(&[tier, outcome]);
-        Self { stored: count("stored"), failed: count("failed"), dropped: count("dropped"), refused: count("refused") }
-    }
+/// Writes by outcome.
+#[derive(Debug, Default)]
+struct Writes {
+    stored: Counter,
+    failed: Counter,
+    dropped: Counter,
+    refused: Counter,
 }
 
 impl WriteBehind {
     /// Starts the writer thread of `tier`, with a queue for values of `queue_bytes`. It ends when this is dropped and the
     /// queue is empty.
-    pub(crate) fn start(
-        tier: Arc<dyn Tier>,
-        queue_bytes: usize,
-        runtime: &Handle,
-        writes: WriteMetrics,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(tier: Arc<dyn Tier>, queue_bytes: usize, runtime: &Handle) -> io::Result<Self> {
+        let writes = Arc::<Writes>::default();
         let (commands, queue) = mpsc::channel();
         let queued = Arc::<Queued>::default();
         let writer = Writer {
@@ -139,14 +128,14 @@ impl WriteBehind {
     /// depending on `reason`.
     pub(crate) fn put(&self, key: Key, value: &Bytes, reason: WriteReason) {
         if value.len() > MAX_VALUE {
-            self.writes.failed.inc();
+            self.writes.failed.add(1);
             return;
         }
         let bytes = self.queued.bytes.fetch_add(value.len(), Relaxed);
         let fits = bytes < self.limits.bytes && self.queued.commands.load(Relaxed) < self.limits.commands;
         if !fits || !self.send(Command::Put(key, value.clone(), reason)) {
             self.queued.bytes.fetch_sub(value.len(), Relaxed);
-            self.writes.dropped.inc();
+            self.writes.dropped.add(1);
         }
     }
 
@@ -176,7 +165,7 @@ impl WriteBehind {
 
     /// The writes so far by outcome, and the queue length.
     pub(crate) fn counts(&self) -> WriteCounts {
-        let WriteMetrics { stored, failed, dropped, refused } = &self.writes;
+        let Writes { stored, failed, dropped, refused } = &*self.writes;
         WriteCounts {
             stored: stored.get(),
             failed: failed.get(),
@@ -219,7 +208,7 @@ struct Writer {
     runtime: Handle,
     queue: Receiver<Command>,
     queued: Arc<Queued>,
-    writes: WriteMetrics,
+    writes: Arc<Writes>,
     admission: Admission,
     batch: Vec<(Key, Bytes)>,
     batch_bytes: usize,
@@ -288,7 +277,7 @@ impl Writer {
         }
         self.queued.bytes.fetch_sub(value.len(), Relaxed);
         if reason == WriteReason::Missed {
-            self.writes.refused.inc();
+            self.writes.refused.add(1);
         }
     }
 
@@ -322,7 +311,7 @@ impl Writer {
         if !self.batch.is_empty() {
             let written = self.runtime.block_on(self.tier.put_many(&self.batch));
             let count = if written.is_ok() { &self.writes.stored } else { &self.writes.failed };
-            count.inc_by(self.batch.len() as u64);
+            count.add(self.batch.len() as u64);
             self.queued.bytes.fetch_sub(self.batch_bytes, Relaxed);
             let (name, directory) = (self.tier.name(), self.tier.directory());
             self.failures.log(name, directory, self.batch.len(), &written, Instant::now());

@@ -19,11 +19,12 @@ const FULL: u64 = 1 << 20;
 
 /// The space of a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Space {
+#[non_exhaustive]
+pub struct Space {
     /// What this user may still write.
-    pub(crate) free: u64,
+    pub free: u64,
     /// Its size.
-    pub(crate) total: u64,
+    pub total: u64,
 }
 
 /// Whether the file system that has `directory` is full; `false` if the system does not tell.
@@ -174,7 +175,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn file_systems_of_the_kernel_hold_no_store() {
-        for path in ["/proc/floors", "/sys/floors"] {
+        for path in ["/proc/store", "/sys/store"] {
             let error = check("lmdb", Path::new(path), &[]).expect_err("no directory can be created there");
             assert!(error.to_string().contains("holds no files of users"), "{error}");
         }

@@ -15,9 +15,8 @@ use crate::{
     ewma::AtomicMean,
     hash::{Hashed, IdentityHasher},
     key::{Key, KeyPattern},
-    layers::Counts,
     memory_tier::{LeadingHits, MemoryTier},
-    report::{TierReport, micros},
+    report::{RequestCounts, TierReport, micros},
     sampler::{Draw, Sampler},
     served::Served,
     tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
@@ -63,7 +62,7 @@ struct Entry {
 /// 7/16 to 7/8), the reference count of `Bytes`, and the headers of three allocations.
 const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 28 + 24 + 3 * 16;
 
-/// Bytes of a shard per key in the doorkeeper: about the size of a small floor.
+/// Bytes of a shard per key in the doorkeeper: about the size of a small value.
 const BYTES_PER_KEY: usize = 1024;
 
 /// The TTL of an entry is shortened by up to one part in this, depending on its key, so that values inserted together
@@ -218,8 +217,8 @@ fn size_of_entry(entry: &Entry) -> usize {
 }
 
 impl MemoryTier for LruTier {
-    fn counts(&self) -> Counts {
-        self.shards.iter().map(|shard| shard.0.lock()).fold(Counts::default(), |sum, shard| Counts {
+    fn counts(&self) -> RequestCounts {
+        self.shards.iter().map(|shard| shard.0.lock()).fold(RequestCounts::default(), |sum, shard| RequestCounts {
             hits: sum.hits + shard.hits,
             misses: sum.misses + shard.misses,
             ..sum

@@ -22,7 +22,7 @@ pub(super) struct Sieve {
     evicted: AtomicU64,
 }
 
-/// Bits per 4 KiB of the store: a floor of 100x100 cells takes two pages and has 128 bits. With a quarter of them,
+/// Bits per 4 KiB of the store: a value of 3 KB takes two pages with its keys and has 128 bits. With a quarter of them,
 /// shared bits cost a hundredth of the hits.
 const BITS_PER_PAGE: u64 = 64;
 const PAGE: u64 = 4096;

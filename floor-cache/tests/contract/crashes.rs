@@ -11,7 +11,6 @@ use std::{
 };
 
 use floor_cache::{Bypass, Chain, ChainConfig, Key, Options, assemble};
-use prometheus::Registry;
 use tokio::runtime::Handle;
 
 use crate::fixture::{
@@ -34,7 +33,7 @@ const CAPACITY: u64 = 256 << 20;
 fn chain(store: &dyn Store, path: &Path) -> Chain {
     let mut config = ChainConfig { chain: vec![store.kind()], bypass: Bypass::Off, ..ChainConfig::default() };
     store.configure(&mut config, path.to_owned(), CAPACITY);
-    let chain = assemble(&config, Arc::new(FakeSource::default()), &Registry::new(), &Handle::current());
+    let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current());
     chain.expect("the store opens after a crash")
 }
 

@@ -31,7 +31,7 @@ pub(super) fn open(
     layout: &'static str,
 ) -> Result<(Env<WithoutTls>, File), OpenError> {
     options.map_size(usize::try_from(map_size).unwrap_or(usize::MAX));
-    // Without read-ahead: a floor is one or two pages at a random place, and the kernel would read up to 8 MB around it.
+    // Without read-ahead: a value is a few pages at a random place, and the kernel would read up to 8 MB around it.
     // SAFETY: `NO_META_SYNC` gives up the last commit after a crash of the system, not the file's integrity, and
     // `NO_READ_AHEAD` changes what the kernel reads; they are unsafe in heed because some other flags are.
     unsafe { options.flags(EnvFlags::NO_META_SYNC | EnvFlags::NO_READ_AHEAD) };

@@ -64,7 +64,9 @@ pub(super) fn floors(files: &mut Files) -> Vec<FloorVector> {
     .into_iter()
     .map(|(name, seed, number, width, height, kind, pack)| {
         let spec = loaded.resolve(seed, number, width, height, kind).expect("the specs of the vectors are valid");
-        let encoded = floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec)).to_vec();
+        let encoded =
+            floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec).expect("it has no generator of its own"))
+                .to_vec();
         let kind = kind.map_or(0, |kind| floor_wire::kind(kind).into());
         let requested = FloorSpec { seed, number, width, height, kind, pack: pack.to_owned() };
         vector(name, Some(NAME), requested, encoded, files)

@@ -119,7 +119,7 @@ impl ModuleJson {
     fn write(&self, count: u64, json: bool) -> anyhow::Result<()> {
         let mut out = output::stdout();
         if json {
-            crate::json_layout::write(&mut out, self)?;
+            floor_export::json_layout::write(&mut out, self)?;
             return Ok(out.flush()?);
         }
         writeln!(out, "{}: a generator of its own", self.pack)?;

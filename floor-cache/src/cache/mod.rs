@@ -1,0 +1,12 @@
+//! The simple door of the crate: a [`Cache`] of what functions compute. It builds a [`Chain`](crate::Chain) whose source is
+//! the functions of its callers.
+
+mod builder;
+mod computations;
+mod handle;
+mod name;
+
+pub use self::{
+    builder::CacheBuilder,
+    handle::{Cache, ComputeError},
+};
