@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 14] = [
+const CRATES: [(&str, &str); 16] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
@@ -14,6 +14,8 @@ const CRATES: [(&str, &str); 14] = [
     ("bevy-server", "bevy-server"),
     ("floor-client", "client"),
     ("floorctl", "floorctl"),
+    ("floor-module", "module"),
+    ("floor-frozen", "module/frozen"),
     ("floor-web", "web/wasm"),
     ("floor-web-export", "web/export"),
     ("test-support", "test-support"),
@@ -21,16 +23,26 @@ const CRATES: [(&str, &str); 14] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 26] = [
+const MAY_NAME: [(&str, &[&str]); 28] = [
     (
         "floor-proto",
-        &["floor-wire", "floor-export", "floor-web-export", "bevy-server", "floor-client", "floorctl", "benches"],
+        &[
+            "floor-wire",
+            "floor-module",
+            "floor-export",
+            "floor-web-export",
+            "bevy-server",
+            "floor-client",
+            "floorctl",
+            "benches",
+        ],
     ),
     // The client's generator is behind a feature that is off by default.
     (
         "floor-gen",
         &[
             "floor-wire",
+            "floor-module",
             "floor-query",
             "floor-export",
             "floor-web",
@@ -41,7 +53,10 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
             "benches",
         ],
     ),
-    ("floor-wire", &["floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
+    ("floor-wire", &["floor-frozen", "floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
+    ("floor-module", &["floor-frozen"]),
+    // The generators that packs bring along.
+    ("wasmtime", &["floor-wire"]),
     ("floor-query", &["floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
     ("floor-client", &["floorctl"]),
@@ -63,7 +78,17 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     ("tonic*", &["floor-proto", "bevy-server", "floor-client", "benches"]),
     (
         "prost*",
-        &["floor-proto", "floor-export", "floor-web-export", "bevy-server", "floor-client", "floorctl", "benches"],
+        &[
+            "floor-proto",
+            "floor-wire",
+            "floor-module",
+            "floor-export",
+            "floor-web-export",
+            "bevy-server",
+            "floor-client",
+            "floorctl",
+            "benches",
+        ],
     ),
     // floorctl serves the page of `pack watch`.
     ("axum*", &["bevy-server", "floorctl"]),
