@@ -22,7 +22,7 @@ Prints NAME@HASH. docs/operators.md has the steps of an upgrade.
 
 Examples:
   floorctl pack freeze tower -o tower-4.floorpack
-  floorctl pack freeze mine -o packs/mine-2026.floorpack";
+  floorctl pack freeze mine -o mine-2026.floorpack";
 
 /// The generator of this program, built by web/build.
 const GENERATOR: &[u8] = include_bytes!("../../../../module/frozen/generator.wasm");
