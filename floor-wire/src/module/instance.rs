@@ -67,10 +67,12 @@ impl Instance {
         room.ok_or_else(|| format!("floor_input answers {start}, and from there its memory has no {length} bytes"))?
             .copy_from_slice(files);
         let loaded = instance.call("floor_load", &load, ())?;
-        match instance.answer(loaded)? {
-            Answer::Value(_) => Ok(instance),
-            Answer::Refused(text) => Err(text),
+        if let Answer::Refused(text) = instance.answer(loaded)? {
+            return Err(text);
         }
+        // What a module prepares for its first request belongs to the start, whose fuel suffices.
+        instance.resolve(0, 1, 0, 0, 0)?;
+        Ok(instance)
     }
 
     /// Runs `run` within `fuel` and the deadline.
