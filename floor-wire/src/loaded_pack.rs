@@ -191,9 +191,9 @@ impl LoadedPack {
         kind: Option<Kind>,
     ) -> Result<FloorSpec, ResolveError> {
         if let Some(module) = &self.module {
-            // In range, whatever is open.
-            let (hash, open) = (self.pack().hash(), |kind: Option<Kind>| kind.unwrap_or(Kind::Standard));
-            let spec = FloorSpec::of_pack(hash, seed, number, width, height, open(kind))?;
+            let hash = self.pack().hash();
+            // A kind that is open changes nothing about what is in range.
+            let spec = FloorSpec::of_pack(hash, seed, number, width, height, kind.unwrap_or(Kind::Standard))?;
             return match kind {
                 Some(_) if width > 0 && height > 0 => Ok(spec),
                 _ => Ok(module.resolve(&self.reference, hash, (seed, number, width, height), kind)?),

@@ -4,9 +4,13 @@ use std::{
     collections::BTreeMap,
     fmt, fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use floor_gen::pack::{PackError, PackErrors};
+use floor_gen::{
+    PackHash,
+    pack::{PackError, PackErrors},
+};
 use floor_proto::pack::PackRef;
 use floor_wire::{
     LoadedPack,
@@ -68,17 +72,21 @@ struct Found {
 #[derive(Default)]
 pub(super) struct Directory {
     /// The current version of each name.
-    pub(super) current: Vec<LoadedPack>,
+    pub(super) current: Vec<Arc<LoadedPack>>,
     /// Other versions.
-    pub(super) kept: Vec<LoadedPack>,
+    pub(super) kept: Vec<Arc<LoadedPack>>,
 }
 
-/// Reads every pack in `directory`.
-pub(super) fn read(directory: &Path) -> Result<Directory, PackLoadError> {
+/// The versions in use, by their hashes.
+pub(super) type ByHash = BTreeMap<PackHash, Arc<LoadedPack>>;
+
+/// Reads every pack in `directory`. Files that are those of a version in use are that version: to read it again may compile
+/// a generator.
+pub(super) fn read(directory: &Path, in_use: &ByHash) -> Result<Directory, PackLoadError> {
     let found = list(directory)?;
     let (mut packs, mut errors) = (Directory::default(), Vec::new());
     for one in &found {
-        match load(one) {
+        match load(one, in_use) {
             Ok(pack) if one.kept.is_some() => packs.kept.push(pack),
             Ok(pack) => packs.current.push(pack),
             Err(wrong) => errors.extend(wrong.list().iter().map(|error| place(one, error))),
@@ -139,10 +147,14 @@ pub(super) fn too_many(versions: usize) -> String {
     )
 }
 
-fn load(pack: &Found) -> Result<LoadedPack, PackErrors> {
+fn load(pack: &Found, in_use: &ByHash) -> Result<Arc<LoadedPack>, PackErrors> {
     let whole = |message: String| PackErrors::from(PackError::new("", 0, 0, message));
     let files = if pack.is_folder { pack_files::read_folder(&pack.path) } else { pack_files::read_archive(&pack.path) };
-    let loaded = LoadedPack::read(files.map_err(PackError::from)?)?;
+    let files = files.map_err(PackError::from)?;
+    let loaded = match in_use.get(&PackHash(files.hash())) {
+        Some(loaded) => Arc::clone(loaded),
+        None => Arc::new(LoadedPack::read(files)?),
+    };
     let (name, hash) = (loaded.pack().name(), loaded.pack().hash());
     if name != pack.name {
         return Err(whole(format!("pack.toml names the pack {name}, and the file {}; rename one of them", pack.name)));
@@ -185,7 +197,7 @@ mod tests {
 
     fn errors(directory: &tempfile::TempDir) -> Vec<String> {
         let root = format!("{}/", directory.path().display());
-        let error = read(directory.path()).err().expect("the packs are wrong");
+        let error = read(directory.path(), &ByHash::new()).err().expect("the packs are wrong");
         error.lines().iter().map(|line| line.replace(&root, "")).collect()
     }
 
@@ -197,11 +209,11 @@ mod tests {
             ("one/.hidden", "x"),
             ("README.md", "text"),
         ]);
-        let one = read(directory.path()).unwrap().current.pop().unwrap();
+        let one = read(directory.path(), &ByHash::new()).unwrap().current.pop().unwrap();
         assert_eq!(one.pack().files().iter().map(|(path, _)| path).collect::<Vec<_>>(), ["pack.toml", "text/a.txt"]);
         let kept = format!("{}.floorpack", one.reference());
         fs::write(directory.path().join(kept), one.pack().files().to_bytes()).unwrap();
-        let packs = read(directory.path()).unwrap();
+        let packs = read(directory.path(), &ByHash::new()).unwrap();
         assert_eq!((packs.current.len(), packs.kept[0].reference()), (1, one.reference()));
     }
 
@@ -250,7 +262,7 @@ mod tests {
         use std::os::unix::fs::symlink;
         let directory = directory(&[("one/.data/pack.toml", "name = \"one\"\n"), ("one/text/a.txt", "#\n")]);
         symlink(directory.path().join("one/.data/pack.toml"), directory.path().join("one/pack.toml")).unwrap();
-        assert_eq!(read(directory.path()).unwrap().current.len(), 1);
+        assert_eq!(read(directory.path(), &ByHash::new()).unwrap().current.len(), 1);
         let before = fingerprint(directory.path());
         assert_eq!(before, fingerprint(directory.path()));
         symlink(directory.path().join("one"), directory.path().join("one/again")).unwrap();

@@ -16,7 +16,7 @@ use prometheus::{IntCounterVec, Opts, Registry};
 
 use super::{
     access::{Access, TenantPacks, View},
-    folder::{self, Directory, MAX_VERSIONS, PackLoadError},
+    folder::{self, ByHash, Directory, MAX_VERSIONS, PackLoadError},
 };
 use crate::{
     follow::Follower,
@@ -71,7 +71,7 @@ struct Metrics {
 /// The versions in use, except the built-in pack.
 #[derive(Debug, Default)]
 struct Table {
-    by_hash: BTreeMap<PackHash, Arc<LoadedPack>>,
+    by_hash: ByHash,
     current: BTreeMap<String, PackHash>,
 }
 
@@ -401,14 +401,15 @@ impl Table {
 
 /// What the directory has, and the versions of `in_use`, which are not read again.
 fn read_table(settings: &PackSettings, in_use: &Table) -> Result<Table, PackLoadError> {
-    let Directory { current, kept } = settings.dir.as_deref().map(folder::read).transpose()?.unwrap_or_default();
+    let Directory { current, kept } =
+        settings.dir.as_deref().map(|dir| folder::read(dir, &in_use.by_hash)).transpose()?.unwrap_or_default();
     let mut table = Table { by_hash: in_use.by_hash.clone(), current: BTreeMap::new() };
     for pack in current {
         let _ = table.current.insert(pack.pack().name().to_owned(), pack.pack().hash());
-        table.by_hash.entry(pack.pack().hash()).or_insert_with(|| Arc::new(pack));
+        table.by_hash.entry(pack.pack().hash()).or_insert(pack);
     }
     for pack in kept {
-        table.by_hash.entry(pack.pack().hash()).or_insert_with(|| Arc::new(pack));
+        table.by_hash.entry(pack.pack().hash()).or_insert(pack);
     }
     if table.by_hash.len() > MAX_VERSIONS {
         return Err(PackLoadError::one(folder::too_many(table.by_hash.len())));

@@ -5,7 +5,7 @@ use std::{error::Error, time::Duration};
 use bytes::Bytes;
 
 use super::{
-    computations::{Computations, computation},
+    computations::{Computation, Computations, computation},
     name::Name,
 };
 use crate::{
@@ -67,20 +67,11 @@ impl Cache {
             return Ok(value);
         }
         // Boxed to keep the future of a hit small.
-        Box::pin(self.compute(name, compute)).await
+        Box::pin(self.compute(computation(name.clone(), compute), name)).await
     }
 
-    async fn compute<F, V, E>(
-        &self,
-        name: Name,
-        compute: impl FnOnce() -> F + Send + 'static,
-    ) -> Result<Bytes, ComputeError>
-    where
-        F: Future<Output = Result<V, E>> + Send + 'static,
-        V: Into<Bytes>,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let own = computation(name.clone(), compute);
+    /// The value of `name` from a tier or from a computation of it, which may be `own`.
+    async fn compute(&self, own: Computation, name: Name) -> Result<Bytes, ComputeError> {
         let _offer = self.computations.offer(*name.key(), own.clone());
         let served = match self.chain.get(*name.key(), Options::default()).await {
             Ok(served) => name.value(&served.value),

@@ -8,8 +8,8 @@ use crate::key::{Class, Key};
 /// A caller's key, and the chain's key for it.
 ///
 /// Up to [`Name::INLINE`] bytes are the chain's key themselves. A longer one is hashed by XXH3-128 and stored in front of
-/// its value, where a reader compares it: two keys with one hash (2^-64 for a cache of 2^32 keys, more if somebody
-/// searches for them) evict each other, and neither gets the value of the other.
+/// its value, where a reader compares it: two keys with one hash (2^-64 for a cache of 2^32 keys, more if they are
+/// searched for) evict each other, and neither gets the value of the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     key: Key,

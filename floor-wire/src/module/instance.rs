@@ -10,9 +10,9 @@ use std::{
 };
 
 use floor_gen::FloorSpec;
-use wasmtime::{Engine, Error, InstancePre, Memory, Store, Trap, TypedFunc, WasmParams};
+use wasmtime::{Error, InstancePre, Memory, Store, Trap, TypedFunc, WasmParams};
 
-use super::engine::{Limits, Running, deadline};
+use super::engine::{Limits, Running, deadline, engine};
 
 /// The version of the functions.
 const ABI: u32 = 1;
@@ -41,9 +41,9 @@ pub(super) enum Answer {
 
 impl Instance {
     /// An instance that has read `files`, within `fuel`.
-    pub(super) fn start(engine: &Engine, code: &InstancePre<Limits>, files: &[u8], fuel: u64) -> Result<Self, String> {
+    pub(super) fn start(code: &InstancePre<Limits>, files: &[u8], fuel: u64) -> Result<Self, String> {
         let _running = Running::start();
-        let mut store = Store::new(engine, Limits::new());
+        let mut store = Store::new(engine(), Limits::new());
         store.limiter(Limits::limiter);
         refuel(&mut store, fuel);
         let instance = code.instantiate(&mut store).map_err(|error| fault("its start", &error))?;

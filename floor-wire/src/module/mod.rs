@@ -15,7 +15,7 @@ use floor_gen::{FloorSpec, Kind, PackHash, pack::Files};
 use wasmtime::InstancePre;
 
 use crate::ModuleError;
-use engine::{Limits, engine};
+use engine::Limits;
 use instance::{Answer, Instance, Pool};
 
 /// So many failures in a row close a module for `PAUSE`.
@@ -118,7 +118,7 @@ impl Module {
 
     /// A new instance that has read the pack.
     fn start(&self) -> Result<Instance, String> {
-        Instance::start(engine(), &self.code, &self.files, LOAD_FUEL)
+        Instance::start(&self.code, &self.files, LOAD_FUEL)
     }
 }
 
