@@ -214,7 +214,7 @@ async fn a_backup_that_was_made_while_serving_is_a_store() {
     assert!(path.starts_with(beside.to_str().unwrap()), "{path}");
     let length = fs::metadata(format!("{path}/data.mdb")).unwrap().len();
     assert_eq!(document["bytes"], length);
-    assert!(server.log().contains("backed up a tier"), "{}", server.log());
+    wait_until("the backup is logged", || server.log().contains("backed up a tier"));
     assert_eq!(tier_counts(&server), [3; 10], "the server goes on");
 
     let restored = Setup::new(&data).with("CACHE__LMDB__PATH", path).start();
