@@ -7,10 +7,11 @@ use std::{
     path::Path,
     process::Stdio,
     sync::Arc,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
-use floor_cache::{Bypass, Chain, ChainConfig, Key, Options, assemble};
+use floor_cache::{Bypass, Chain, ChainConfig, Key, OpenError, Options, assemble};
 use tokio::runtime::Handle;
 
 use crate::fixture::{
@@ -33,8 +34,17 @@ const CAPACITY: u64 = 256 << 20;
 fn chain(store: &dyn Store, path: &Path) -> Chain {
     let mut config = ChainConfig { chain: vec![store.kind()], bypass: Bypass::Off, ..ChainConfig::default() };
     store.configure(&mut config, path.to_owned(), CAPACITY);
-    let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current());
-    chain.expect("the store opens after a crash")
+    let started = Instant::now();
+    loop {
+        match assemble(&config, Arc::new(FakeSource::default()), &Handle::current()) {
+            // A process that a test beside this one starts shares the lock of a store that is open here until it runs its
+            // program: a little longer than the store is open.
+            Err(OpenError::Locked { .. }) if started.elapsed() < LONG_TIMEOUT => {
+                thread::sleep(Duration::from_millis(1))
+            }
+            chain => return chain.expect("the store opens after a crash"),
+        }
+    }
 }
 
 /// The child process, which is killed while it writes.
