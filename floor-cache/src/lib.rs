@@ -45,6 +45,7 @@ pub mod served;
 mod single_flight;
 pub mod source;
 mod stack;
+mod sync;
 pub mod tier;
 pub mod tiers;
 #[cfg(feature = "redis")]

@@ -201,6 +201,25 @@ async fn a_cancelled_probe_lets_another_call_probe() {
     assert_eq!(circuit.state(), CircuitState::Closed);
 }
 
+/// The calls until the breaker opens, of 100 whose failures repeat `pattern`.
+async fn calls_until_open(pattern: [bool; 3]) -> Option<usize> {
+    let (breaker, circuit, tier) = breaker();
+    for (call, fails) in pattern.into_iter().cycle().take(100).enumerate() {
+        if circuit.state() != CircuitState::Closed {
+            return Some(call);
+        }
+        tier.fails.store(fails, SeqCst);
+        assert_eq!(breaker.get(&key(1, 1)).await.is_err(), fails);
+    }
+    None
+}
+
+#[tokio::test]
+async fn failures_of_more_than_half_of_the_calls_open_the_breaker() {
+    assert_eq!(calls_until_open([true, true, false]).await, Some(21));
+    assert_eq!(calls_until_open([false, true, false]).await, None);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_changes_do_not_open_the_breaker() {
     let (breaker, circuit, _tier) = breaker();

@@ -15,7 +15,6 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use parking_lot::Mutex;
 
 use super::name::Name;
 use crate::{
@@ -23,6 +22,7 @@ use crate::{
     key::{Class, Key},
     policy::thread_cpu_time,
     source::{Forecast, GenerationRequest, Made, Source, SourceError},
+    sync::Mutex,
 };
 
 /// What a function computed.

@@ -6,22 +6,20 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU8, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
-use failsafe::{
-    FailurePolicy, Instrument, StateMachine,
-    failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow},
-};
 use futures_util::FutureExt;
-use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use super::{Layer, Operation, Reply};
-use crate::tier::{Answer, Tier, TierError, TierErrorKind};
+use crate::{
+    sync::Mutex,
+    tier::{Answer, Tier, TierError, TierErrorKind},
+};
 
 /// A tier behind a circuit breaker. While the breaker is open, every answer is [`TierErrorKind::Open`] at once.
 ///
@@ -44,16 +42,17 @@ impl<T> Breaker<T> {
 pub struct Circuit {
     name: &'static str,
     inner: Mutex<Inner>,
-    /// A copy of the state for readers without the lock. It changes only under the lock.
-    state: Arc<AtomicU8>,
+    /// A [`CircuitState`], for readers without the lock. It changes only under the lock.
+    state: AtomicU8,
     /// Notified when the circuit opens and when a probe ends, for [`probe_due`](Self::probe_due).
     changed: Notify,
 }
 
 /// The state under the lock.
 struct Inner {
-    machine: StateMachine<Policy, StateMirror>,
-    pause: Arc<AtomicU64>,
+    failures: Failures,
+    /// How long the circuit will stay open the next time.
+    pause: Duration,
     /// When the pause of an open circuit ends.
     paused_until: Instant,
     /// When the circuit last opened or closed. Half-open counts as open.
@@ -68,24 +67,31 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe(u64);
 
-/// When the circuit opens. Remembers the last pause, which the state machine does not tell.
-struct Policy {
-    failures: OrElse<ConsecutiveFailures<Backoff>, SuccessRateOverTimeWindow<Backoff>>,
-    /// In nanoseconds.
-    pause: Arc<AtomicU64>,
+/// The failures of a closed circuit.
+struct Failures {
+    in_row: u32,
+    /// Calls and failures, which count e times less after each [`RATE_WINDOW`].
+    calls: f64,
+    failed: f64,
+    last: Instant,
 }
 
-impl FailurePolicy for Policy {
-    fn record_success(&mut self) {
-        self.failures.record_success();
+impl Failures {
+    const fn none(now: Instant) -> Self {
+        Self { in_row: 0, calls: 0.0, failed: 0.0, last: now }
     }
 
-    fn mark_dead_on_failure(&mut self) -> Option<Duration> {
-        self.failures.mark_dead_on_failure().inspect(|pause| self.pause.store(pause.as_nanos() as u64, Relaxed))
+    fn record(&mut self, failed: bool) {
+        let now = Instant::now();
+        let kept = (-(now - self.last).div_duration_f64(RATE_WINDOW)).exp();
+        let failure = u8::from(failed);
+        (self.calls, self.failed, self.last) =
+            (self.calls.mul_add(kept, 1.0), self.failed.mul_add(kept, failure.into()), now);
+        self.in_row = if failed { self.in_row + 1 } else { 0 };
     }
 
-    fn revived(&mut self) {
-        self.failures.revived();
+    fn are_too_many(&self) -> bool {
+        self.in_row >= FAILURES || self.calls >= RATE_CALLS && self.failed > FAILURE_RATE * self.calls
     }
 }
 
@@ -113,45 +119,37 @@ impl CircuitState {
     }
 }
 
-/// Consecutive failures that open the circuit.
+/// Failures in a row that open the circuit.
 const FAILURES: u32 = 5;
 
-/// The circuit also opens below this success rate over the window, once the window has enough calls.
-const SUCCESS_RATE: f64 = 0.5;
-const SUCCESS_CALLS: u32 = 20;
-const SUCCESS_WINDOW: Duration = Duration::from_secs(10);
+/// The circuit also opens above this rate of failures over the window, once the window has so many calls.
+const FAILURE_RATE: f64 = 0.5;
+const RATE_CALLS: f64 = 20.0;
+const RATE_WINDOW: Duration = Duration::from_secs(10);
 
-/// How long the circuit stays open at first. The time doubles with each consecutive opening, up to the limit.
+/// How long the circuit stays open at first. The time doubles with each probe that fails, up to the limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-
-/// The sequence of pauses, doubling up to [`LONGEST_PAUSE`].
-#[derive(Debug, Clone)]
-struct Backoff(Duration);
-
-impl Iterator for Backoff {
-    type Item = Duration;
-
-    fn next(&mut self) -> Option<Duration> {
-        let pause = self.0;
-        self.0 = (2 * pause).min(LONGEST_PAUSE);
-        Some(pause)
-    }
-}
 
 impl Circuit {
     /// A closed circuit for the tier `name`.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let backoff = || Backoff(FIRST_PAUSE);
-        let failures = failure_policy::consecutive_failures(FAILURES, backoff()).or_else(
-            failure_policy::success_rate_over_time_window(SUCCESS_RATE, SUCCESS_CALLS, SUCCESS_WINDOW, backoff()),
-        );
-        let (pause, now) = (Arc::<AtomicU64>::default(), Instant::now());
-        let state = Arc::new(AtomicU8::new(CircuitState::Closed as u8));
-        let machine = StateMachine::new(Policy { failures, pause: pause.clone() }, StateMirror(state.clone()));
-        let inner = Inner { machine, pause, paused_until: now, since: now, probe: None, probes: 0 };
-        Self { name, inner: Mutex::new(inner), state, changed: Notify::new() }
+        let now = Instant::now();
+        let inner = Inner {
+            failures: Failures::none(now),
+            pause: FIRST_PAUSE,
+            paused_until: now,
+            since: now,
+            probe: None,
+            probes: 0,
+        };
+        Self {
+            name,
+            inner: Mutex::new(inner),
+            state: AtomicU8::new(CircuitState::Closed as u8),
+            changed: Notify::new(),
+        }
     }
 
     /// The current state.
@@ -195,57 +193,59 @@ impl Circuit {
             let took = format!("a query took {took:?}, longer than generating");
             TierError::new(TierErrorKind::Timeout, "ask a local tier", took)
         });
-        self.transition(error.as_ref(), |inner| match error {
-            None => inner.machine.on_success(),
-            Some(_) => inner.machine.on_error(),
-        });
+        self.record(error.as_ref());
     }
 
     fn permit(&self) -> Option<Permit<'_>> {
-        let probe = self.transition(None, |inner| {
-            if !inner.machine.is_call_permitted() {
-                return None;
-            }
-            if self.state() != CircuitState::HalfOpen {
-                return Some(None);
-            }
-            if inner.probe.is_some() {
-                return None;
-            }
-            inner.probes += 1;
-            inner.probe = Some(Probe(inner.probes));
-            Some(inner.probe)
-        })?;
-        Some(Permit { circuit: self, probe })
+        if self.state() == CircuitState::Closed {
+            return Some(Permit { circuit: self, probe: None });
+        }
+        let mut inner = self.inner.lock();
+        if inner.probe.is_some() || Instant::now() < inner.paused_until {
+            return None;
+        }
+        self.set(CircuitState::HalfOpen);
+        inner.probes += 1;
+        inner.probe = Some(Probe(inner.probes));
+        Some(Permit { circuit: self, probe: inner.probe })
     }
 
-    /// Runs `step` and updates everything that depends on the state under one lock. The state machine reports a change
-    /// only after it has released its own lock, when another call may have changed it again. `error`: the failure that
-    /// `step` records, for the log.
-    fn transition<A>(&self, error: Option<&TierError>, step: impl FnOnce(&mut Inner) -> A) -> A {
+    /// Records an answer, or the failure `error`. An answer that was asked for before the circuit opened says as much
+    /// about the tier as that of a probe; while the circuit is open, it is too old.
+    fn record(&self, error: Option<&TierError>) {
         let mut inner = self.inner.lock();
-        let before = self.state();
-        let result = step(&mut inner);
-        let after = self.state();
-        if after != CircuitState::HalfOpen {
-            inner.probe = None;
-        }
-        if after == CircuitState::Open && before != after {
-            inner.paused_until = Instant::now() + Duration::from_nanos(inner.pause.load(Relaxed));
-            self.changed.notify_one();
-        }
-        if (before == CircuitState::Closed) != (after == CircuitState::Closed) {
-            inner.since = Instant::now();
-        }
-        drop(inner);
-        match after {
-            CircuitState::Open if before != after => {
-                warn!(tier = self.name, error = error.map(display), "the tier keeps failing; going on without it");
+        match (self.state(), error) {
+            (CircuitState::Closed, error) => {
+                inner.failures.record(error.is_some());
+                if inner.failures.are_too_many() {
+                    self.open(&mut inner, error);
+                    inner.since = Instant::now();
+                }
             }
-            CircuitState::Closed if before != after => info!(tier = self.name, "the tier is back"),
-            _ => {}
+            (CircuitState::HalfOpen, Some(error)) => self.open(&mut inner, Some(error)),
+            (CircuitState::HalfOpen, None) => self.close(&mut inner),
+            (CircuitState::Open, _) => {}
         }
-        result
+    }
+
+    fn open(&self, inner: &mut Inner, error: Option<&TierError>) {
+        self.set(CircuitState::Open);
+        inner.paused_until = Instant::now() + inner.pause;
+        inner.pause = (2 * inner.pause).min(LONGEST_PAUSE);
+        inner.probe = None;
+        self.changed.notify_one();
+        warn!(tier = self.name, error = error.map(display), "the tier keeps failing; going on without it");
+    }
+
+    fn close(&self, inner: &mut Inner) {
+        self.set(CircuitState::Closed);
+        let now = Instant::now();
+        (inner.failures, inner.pause, inner.since, inner.probe) = (Failures::none(now), FIRST_PAUSE, now, None);
+        info!(tier = self.name, "the tier is back");
+    }
+
+    fn set(&self, state: CircuitState) {
+        self.state.store(state as u8, Relaxed);
     }
 }
 
@@ -256,22 +256,19 @@ struct Permit<'a> {
 }
 
 impl Permit<'_> {
-    fn report<A>(self, result: &Result<A, TierError>) {
-        self.circuit.transition(result.as_ref().err(), |inner| match result {
-            Ok(_) => inner.machine.on_success(),
-            Err(_) => inner.machine.on_error(),
-        });
+    fn report(self, error: Option<&TierError>) {
+        self.circuit.record(error);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if self.probe.is_some() {
-            self.circuit.transition(None, |inner| {
-                if inner.probe == self.probe {
-                    inner.probe = None;
-                }
-            });
+        if self.probe.is_none() {
+            return;
+        }
+        let mut inner = self.circuit.inner.lock();
+        if inner.probe == self.probe {
+            inner.probe = None;
             self.circuit.changed.notify_one();
         }
     }
@@ -280,31 +277,6 @@ impl Drop for Permit<'_> {
 impl fmt::Debug for Circuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Circuit").field("state", &self.state()).finish_non_exhaustive()
-    }
-}
-
-/// Copies the state of the machine to where it can be read without a lock.
-struct StateMirror(Arc<AtomicU8>);
-
-impl StateMirror {
-    fn set(&self, state: CircuitState) {
-        self.0.store(state as u8, Relaxed);
-    }
-}
-
-impl Instrument for StateMirror {
-    fn on_call_rejected(&self) {}
-
-    fn on_open(&self) {
-        self.set(CircuitState::Open);
-    }
-
-    fn on_half_open(&self) {
-        self.set(CircuitState::HalfOpen);
-    }
-
-    fn on_closed(&self) {
-        self.set(CircuitState::Closed);
     }
 }
 
@@ -342,7 +314,7 @@ impl<T: Tier> Layer for Breaker<T> {
                 }
             };
             if !is_neutral {
-                permit.report(result);
+                permit.report(result.as_ref().err());
             }
         })
     }

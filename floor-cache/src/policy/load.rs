@@ -19,10 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
-
 use super::cpu_clock::{CpuClock, Totals};
-use crate::ewma::Ewma;
+use crate::{ewma::Ewma, sync::Mutex};
 
 /// The load of this process and its machine.
 ///

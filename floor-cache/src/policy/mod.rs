@@ -7,10 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use query_cost::QueryCost;
 
-use crate::{config::Bypass, ewma::Ewma, sampler::Draw, source::Forecast};
+use crate::{config::Bypass, ewma::Ewma, sampler::Draw, source::Forecast, sync::Mutex};
 
 mod cpu_clock;
 mod load;

@@ -4,8 +4,6 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::Shared};
-#[cfg(not(test))]
-use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 #[cfg(test)]
@@ -13,6 +11,9 @@ mod schedules;
 #[cfg(test)]
 use schedules::Mutex;
 
+#[cfg(not(test))]
+#[cfg(not(test))]
+use crate::sync::Mutex;
 use crate::{
     hash::{Hashed, IdentityHasher},
     key::{Key, KeyPattern},

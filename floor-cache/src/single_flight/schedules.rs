@@ -20,7 +20,7 @@ use crate::{
     source::{Priority, SourceError},
 };
 
-/// A mutex of shuttle with the interface of parking_lot's.
+/// A mutex of shuttle with the interface of this crate's.
 #[derive(Default)]
 pub(super) struct Mutex<T>(shuttle::sync::Mutex<T>);
 

@@ -1,8 +1,8 @@
 //! Permits to fill tiers with found values. A lookup that a purge overlapped fills no tier.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
-use parking_lot::{RwLock, RwLockReadGuard};
+use crate::sync::RwLock;
 
 /// The state of all purges of a chain. A lookup fills tiers only if no purge ran during it.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,6 @@ use std::{
 
 use bytes::Bytes;
 use lru::LruCache;
-use parking_lot::Mutex;
 
 use crate::{
     config::{LruConfig, TierKind},
@@ -19,6 +18,7 @@ use crate::{
     report::{RequestCounts, TierReport, micros},
     sampler::{Draw, Sampler},
     served::Served,
+    sync::Mutex,
     tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 

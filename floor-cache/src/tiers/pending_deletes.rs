@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, mem};
 
-use parking_lot::Mutex;
-
-use crate::envelope::StoredKey;
+use crate::{envelope::StoredKey, sync::Mutex};
 
 /// The keys of values that the next write removes.
 #[derive(Debug, Default)]

@@ -8,7 +8,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
@@ -18,6 +17,7 @@ use crate::{
     envelope::{Defect, Envelope, StoredPattern},
     key::{Key, KeyPattern},
     open_error::OpenError,
+    sync::Mutex,
     tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
 

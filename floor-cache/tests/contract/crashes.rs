@@ -40,7 +40,7 @@ fn chain(store: &dyn Store, path: &Path) -> Chain {
             // A process that a test beside this one starts shares the lock of a store that is open here until it runs its
             // program: a little longer than the store is open.
             Err(OpenError::Locked { .. }) if started.elapsed() < LONG_TIMEOUT => {
-                thread::sleep(Duration::from_millis(1))
+                thread::sleep(Duration::from_millis(1));
             }
             chain => return chain.expect("the store opens after a crash"),
         }

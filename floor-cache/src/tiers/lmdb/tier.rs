@@ -13,7 +13,6 @@ use heed::{
     Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithoutTls,
     types::{Bytes as Raw, Str},
 };
-use parking_lot::Mutex;
 use tracing::{debug, warn};
 
 use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
@@ -22,6 +21,7 @@ use crate::{
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE, StoredKey, StoredPattern},
     key::{Key, KeyPattern},
     open_error::OpenError,
+    sync::Mutex,
     tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,

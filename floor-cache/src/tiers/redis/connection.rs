@@ -7,7 +7,6 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared, try_join_all},
 };
-use parking_lot::Mutex;
 use redis::{
     AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, Value,
     aio::{ConnectionLike, MultiplexedConnection},
@@ -20,6 +19,7 @@ use tokio::runtime::Handle;
 use super::{connector, error::failed};
 use crate::{
     config::RedisConfig,
+    sync::Mutex,
     tier::{TierError, TierErrorKind},
 };
 

@@ -5,12 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
 use redis::{Pipeline, Value};
 use tokio::runtime::Handle;
 
 use super::connection::Connection;
-use crate::tier::TierStats;
+use crate::{sync::Mutex, tier::TierStats};
 
 /// Age at which the writer and the reports refresh the cached size.
 const AGE: Duration = Duration::from_secs(5);
