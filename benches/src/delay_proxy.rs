@@ -19,8 +19,6 @@ use std::{
 
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 
-use crate::load::nanos;
-
 /// Bytes of one read.
 const BUFFER: usize = 64 << 10;
 
@@ -86,6 +84,10 @@ impl Drop for DelayProxy {
         // A connection wakes the accepting thread, which then ends.
         let _ = TcpStream::connect(self.address);
     }
+}
+
+fn nanos(delay: Duration) -> u64 {
+    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Shared {

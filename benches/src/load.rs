@@ -421,10 +421,7 @@ pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<B
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        peers::servers::PeerServer,
-        server::{free_address, wait_until_listening},
-    };
+    use crate::{peers::servers::PeerServer, process::free_address, server::wait_until_listening};
 
     #[test]
     fn a_shape_is_read_as_it_is_written() {

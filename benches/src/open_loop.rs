@@ -159,11 +159,7 @@ impl<'a> Running<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        load,
-        peers::servers::PeerServer,
-        server::{free_address, wait_until_listening},
-    };
+    use crate::{load, peers::servers::PeerServer, process::free_address, server::wait_until_listening};
 
     #[test]
     fn every_call_is_answered_and_its_bytes_are_counted() {

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    net::{SocketAddr, TcpListener},
     process::Child,
     thread,
     time::{Duration, Instant},
@@ -31,6 +32,11 @@ pub fn wait_until(
         thread::sleep(POLL);
     }
     Ok(())
+}
+
+/// A free address of this machine. Another process may take it before the caller does.
+pub fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }
 
 /// A child process that is killed when dropped.

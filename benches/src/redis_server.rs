@@ -10,10 +10,7 @@ use std::{
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
-use crate::{
-    process::{KillOnDrop, wait_until},
-    server::free_address,
-};
+use crate::process::{KillOnDrop, free_address, wait_until};
 
 /// How long a server may take to start or to answer.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(10);

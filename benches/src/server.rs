@@ -3,7 +3,7 @@
 use std::{
     env,
     io::{Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use tempfile::TempDir;
 
-use crate::process::{KillOnDrop, wait_until};
+use crate::process::{KillOnDrop, free_address, wait_until};
 
 /// How long a server may take to start or to end.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -206,9 +206,4 @@ pub fn binary() -> anyhow::Result<PathBuf> {
 /// Waits until `address` takes connections.
 pub fn wait_until_listening(address: SocketAddr) -> anyhow::Result<()> {
     wait_until("a listening server", SERVER_TIMEOUT, || Ok(TcpStream::connect(address).is_ok()))
-}
-
-/// A free address of this machine. Another process may take it before the caller does.
-pub fn free_address() -> std::io::Result<SocketAddr> {
-    TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }

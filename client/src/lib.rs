@@ -32,6 +32,7 @@
 //! for `OfflineFloors`, the generator in the program, for games without a server.
 //!
 //! On wasm32 there are no sockets: without default features the crate has the floors, their checks and what `offline` adds.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(all(target_family = "wasm", feature = "bevy", not(feature = "offline")))]

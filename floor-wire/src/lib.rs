@@ -1,5 +1,6 @@
 //! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The server's workers call [`framed`] once for each
 //! floor; floorctl and the benches use the same conversion.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod accept;

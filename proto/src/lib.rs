@@ -3,6 +3,7 @@
 //! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc), the [names of packs](pack), the [glyphs of
 //! terrain](glyph) and the [names of status codes](status); behind features, JSON (`json`), and the JSON documents of the
 //! operations port (`serde`).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub mod floor;

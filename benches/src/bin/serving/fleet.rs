@@ -7,9 +7,9 @@ use benches::{
     floors::{NUMBER, TOWER},
     load::{self, ClosedLoop, Protocol, Rpc, Shape, Target, Window},
     peers::servers::PeerServer,
-    process::KillOnDrop,
+    process::{KillOnDrop, free_address},
     sample::{Sample, Snapshot},
-    server::{Server, Setup, free_address, wait_until_listening},
+    server::{Server, Setup, wait_until_listening},
     timing::alternate,
 };
 use bevy_server::grpc::SERVICE_NAME;
