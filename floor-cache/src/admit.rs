@@ -4,6 +4,7 @@ use crate::key::Class;
 
 /// Which values a tier stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Admit {
     /// Every class.
     #[default]

@@ -205,6 +205,7 @@ pub struct TierError {
 
 /// How a tier failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TierErrorKind {
     /// No answer within the tier's deadline.
     Timeout,

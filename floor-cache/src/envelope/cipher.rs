@@ -26,6 +26,7 @@ pub struct MasterKeys(Vec<(NonZeroU8, [u8; 32])>);
 
 /// Why a list of master keys cannot be used. The message does not contain keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MasterKeysError {
     /// The list is empty.
     #[error("there is no key; write ID:KEY with an id of 1 to 255 and 64 hexadecimal digits")]

@@ -77,6 +77,7 @@ const WORTHWHILE: usize = 10;
 /// A defect of a stored value. Each makes the lookup a miss, and all but [`UnknownKey`](Self::UnknownKey) have the
 /// value removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Defect {
     /// Shorter than its header, or not of the length in its header.
     #[error("it is cut short or padded")]

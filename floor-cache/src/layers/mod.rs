@@ -38,6 +38,7 @@ pub trait Layer: fmt::Debug + Send + Sync + 'static {
 
 /// An operation of a [`Tier`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operation {
     /// [`Tier::get`].
     Get,
