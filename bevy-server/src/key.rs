@@ -60,9 +60,16 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
         return None;
     }
     let kind = Kind::from_number(key.class().index() as u32)?;
-    let (pack, seed) = (PackHash(field(20, 28)), field(0, 8));
-    let spec = FloorSpec::of_pack(pack, seed, small(8, 12)?, small(12, 14)?, small(14, 16)?, kind).ok()?;
+    let spec =
+        FloorSpec::of_pack(pack_hash(key), field(0, 8), small(8, 12)?, small(12, 14)?, small(14, 16)?, kind).ok()?;
     (of(&spec) == *key).then_some(spec)
+}
+
+/// The pack of the floor of a key.
+#[must_use]
+pub fn pack_hash(key: &Key) -> PackHash {
+    let bytes = key.as_bytes()[PACK_HASH_AT..].first_chunk().expect("the hash is inside of a key");
+    PackHash(u64::from_be_bytes(*bytes))
 }
 
 /// The class of a kind.
