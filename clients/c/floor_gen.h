@@ -10,8 +10,8 @@
  * thread. Strings are UTF-8 and end in 0. A floor does not need its pack any more.
  *
  * Threads: every function may be called by any thread at any time; packs and floors may be shared. A thread keeps the
- * memory in which it generates, about 25 bytes for each cell of its largest floor, until it ends. Generating needs less
- * than 128 KiB of stack.
+ * memory in which it generates, about 25 bytes for each cell of its largest floor, until it ends. 128 KiB
+ * of stack suffice: a pack, and at its first use the built-in one, is read on a thread that the library awaits.
  */
 #ifndef FLOOR_GEN_H
 #define FLOOR_GEN_H

@@ -52,7 +52,7 @@ pub extern "C" fn floor_gen_error_message() -> *const c_char {
 /// The built-in pack.
 #[unsafe(no_mangle)]
 pub extern "C" fn floor_gen_pack_built_in() -> *const Pack {
-    guarded(|| Ok(Pack::built_in()))
+    guarded(|| Pack::read_built_in().map(|()| Pack::built_in()))
 }
 
 /// Reads a pack.

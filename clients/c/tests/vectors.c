@@ -244,30 +244,47 @@ static void check_errors(const uint8_t *file, size_t length) {
     EXPECT(floor_gen_passable(0) == 0 && floor_gen_passable(UINT32_MAX) == 0);
 }
 
+typedef struct { const uint8_t *bytes; size_t length; const floor_gen_pack *pack; } pack_file;
+
+/* Loads the pack, after the errors. On a thread of its own. */
+static void *load(void *argument) {
+    pack_file *file = argument;
+    check_errors(file->bytes, file->length);
+    file->pack = floor_gen_pack_load(file->bytes, file->length);
+    if (!file->pack) puts(floor_gen_error_message());
+    return NULL;
+}
+
+/* Waits for a thread with a small stack. */
+static void on_small_stack(void *(*work)(void *), void *argument) {
+    pthread_attr_t small;
+    pthread_t thread;
+    EXPECT(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, STACK) == 0);
+    EXPECT(pthread_create(&thread, &small, work, argument) == 0 && pthread_join(thread, NULL) == 0);
+    pthread_attr_destroy(&small);
+}
+
 int main(int count, char **arguments) {
     if (count != 3) { fprintf(stderr, "usage: vectors FOLDER PACK <LINES\n"); return 2; }
     size_t length, vectors = 0;
-    uint8_t *file = read_file(arguments[1], arguments[2], &length);
-    check_errors(file, length);
-    const floor_gen_pack *pack = floor_gen_pack_load(file, length);
-    free(file);
-    EXPECT(pack);
-    if (!pack) { puts(floor_gen_error_message()); return 1; }
+    uint8_t *bytes = read_file(arguments[1], arguments[2], &length);
+    pack_file file = {.bytes = bytes, .length = length};
+    on_small_stack(load, &file);
+    free(bytes);
+    EXPECT(file.pack);
+    if (!file.pack) return 1;
 
-    pthread_attr_t small;
-    pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, STACK);
     char *line = malloc(LINE);
     while (fgets(line, LINE, stdin)) {
-        vector v = {.folder = arguments[1], .pack = pack};
+        vector v = {.folder = arguments[1], .pack = file.pack};
         v.name = strtok(line, " \n"), v.request = strtok(NULL, " \n"), v.file = strtok(NULL, " \n");
         v.terrain = strtok(NULL, " \n"), v.region = strtok(NULL, " \n");
-        pthread_t thread;
-        EXPECT(v.region && pthread_create(&thread, &small, run, &v) == 0 && pthread_join(thread, NULL) == 0);
+        EXPECT(v.region);
+        if (v.region) on_small_stack(run, &v);
         vectors++;
     }
     free(line);
-    floor_gen_pack_free(pack);
+    floor_gen_pack_free(file.pack);
     printf("%zu vectors, %d wrong\n", vectors, wrong);
     return wrong != 0 || vectors == 0;
 }
