@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 16] = [
+const CRATES: [(&str, &str); 17] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
@@ -18,6 +18,7 @@ const CRATES: [(&str, &str); 16] = [
     ("floor-frozen", "module/frozen"),
     ("floor-web", "web/wasm"),
     ("floor-web-export", "web/export"),
+    ("floor-gen-c", "clients/c"),
     ("test-support", "test-support"),
     ("benches", "benches"),
 ];
@@ -31,6 +32,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
             "floor-module",
             "floor-export",
             "floor-web-export",
+            "floor-gen-c",
             "bevy-server",
             "floor-client",
             "floorctl",
@@ -47,13 +49,26 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
             "floor-export",
             "floor-web",
             "floor-web-export",
+            "floor-gen-c",
             "bevy-server",
             "floor-client",
             "floorctl",
             "benches",
         ],
     ),
-    ("floor-wire", &["floor-frozen", "floor-query", "floor-web", "bevy-server", "floor-client", "floorctl", "benches"]),
+    (
+        "floor-wire",
+        &[
+            "floor-frozen",
+            "floor-query",
+            "floor-web",
+            "floor-gen-c",
+            "bevy-server",
+            "floor-client",
+            "floorctl",
+            "benches",
+        ],
+    ),
     ("floor-module", &["floor-frozen"]),
     // The generators that packs bring along.
     ("wasmtime", &["floor-wire"]),

@@ -27,15 +27,24 @@ pub(super) async fn handle_signals(events: EventSender) {
     }
 }
 
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
+/// Waits for Ctrl-C, Ctrl-Break, the end of the console and the shutdown of the system. Windows has no signal to reload.
+#[cfg(windows)]
 pub(super) async fn handle_signals(events: EventSender) {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+    let (Ok(mut c), Ok(mut stop), Ok(mut close), Ok(mut shutdown)) =
+        (ctrl_c(), ctrl_break(), ctrl_close(), ctrl_shutdown())
+    else {
+        tracing::error!("cannot listen for Ctrl-C; only the task manager can end this server");
+        return;
+    };
     for count in 0.. {
-        if tokio::signal::ctrl_c().await.is_err() {
-            tracing::error!("cannot listen for Ctrl-C");
-            return;
-        }
-        drain_or_exit(&events, "Ctrl-C", count);
+        let signal = tokio::select! {
+            _ = c.recv() => "Ctrl-C",
+            _ = stop.recv() => "Ctrl-Break",
+            _ = close.recv() => "close",
+            _ = shutdown.recv() => "shutdown",
+        };
+        drain_or_exit(&events, signal, count);
     }
 }
 
