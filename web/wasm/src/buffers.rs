@@ -36,7 +36,6 @@ pub fn read<T>(read: impl FnOnce(&[u8]) -> T) -> T {
 }
 
 /// The input, which is then empty.
-#[cfg(feature = "modules")]
 pub fn take() -> Vec<u8> {
     INPUT.take()
 }
