@@ -7,14 +7,18 @@ mod accept;
 #[cfg(feature = "authored")]
 mod authored;
 mod loaded_pack;
-#[cfg(feature = "modules")]
+#[cfg(feature = "guests")]
 mod module;
 mod module_error;
 pub mod pack_files;
+mod request;
 pub mod rules;
 
 pub use loaded_pack::LoadedPack;
+#[cfg(feature = "guests")]
+pub use module::{Call, Code, Compile, Guest};
 pub use module_error::{ModuleError, ResolveError};
+pub use request::Request;
 
 use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};

@@ -9,15 +9,15 @@ use std::{
 use bytes::Bytes;
 use floor_gen::{
     FloorSpec, Generator, Kind, Pack, PackHash,
-    pack::{Files, PackError, PackErrors},
+    pack::{Checks, Files, PackError, PackErrors},
 };
 use floor_proto::{pack::BUILT_IN, v1};
 
 #[cfg(feature = "authored")]
 use crate::authored::read as read_authored;
-#[cfg(feature = "modules")]
-use crate::module::Module;
-use crate::{ByPlace, ModuleError, ResolveError};
+#[cfg(feature = "guests")]
+use crate::module::{Compile, Module};
+use crate::{ByPlace, ModuleError, Request, ResolveError};
 
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
@@ -26,40 +26,36 @@ const fn read_authored(_: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec
     Ok(BTreeMap::new())
 }
 
-/// Compiles the pack's own generator, if it has one.
+/// What loads the pack's own generator, from its module and the other files of the pack.
+type LoadModule<'a> = &'a dyn Fn(&[u8], &Files) -> Result<Module, String>;
+
 #[cfg(feature = "modules")]
-fn load_module(pack: &Pack) -> Result<Option<Module>, String> {
-    let Some(wasm) = pack.generator() else { return Ok(None) };
-    let mut files = Files::new();
-    for (path, content) in
-        pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, floor_gen::pack::Checks::FILE].contains(path))
-    {
-        files.insert(path, content).expect("the pack has it");
-    }
-    Module::load(wasm, &files).map(Some)
-}
+const LOAD_MODULE: LoadModule<'_> = &Module::load;
 
 /// Without the feature there are none.
 #[cfg(not(feature = "modules"))]
-fn load_module(pack: &Pack) -> Result<Option<Module>, String> {
-    let why = "this program cannot run the generator of a pack: it was built without the feature `modules`";
-    if pack.generator().is_some() { Err(why.to_owned()) } else { Ok(None) }
+const LOAD_MODULE: LoadModule<'_> = &|_, _| {
+    Err("this program cannot run the generator of a pack: it was built without the feature `modules`".to_owned())
+};
+
+/// Loads the pack's own generator, if it has one.
+fn module(pack: &Pack, load: LoadModule<'_>) -> Result<Option<Module>, String> {
+    let Some(wasm) = pack.generator() else { return Ok(None) };
+    let mut files = Files::new();
+    for (path, content) in pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, Checks::FILE].contains(path)) {
+        files.insert(path, content).expect("the pack has it");
+    }
+    load(wasm, &files).map(Some)
 }
 
 /// The generator of a pack, which there is not without the feature.
-#[cfg(not(feature = "modules"))]
+#[cfg(not(feature = "guests"))]
 #[derive(Debug)]
 enum Module {}
 
-#[cfg(not(feature = "modules"))]
+#[cfg(not(feature = "guests"))]
 impl Module {
-    fn resolve(
-        &self,
-        _: &str,
-        _: PackHash,
-        _: (u64, u32, u32, u32),
-        _: Option<Kind>,
-    ) -> Result<FloorSpec, ModuleError> {
+    fn resolve(&self, _: &str, _: PackHash, _: Request) -> Result<FloorSpec, ModuleError> {
         match *self {}
     }
 
@@ -117,6 +113,19 @@ impl LoadedPack {
     /// # Errors
     /// Everything that is wrong in the files.
     pub fn read_edited(files: Files) -> Result<Self, PackErrors> {
+        Self::read_with(files, LOAD_MODULE)
+    }
+
+    /// The same in a program that has an engine for the pack's own generator at hand, which is not wasmtime.
+    ///
+    /// # Errors
+    /// Everything that is wrong in the files.
+    #[cfg(feature = "guests")]
+    pub fn read_edited_in(compile: Compile, files: Files) -> Result<Self, PackErrors> {
+        Self::read_with(files, &|wasm, files| Module::load_in(compile, wasm, files))
+    }
+
+    fn read_with(files: Files, load: LoadModule<'_>) -> Result<Self, PackErrors> {
         let authored = read_authored(&files);
         let read = Pack::read(files);
         let (pack, authored) = match (read, authored) {
@@ -132,7 +141,7 @@ impl LoadedPack {
             return Ok(Self::tower());
         }
         let reference = crate::reference(&pack);
-        let module = load_module(&pack).map_err(|what| PackError::new(Pack::GENERATOR, 0, 0, what))?;
+        let module = module(&pack, load).map_err(|what| PackError::new(Pack::GENERATOR, 0, 0, what))?;
         if let (Some(_), Some((number, _))) = (&module, authored.keys().next()) {
             let message = format!("floor {number} is authored, and {} generates every floor", Pack::GENERATOR);
             return Err(PackError::new("floors", 0, 0, message).into());
@@ -196,7 +205,10 @@ impl LoadedPack {
             let spec = FloorSpec::of_pack(hash, seed, number, width, height, kind.unwrap_or(Kind::Standard))?;
             return match kind {
                 Some(_) if width > 0 && height > 0 => Ok(spec),
-                _ => Ok(module.resolve(&self.reference, hash, (seed, number, width, height), kind)?),
+                _ => {
+                    let kind = kind.map_or(0, |kind| kind as u32);
+                    Ok(module.resolve(&self.reference, hash, Request { seed, number, width, height, kind })?)
+                }
             };
         }
         if let Some(Authored { spec, .. }) = self.authored_at(seed, number) {

@@ -1,5 +1,6 @@
 // The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
 
+import { Guests } from "./guests";
 import { type Files, parseCanonical } from "./pack-files";
 import { type Look, parseLook, PLAIN } from "./look";
 import { bytes, type BufferExports, text, write } from "./wasm";
@@ -22,6 +23,10 @@ interface Exports extends BufferExports {
   pack_open(): number;
   pack_close(): void;
 }
+
+/** What the export `floor` answers besides 0. */
+const FINE = 1;
+const FAULT = 2;
 
 /** Names a floor. `kind` 0 is the one that the tower's schedule decides. */
 export interface Spec {
@@ -62,21 +67,35 @@ export class Generator {
   /** Rises when another pack is set. */
   revision = 0;
 
-  constructor(readonly module: WebAssembly.Module) {
+  constructor(public module: WebAssembly.Module) {
     this.#exports = this.#instance();
     this.version = this.#exports.generator_version();
   }
 
   #instance(): Exports {
-    return new WebAssembly.Instance(this.module).exports as unknown as Exports;
+    const guests = new Guests();
+    guests.owner = new WebAssembly.Instance(this.module, guests.imports).exports as unknown as Exports;
+    return guests.owner as Exports;
   }
 
-  /** The encoded `floors.v1.Floor`. Throws what is wrong with the spec. */
+  /** Goes on with another module, which makes the same floors of the same packs. */
+  use(module: WebAssembly.Module): void {
+    this.module = module;
+    this.#restart();
+  }
+
+  #restart(): void {
+    this.#exports = this.#instance();
+    this.#stale = this.#pack !== undefined;
+  }
+
+  /** The encoded `floors.v1.Floor`. Throws what is wrong with the spec, as a `RangeError`, or why the pack's own generator failed. */
   floor({ seed, number, width, height, kind }: Spec): Uint8Array<ArrayBuffer> {
     return this.#guarded(() => {
       this.#usePack();
-      if (!this.#exports.floor(seed, number, width, height, kind)) throw new RangeError(text(this.#exports));
-      return bytes(this.#exports);
+      const made = this.#exports.floor(seed, number, width, height, kind);
+      if (made === FINE) return bytes(this.#exports);
+      throw new (made === FAULT ? Error : RangeError)(text(this.#exports));
     });
   }
 
@@ -134,8 +153,8 @@ export class Generator {
   /** Opens the pack when a floor of it is wanted, so that setting it costs nothing. */
   #usePack(): void {
     if (!this.#stale) return;
-    if (this.#pack) this.read(this.#pack);
-    else this.#exports.pack_close();
+    const read = this.#pack ? this.read(this.#pack) : this.#exports.pack_close();
+    if (Array.isArray(read)) throw new Error(read.map(({ file, message }) => `${file}: ${message}`).join("; "));
     this.#stale = false;
   }
 
@@ -204,8 +223,7 @@ export class Generator {
       return run();
     } catch (error) {
       if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      this.#exports = this.#instance();
-      this.#stale = this.#pack !== undefined;
+      this.#restart();
       throw new Error(`the generator failed: ${error.message}. Please report this with the floor and the pack`);
     }
   }

@@ -12,11 +12,14 @@ import type { Reply, Request, Start } from "./pack-worker";
 import type { Mode } from "./palette";
 import { save } from "./save";
 import { Sheet } from "./sheet";
+import { load } from "./wasm";
 
 const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => document.getElementById(id) as E;
 
 /** From the last key to the reading of the pack, in milliseconds. */
 const DEBOUNCE = 60;
+/** A pack's own generator. */
+const GENERATOR = "generator.wasm";
 /** The worker is ended if it tells nothing for so long, in milliseconds. */
 const STALL = 15_000;
 
@@ -50,6 +53,7 @@ export class PackPanel {
   #isOpen = false;
   #isChanged = false;
   #showsSheet = false;
+  #runsModules = false;
   /** The directory to save into, and the files that it has. */
   #directory?: FileSystemDirectoryHandle;
   #written: Files = new Map();
@@ -123,7 +127,7 @@ export class PackPanel {
         if (!entry?.isDirectory) return file ? this.#openFile(file) : undefined;
         const limits = this.generator.packLimits;
         const files = await readSources(await droppedSources(entry as FileSystemDirectoryEntry, limits), limits);
-        this.#open(files, (await handle?.catch(() => undefined)) as FileSystemDirectoryHandle | undefined);
+        await this.#open(files, (await handle?.catch(() => undefined)) as FileSystemDirectoryHandle | undefined);
       });
     });
   }
@@ -153,11 +157,12 @@ export class PackPanel {
   // Opening and closing.
 
   async #openFile(file: File): Promise<void> {
-    this.#open(this.generator.filesOf(await readPackFile(file, this.generator.packLimits)));
+    await this.#open(this.generator.filesOf(await readPackFile(file, this.generator.packLimits)));
   }
 
-  #open(files: Files, directory?: FileSystemDirectoryHandle): void {
+  async #open(files: Files, directory?: FileSystemDirectoryHandle): Promise<void> {
     if (!this.#mayForget()) return;
+    if (files.has(GENERATOR)) await this.#loadModules();
     this.#end();
     this.#isOpen = true;
     this.#directory = directory;
@@ -169,6 +174,13 @@ export class PackPanel {
     this.#request(true);
     this.#tell();
     element("pack-files").focus();
+  }
+
+  /** Loads the module that also runs the generators of packs, with the first pack that has one. */
+  async #loadModules(): Promise<void> {
+    if (this.#runsModules) return;
+    this.generator.use(await load("modules.wasm"));
+    this.#runsModules = true;
   }
 
   #mayForget(): boolean {

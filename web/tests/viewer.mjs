@@ -5,9 +5,11 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { browser, check, close, colours, drawn, errors, fragment, open, PHONE, pixels, shots, text, url, violations } from "./browser.mjs";
 
 const KINDS = ["standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
+const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 /** What the browser receives until the page is interactive, compressed, in bytes. */
 const MAX_TRANSFER = 250 * 1024;
 /** From the start of the navigation until a floor is drawn and the keyboard answers, in milliseconds. */
@@ -610,6 +612,40 @@ await check("a directory is dropped as a pack, and saved into a directory", asyn
   await page.click("#pack-write");
   await page.waitForFunction(() => /has other files and no pack\.toml/.test(document.querySelector("#pack-problem").textContent));
   assert.deepEqual(Object.keys(await stored()), ["letter.txt"]);
+  await close(page);
+});
+
+await check("a pack's own generator makes the floors on record, and one that fails is named", async () => {
+  const page = await open("", { serviceWorkers: "block" });
+  const requests = [];
+  page.on("request", (request) => requests.push(new URL(request.url()).pathname));
+  await page.click("#pack");
+  await page.setInputFiles("#pack-file-input", join(repository, "packs/tower-3.floorpack"));
+  const [reference, ...record] = readFileSync(join(repository, "floor-wire/tests/tower-3-served.txt"), "utf8").trimEnd().split("\n");
+  await page.waitForFunction((state) => document.querySelector("#pack-state").textContent.startsWith(state), reference.replace("@", ", "));
+  assert(requests.includes("/modules.wasm"), "its engine is loaded when it is wanted");
+  assert.equal(new Set(await sheet(page)).size, 16);
+  const different = await page.evaluate(({ record, kinds }) => record.filter((line) => {
+    const [, kind, width, height, seed, number, hash, length] = /^(\w+) (\d+)x(\d+) tower (\d+) floor (\d+): (\w+) (\d+) B$/.exec(line);
+    const bytes = window.floorViewer.generate({
+      seed: BigInt(seed), number: Number(number), width: Number(width), height: Number(height), kind: kinds.indexOf(kind) + 1,
+    });
+    // After the spec, whose length is the second byte, and the version: fixed64.
+    const content = new DataView(bytes.buffer).getBigUint64(2 + bytes[1] + 3, true);
+    return content !== BigInt(`0x${hash}`) || bytes.length !== Number(length);
+  }), { record, kinds: KINDS });
+  assert.equal(record.length, 72);
+  assert.deepEqual(different, []);
+  await page.click("#sheet li:nth-child(3) button");
+  assert.match(await text(page, "about"), /^Floor 3 /);
+  await page.click("#tab-search");
+  await page.fill("#where", "loops > 1");
+  assert.match(await text(page, "where-error"), /^tower-3@\w{16} has a generator of its own/);
+  await page.click("#pack-close");
+  // A module without functions.
+  await openPack(page, { "pack.toml": 'name = "empty"\n', "generator.wasm": Buffer.from("\0asm\u0001\0\0\0") });
+  await page.waitForSelector("#pack-errors li");
+  assert.match(await text(page, "pack-errors"), /^generator\.wasm.*it exports no memory/);
   await close(page);
 });
 

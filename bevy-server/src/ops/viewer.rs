@@ -61,6 +61,7 @@ files! {
     "/style.css" "style.css" "text/css; charset=utf-8",
     "/export.wasm" "export.wasm" "application/wasm",
     "/floors.wasm" "floors.wasm" "application/wasm",
+    "/modules.wasm" "modules.wasm" "application/wasm",
     "/icon.svg" "icon.svg" "image/svg+xml",
     "/manifest.webmanifest" "manifest.webmanifest" "application/manifest+json",
 }

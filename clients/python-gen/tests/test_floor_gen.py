@@ -84,6 +84,21 @@ def test_the_floors_of_a_pack_are_those_of_the_vectors() -> None:
     assert (floor_gen.generate(7, 4).pack, floor_gen.generate(7, 4).pack_hash) == ("", 0)
 
 
+def test_the_generator_of_a_pack_makes_the_floors_on_record() -> None:
+    """Version 3 of the tower, which this generator does not make any more, as servers name and hash it."""
+    pack = floor_gen.Pack((ROOT / "packs" / "tower-3.floorpack").read_bytes())
+    reference, *lines = (ROOT / "floor-wire" / "tests" / "tower-3-served.txt").read_text().splitlines()
+    assert (pack.reference, len(lines)) == (reference, 72)
+    for line in lines:
+        matched = re.fullmatch(r"(\w+) (\d+)x(\d+) tower (\d+) floor (\d+): ([0-9a-f]{16}) (\d+) B", line)
+        assert matched, line
+        kind, width, height, seed, number, content_hash, length = matched.groups()
+        floor = pack.generate(int(seed), int(number), int(width), int(height), kind)
+        assert (f"{floor.content_hash:016x}", len(floor.encode())) == (content_hash, int(length)), line
+    many = pack.generate_many(42, range(1, 9), threads=4)
+    assert [floor.encode() for floor in many] == [pack.generate(42, number).encode() for number in range(1, 9)]
+
+
 def test_everything_wrong_with_a_pack_is_raised_at_its_place() -> None:
     manifest, vault = b'name = "mine"\nsize = 3\n', b"name: a\nmap:\n?\n"
     file = b"floorpack 1\nfile pack.toml %d\n%s\n" % (len(manifest), manifest)

@@ -198,7 +198,7 @@ export class FloorGenerator {
   /**
    * The floor as a `floors.v1.Floor`.
    *
-   * @throws RangeError if there is no such floor.
+   * @throws RangeError if there is no such floor, Error if the pack's own generator fails.
    */
   encode({ seed, number, width = 0, height = 0, kind = 0 }: SpecInit): Uint8Array<ArrayBuffer> {
     if (BigInt.asUintN(64, seed) !== seed) throw new RangeError(`seed ${seed} is not in 0 to 2^64 - 1`);
@@ -213,7 +213,7 @@ export class FloorGenerator {
   /**
    * The floor, decoded.
    *
-   * @throws RangeError if there is no such floor.
+   * @throws RangeError if there is no such floor, Error if the pack's own generator fails.
    */
   generate(spec: SpecInit): Floor {
     const { version, hash, connections, items, metrics, bytes, ...floor } = decode(this.encode(spec));

@@ -169,6 +169,103 @@ test("the floors are those of the server", { skip: server ? false : "FLOOR_SERVE
   }
 });
 
+/** The floors of a pack with a generator of its own, from the server's tests: `KIND WxH tower SEED floor NUMBER: HASH BYTES B`. */
+const record = readFileSync(new URL("../../../floor-wire/tests/tower-3-served.txt", import.meta.url), "utf8");
+const kinds = ["", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
+
+test("a pack's own generator makes the floors on record", () => {
+  const pack = generator.openPack(readFileSync(new URL("../../../packs/tower-3.floorpack", import.meta.url)));
+  const [reference, ...lines] = record.trimEnd().split("\n");
+  assert.equal(`${pack.name}@${pack.hash.toString(16).padStart(16, "0")}`, reference);
+  assert.equal(lines.length, 72);
+  for (const line of lines) {
+    const [, kind, width, height, seed, number, hash, length] = /^(\w+) (\d+)x(\d+) tower (\d+) floor (\d+): (\w+) (\d+) B$/.exec(line)!;
+    const spec = { seed: BigInt(seed!), number: Number(number), width: Number(width), height: Number(height), kind: kinds.indexOf(kind!) };
+    const floor = pack.generate(spec);
+    assert.deepEqual([floor.contentHash, floor.encoded.length, floor.generatorVersion], [BigInt(`0x${hash}`), Number(length), 3], line);
+  }
+});
+
+/** A `.floorpack` file with a generator. */
+function packWith(wasm: Uint8Array): Uint8Array {
+  const manifest = 'name = "mine"\n';
+  return Buffer.concat([
+    Buffer.from(`floorpack 1\nfile generator.wasm ${wasm.length}\n`), wasm,
+    Buffer.from(`\nfile pack.toml ${manifest.length}\n${manifest}\n`),
+  ]);
+}
+
+const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
+const UNREACHABLE = [0x00];
+/** `i64.const 0`. */
+const ZERO = [0x42, 0];
+/** `i64.const` of 1 << 63 | 8 << 32 | 5: an error whose text has 5 bytes at address 8. */
+const NO_SUCH_FLOOR = [0x42, 0x85, 0x80, 0x80, 0x80, 0x80, 0x81, 0x80, 0x80, 0x80, 0x7f];
+
+/** A generator with the bodies of floor_load, floor_resolve and floor_generate. */
+function module(load: number[], resolve: number[], generate: number[]): Uint8Array {
+  const section = (id: number, count: number, content: number[]) => [id, content.length + 1, count, ...content];
+  const text = (name: string) => [name.length, ...Buffer.from(name)];
+  const names = ["floor_abi", "floor_input", "floor_load", "floor_resolve", "floor_generate"];
+  const [i32, i64] = [0x7f, 0x7e];
+  const bodies = [[0x41, 1], [0x41, 32], load, resolve, generate].map((body) => [body.length + 2, 0, ...body, 0x0b]);
+  return Uint8Array.from([
+    ...HEADER,
+    ...section(1, 4, [0x60, 0, 1, i32, 0x60, 1, i32, 1, i32, 0x60, 0, 1, i64, 0x60, 5, i64, i32, i32, i32, i32, 1, i64]),
+    ...section(3, 5, [0, 1, 2, 3, 3]),
+    ...section(5, 1, [0, 1]),
+    ...section(7, 6, [...names.flatMap((name, at) => [...text(name), 0, at]), ...text("memory"), 2, 0]),
+    ...section(10, 5, bodies.flat()),
+    ...section(11, 1, [0, 0x41, 8, 0x0b, ...text("never")]),
+  ]);
+}
+
+test("a generator that fails is an error with its name, and one that refuses a range error", () => {
+  const failing = generator.openPack(packWith(module(ZERO, NO_SUCH_FLOOR, UNREACHABLE)));
+  const sought: SpecInit = { seed: 1n, number: 1, width: 16, height: 16, kind: FloorKind.KEEP };
+  const isFault = (error: Error) => !(error instanceof RangeError) && /^the generator of mine@\w{16} failed: floor_generate: unreachable/.test(error.message);
+  for (let attempt = 0; attempt < 3; attempt++) assert.throws(() => failing.generate(sought), isFault);
+  const isRefusal = (error: Error) => error instanceof RangeError && /^the generator of mine@\w{16} has no such floor: never/.test(error.message);
+  assert.throws(() => failing.generate({ seed: 1n, number: 1 }), isRefusal);
+  const empty = generator.openPack(packWith(module(ZERO, NO_SUCH_FLOOR, ZERO)));
+  assert.throws(() => empty.generate(sought), /breaks the rule/);
+});
+
+test("a generator has what a server grants it, and nothing else", () => {
+  // Traps unless memory.grow of 1,100 pages answers -1.
+  const greedy = [0x41, 0xcc, 0x08, 0x40, 0, 0x41, 0x7f, 0x47, 0x04, 0x40, 0x00, 0x0b, ...ZERO];
+  assert.equal(generator.openPack(packWith(module(greedy, NO_SUCH_FLOOR, ZERO))).name, "mine");
+  const importing = Uint8Array.from([...HEADER, 1, 4, 1, 0x60, 0, 0, 2, 9, 1, 3, 0x65, 0x6e, 0x76, 1, 0x66, 0, 0]);
+  const refused: [Uint8Array, RegExp][] = [
+    [importing, /^generator.wasm: it imports env.f; a generator imports nothing/],
+    [Uint8Array.from(HEADER), /^generator.wasm: it exports no memory with the name `memory`/],
+    [Uint8Array.of(1, 2, 3), /^generator.wasm: it is no module that runs here: /],
+    [module(UNREACHABLE, ZERO, ZERO), /^generator.wasm: floor_load: unreachable/],
+    [module([0x42, 1, 0x42, 63, 0x86], ZERO, ZERO), /^generator.wasm: /],
+  ];
+  for (const [wasm, message] of refused) {
+    assert.throws(() => generator.openPack(packWith(wasm)), (error) => error instanceof InvalidPackError && message.test(error.message), String(message));
+  }
+});
+
+test("the floors of the server's packs are those of the server", { skip: server ? false : "FLOOR_SERVER is not set" }, async () => {
+  const call = async (method: string, message: object): Promise<any> => {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(message) };
+    return (await fetch(`${server}/floors.v1.FloorService/${method}`, init)).json();
+  };
+  const { packs } = await call("ListPacks", {});
+  assert.ok(packs.length > 1);
+  for (const { name } of packs.filter(({ current }: { current?: boolean }) => current)) {
+    const pack = generator.openPack(Buffer.from((await call("GetPack", { pack: name })).file, "base64"));
+    for (let number = 1; number <= 30; number++) {
+      const spec = { seed: BigInt(number * 7919), number, kind: number % 10 };
+      const answer = await call("GetFloor", { spec: { ...spec, seed: String(spec.seed), pack: name } });
+      if (answer.contentHash === undefined) assert.throws(() => pack.generate(spec), /failed: /, `${name}: ${answer.message}`);
+      else assert.equal(pack.generate(spec).contentHash.toString(), answer.contentHash, `${name} ${number}`);
+    }
+  }
+});
+
 test("the example of the README runs", async () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
   const [, code] = /```js\n(.*?)```/s.exec(readme)!;

@@ -13,10 +13,8 @@ use wasmtime::{
     Config, Engine, InstancePre, Linker, Module, ResourceLimiter, Result as WasmResult, StoreLimits, StoreLimitsBuilder,
 };
 
-/// The most bytes of the memory of an instance.
-const MAX_MEMORY: usize = 64 << 20;
-/// The most elements of a table.
-const MAX_TABLE: usize = 100_000;
+use super::limits::{MAX_MEMORY, MAX_TABLE};
+
 /// The most bytes of a stack.
 const MAX_STACK: usize = 512 << 10;
 /// How often the clock of the engine goes on while a module runs.

@@ -1,28 +1,32 @@
-//! Runs the generators that packs bring along, as WebAssembly in wasmtime.
+//! Runs the generators that packs bring along, as WebAssembly: in wasmtime, or in an engine of the caller's.
 //!
-//! A module gets no imports: no clock, no files, no randomness. NaNs are canonical, and there are neither threads nor relaxed
-//! SIMD, so a floor depends on the module, the pack's files and the spec alone. Each call has fuel, which ends it after the
-//! same work on every machine, and a deadline, for instructions whose work fuel does not count. Instances are kept for the
-//! next call, those that failed are not.
+//! A module gets no imports: no clock, no files, no randomness. In wasmtime NaNs are canonical, and there are neither threads
+//! nor relaxed SIMD, so a floor depends on the module, the pack's files and the spec alone. There each call has fuel, which
+//! ends it after the same work on every machine, and a deadline, for instructions whose work fuel does not count. Instances
+//! are kept for the next call, those that failed are not.
 
+mod breaker;
+#[cfg(feature = "modules")]
 mod engine;
-mod instance;
+mod guest;
+mod limits;
+mod pool;
+#[cfg(feature = "modules")]
+mod wasmtime_guest;
 
-use std::{fmt, time::Duration};
+pub use guest::{Call, Code, Compile, Guest};
 
-use failsafe::{CircuitBreaker as _, Config, StateMachine, backoff, failure_policy};
-use floor_gen::{FloorSpec, Kind, PackHash, pack::Files};
-use wasmtime::InstancePre;
+use std::fmt;
 
-use crate::ModuleError;
-use engine::Limits;
-use instance::{Answer, Instance, Pool};
+use floor_gen::{FloorSpec, PackHash, pack::Files};
 
-/// So many failures in a row close a module for `PAUSE`.
-const MOST_FAILURES: u32 = 20;
-const PAUSE: Duration = Duration::from_secs(10);
+use crate::{ModuleError, Request};
+use breaker::Breaker;
+use guest::{Answer, Instance};
+use pool::Pool;
 
 /// Fuel to create an instance and read the pack: about 0.3 s.
+#[cfg(feature = "modules")]
 const LOAD_FUEL: u64 = 1_000_000_000;
 /// Fuel to resolve a request: less than a millisecond, because requests wait for it in the thread that received them.
 const RESOLVE_FUEL: u64 = 1_000_000;
@@ -32,7 +36,7 @@ const CELL_FUEL: u64 = 100_000;
 
 /// The generator of a pack, compiled.
 pub(crate) struct Module {
-    code: InstancePre<Limits>,
+    code: Box<dyn Code>,
     /// The canonical form of the pack's files without the generator.
     files: Vec<u8>,
     pool: Pool,
@@ -40,43 +44,28 @@ pub(crate) struct Module {
     breakers: [Breaker; 2],
 }
 
-type Breaker = StateMachine<failure_policy::ConsecutiveFailures<backoff::Constant>, ()>;
-
-fn breaker() -> Breaker {
-    let policy = failure_policy::consecutive_failures(MOST_FAILURES, backoff::constant(PAUSE));
-    Config::new().failure_policy(policy).build()
-}
-
 impl Module {
-    /// Compiles `wasm`, and lets an instance read `files`, the others of the pack.
+    /// Compiles `wasm` in wasmtime, and lets an instance read `files`, the others of the pack.
+    #[cfg(feature = "modules")]
     pub(crate) fn load(wasm: &[u8], files: &Files) -> Result<Self, String> {
-        let code = engine::compile(wasm)?;
-        let module = Self { code, files: files.to_bytes(), pool: Pool::new(), breakers: [breaker(), breaker()] };
-        let instance = module.start()?;
-        module.pool.put(instance);
+        Self::start(Box::new(engine::compile(wasm)?), files)
+    }
+
+    /// The same in the engine of `compile`.
+    pub(crate) fn load_in(compile: Compile, wasm: &[u8], files: &Files) -> Result<Self, String> {
+        Self::start(compile(&limits::limited(wasm))?, files)
+    }
+
+    fn start(code: Box<dyn Code>, files: &Files) -> Result<Self, String> {
+        let breakers = [Breaker::new(), Breaker::new()];
+        let module = Self { code, files: files.to_bytes(), pool: Pool::new(), breakers };
+        module.pool.put(module.instance()?);
         Ok(module)
     }
 
-    /// What a request leaves open, resolved: its width, height and kind. A side or a kind of 0 is left open.
-    pub(crate) fn resolve(
-        &self,
-        pack: &str,
-        hash: PackHash,
-        (seed, number, width, height): (u64, u32, u32, u32),
-        kind: Option<Kind>,
-    ) -> Result<FloorSpec, ModuleError> {
-        let kind = kind.map_or(0, |kind| kind as u32);
-        self.call(pack, &self.breakers[0], RESOLVE_FUEL, |instance| {
-            let answer = instance.resolve(seed, number, width, height, kind)?;
-            let resolved = match answer {
-                Answer::Value(value) => value,
-                Answer::Refused(text) => return Ok(Err(text)),
-            };
-            let (width, height) = (resolved as u32 & 0xffff, (resolved >> 16) as u32 & 0xffff);
-            let kind = Kind::from_number((resolved >> 32) as u32).filter(|_| width > 0 && height > 0);
-            let spec = kind.and_then(|kind| FloorSpec::of_pack(hash, seed, number, width, height, kind).ok());
-            spec.map(Ok).ok_or_else(|| format!("floor_resolve answers {resolved:#x}, which is no size and kind"))
-        })
+    /// What a request leaves open, resolved: its width, height and kind.
+    pub(crate) fn resolve(&self, pack: &str, hash: PackHash, request: Request) -> Result<FloorSpec, ModuleError> {
+        self.call(pack, &self.breakers[0], RESOLVE_FUEL, |instance| instance.resolve(hash, request))
     }
 
     /// Generates the floor of `spec`, and makes `accept` of it.
@@ -84,26 +73,24 @@ impl Module {
         &self,
         pack: &str,
         spec: &FloorSpec,
-        accept: impl Fn(&[u8]) -> Result<T, String>,
+        accept: impl FnOnce(&[u8]) -> Result<T, String>,
     ) -> Result<T, ModuleError> {
         let fuel = FLOOR_FUEL + CELL_FUEL * spec.cells() as u64;
-        self.call(pack, &self.breakers[1], fuel, |instance| match instance.generate(spec)? {
-            Answer::Value(range) => instance.read(range).and_then(&accept).map(Ok),
-            Answer::Refused(text) => Ok(Err(text)),
-        })
+        self.call(pack, &self.breakers[1], fuel, |instance| instance.generate(spec, accept))
     }
 
-    /// Runs `run` on an instance with `fuel`. Its inner error is a text of the module, the outer one a fault.
+    /// Runs `run` on an instance with `fuel`.
     fn call<T>(
         &self,
         pack: &str,
         breaker: &Breaker,
         fuel: u64,
-        run: impl FnOnce(&mut Instance) -> Result<Result<T, String>, String>,
+        run: impl FnOnce(&mut Instance) -> Result<Answer<T>, String>,
     ) -> Result<T, ModuleError> {
         let called = breaker.call(|| {
-            let mut instance = self.pool.take().map_or_else(|| self.start(), Ok)?;
-            let answer = instance.within(fuel, run)?;
+            let mut instance = self.pool.take().map_or_else(|| self.instance(), Ok)?;
+            instance.refuel(fuel);
+            let answer = run(&mut instance)?;
             self.pool.put(instance);
             Ok(answer)
         });
@@ -111,14 +98,14 @@ impl Module {
         match called {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(text)) => Err(ModuleError::Refused { pack: pack(), text }),
-            Err(failsafe::Error::Inner(fault)) => Err(ModuleError::Fault { pack: pack(), fault }),
-            Err(failsafe::Error::Rejected) => Err(ModuleError::Closed { pack: pack() }),
+            Err(Some(fault)) => Err(ModuleError::Fault { pack: pack(), fault }),
+            Err(None) => Err(ModuleError::Closed { pack: pack() }),
         }
     }
 
     /// A new instance that has read the pack.
-    fn start(&self) -> Result<Instance, String> {
-        Instance::start(&self.code, &self.files, LOAD_FUEL)
+    fn instance(&self) -> Result<Instance, String> {
+        Instance::start(&*self.code, &self.files)
     }
 }
 

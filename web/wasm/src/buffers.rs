@@ -35,6 +35,11 @@ pub fn read<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     INPUT.with_borrow(|input| read(input))
 }
 
+/// The input, which is then empty.
+pub fn take() -> Vec<u8> {
+    INPUT.take()
+}
+
 /// Makes the result, or its error, the output. Whether it is no error.
 pub fn respond(result: Result<Vec<u8>, String>) -> bool {
     let fine = result.is_ok();

@@ -7,6 +7,8 @@
 #![allow(unsafe_code, reason = "an export without its mangled name counts as unsafe; there is no other")]
 
 pub mod buffers;
+#[cfg(feature = "modules")]
+mod guests;
 pub mod pack;
 
 use std::{
@@ -19,7 +21,7 @@ use floor_gen::{
     pack::{Hatch, Paint},
 };
 use floor_query::{Candidate, Condition, Fact};
-use floor_wire::{LoadedPack, ResolveError};
+use floor_wire::{LoadedPack, ModuleError, ResolveError};
 
 use buffers::{read, respond};
 use pack::with_pack;
@@ -36,16 +38,18 @@ pub extern "C" fn generator_version() -> u32 {
     GENERATOR_VERSION
 }
 
-/// Generates a floor of the open pack; 0 as `width`, `height` or `kind` as in a request. Whether there is such a floor.
-/// The output is its encoded `floors.v1.Floor`, or the error.
+/// Generates a floor of the open pack; 0 as `width`, `height` or `kind` as in a request. Returns 1; 0 if there is no such
+/// floor, 2 if the pack's own generator failed. The output is the encoded `floors.v1.Floor`, or the error.
 #[unsafe(no_mangle)]
-pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> bool {
+pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> u32 {
     let bytes = with_pack(|pack| {
         let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
         let framed = GENERATOR.with_borrow_mut(|generator| pack.framed(generator, &spec))?;
         Ok(floor_wire::unframed(&framed).to_vec())
     });
-    respond(bytes.map_err(|error: ResolveError| error.to_string()))
+    let is_fault = matches!(bytes, Err(ResolveError::Module(ModuleError::Fault { .. })));
+    let fine = respond(bytes.map_err(|error: ResolveError| error.to_string()));
+    u32::from(fine) + 2 * u32::from(is_fault)
 }
 
 /// The names that a condition may use: a line each of facts, kinds and themes.
@@ -74,7 +78,12 @@ pub extern "C" fn looks() {
 #[unsafe(no_mangle)]
 pub extern "C" fn condition() -> bool {
     let text = read(|input| String::from_utf8_lossy(input).into_owned());
-    let parsed = with_pack(|pack| Condition::of_pack(pack.pack(), &text));
+    let parsed = with_pack(|pack| match pack.pack().generator() {
+        Some(_) => {
+            Err(format!("{} has a generator of its own, and the search looks into that of this page", pack.reference()))
+        }
+        None => Condition::of_pack(pack.pack(), &text),
+    });
     respond(parsed.map(|parsed| {
         CONDITION.set(Some(parsed));
         Vec::new()

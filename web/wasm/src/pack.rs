@@ -74,7 +74,7 @@ pub extern "C" fn files_bytes() {
 /// for each: file, line, column and message, with tabs between them. Then the pack that was open stays open.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_open() -> bool {
-    let pack = FILES.with_borrow(|files| LoadedPack::read_edited(files.clone()));
+    let pack = open(FILES.with_borrow(Files::clone));
     respond(
         pack.map(|pack| {
             let read = pack.pack();
@@ -84,6 +84,16 @@ pub extern "C" fn pack_open() -> bool {
         })
         .map_err(|errors| lines(&errors)),
     )
+}
+
+#[cfg(feature = "modules")]
+fn open(files: Files) -> Result<LoadedPack, PackErrors> {
+    LoadedPack::read_edited_in(crate::guests::code, files)
+}
+
+#[cfg(not(feature = "modules"))]
+fn open(files: Files) -> Result<LoadedPack, PackErrors> {
+    LoadedPack::read_edited(files)
 }
 
 /// Closes the pack: the built-in one takes its place.
