@@ -1,4 +1,4 @@
-//! The pictures of `assets`, and the colours of a floor's theme: `tiles.png` has the tiles below one another,
+//! The pictures of `assets`, the colours of a floor's theme, and signs: `tiles.png` has the tiles below one another,
 //! `sprites.png` the beings and things.
 
 use bevy::{
@@ -34,6 +34,8 @@ const PAINTED: [(u16, Paint, f32); 12] = [
 /// The mean of a grey tile.
 const GREY: f32 = 0.75;
 
+/// The side at which a cell is shown, in pixels.
+pub const CELL: u32 = 32;
 /// The side of a sprite with its outline, and the distance from one sprite to the next, in pixels.
 const SPRITE: f32 = 18.0;
 const PITCH: f32 = 20.0;
@@ -41,48 +43,60 @@ const PITCH: f32 = 20.0;
 /// The archetypes of the first row of sprites.
 const THINGS: &str =
     "player/gold/potion elixir/bread/scroll/gem/ring/blade/key/torn_map/blessing/spikes/darts/gas/net/merchant/shrine";
-/// The classes of each further row: a row for each theme, in its colour.
-const CLASSES: [Class; 6] = [Class::Brute, Class::Skirmisher, Class::Archer, Class::Caster, Class::Swarm, Class::Boss];
+/// The themes of the further rows. Each has the classes of monsters in the order of [`Class`].
 const THEMES: [&str; 7] = ["crypt", "warren", "mire", "forge", "glacier", "archive", "abyss"];
 /// The side at which a boss is shown, in cells.
 const BOSS_SIDE: f32 = 1.9;
 
+/// Behind words and signs.
+pub const NIGHT: Color = Color::srgba(0.03, 0.03, 0.05, 0.85);
 /// The colour of each lock and its key; a digit says the same.
 const LOCKS: [u32; 6] = [0xe8_c04a, 0x62_b0f0, 0xf0_7a5a, 0x7c_d070, 0xc8_8af0, 0xf0_f0f0];
 
-/// The tileset, an array texture with a layer for each tile.
-pub fn tileset() -> Image {
-    let mut tiles = picture(include_bytes!("../assets/tiles.png"));
-    tiles.reinterpret_stacked_2d_as_array(TILES).expect("the tiles have one size");
-    tiles
+#[derive(Resource)]
+pub struct Pictures {
+    /// An array texture with a layer for each tile.
+    pub tileset: Handle<Image>,
+    sprites: Handle<Image>,
 }
 
-/// All sprites.
-pub fn sprites() -> Image {
-    picture(include_bytes!("../assets/sprites.png"))
+impl FromWorld for Pictures {
+    fn from_world(world: &mut World) -> Self {
+        let mut images = world.resource_mut::<Assets<Image>>();
+        let mut tiles = picture(include_bytes!("../assets/tiles.png"));
+        tiles.reinterpret_stacked_2d_as_array(TILES).expect("the tiles have one size");
+        Self { tileset: images.add(tiles), sprites: images.add(picture(include_bytes!("../assets/sprites.png"))) }
+    }
+}
+
+impl Pictures {
+    /// The player, an item, a trap or a place.
+    pub fn thing(&self, archetype: &str) -> Sprite {
+        let column = THINGS.split('/').position(|names| names.split(' ').any(|name| name == archetype));
+        self.sprite(column.unwrap_or(1), 0, 1.0)
+    }
+
+    /// A monster of a class, on floors of a theme.
+    pub fn monster(&self, class: Class, theme: &str) -> Sprite {
+        let row = THEMES.iter().position(|other| *other == theme).unwrap_or(0);
+        self.sprite(class as usize, 1 + row, if class == Class::Boss { BOSS_SIDE } else { 1.0 })
+    }
+
+    fn sprite(&self, column: usize, row: usize, side: f32) -> Sprite {
+        let centre = (Vec2::new(column as f32, row as f32) + 0.5) * PITCH;
+        Sprite {
+            image: self.sprites.clone(),
+            rect: Some(Rect::from_center_size(centre, Vec2::splat(SPRITE))),
+            custom_size: Some(Vec2::splat(side * CELL as f32)),
+            ..default()
+        }
+    }
 }
 
 fn picture(png: &[u8]) -> Image {
     let (format, usage) = (ImageType::Extension("png"), RenderAssetUsages::default());
     let picture = Image::from_buffer(png, format, CompressedImageFormats::NONE, true, ImageSampler::Default, usage);
     picture.expect("the picture is a PNG")
-}
-
-/// Where a thing is among the sprites.
-pub fn thing(archetype: &str) -> Rect {
-    let column = THINGS.split('/').position(|names| names.split(' ').any(|name| name == archetype));
-    at(column.unwrap_or(1), 0)
-}
-
-/// Where a class of monsters is among the sprites on floors of a theme, and the side at which it is shown, in cells.
-pub fn monster(class: Class, theme: &str) -> (Rect, f32) {
-    let column = CLASSES.iter().position(|other| *other == class).unwrap_or(1);
-    let row = THEMES.iter().position(|other| *other == theme).unwrap_or(0);
-    (at(column, 1 + row), if class == Class::Boss { BOSS_SIDE } else { 1.0 })
-}
-
-fn at(column: usize, row: usize) -> Rect {
-    Rect::from_center_size((Vec2::new(column as f32, row as f32) + 0.5) * PITCH, Vec2::splat(SPRITE))
 }
 
 /// The look of a theme of the built-in pack. Other themes are grey.
@@ -99,6 +113,20 @@ pub fn tint(look: &Look, tile: u16) -> Vec3 {
 /// The colour of a lock, as 0xRRGGBB.
 pub fn lock(id: u32) -> u32 {
     LOCKS[id.saturating_sub(1) as usize % LOCKS.len()]
+}
+
+/// A few letters or digits on a dark plate.
+pub fn sign(letters: impl Into<String>, colour: u32, at: Vec3) -> impl Bundle {
+    let letters = letters.into();
+    let plate = Sprite::from_color(NIGHT, Vec2::new(6.0 + 9.0 * letters.len() as f32, 15.0));
+    let ink = TextColor(Srgba::from_vec3(rgb(colour)).into());
+    let letters = (Text2d::new(letters), size(15.0), ink, Transform::from_xyz(0.0, 0.0, 0.1));
+    (plate, Transform::from_translation(at), children![letters])
+}
+
+/// Letters of a height in pixels.
+pub fn size(height: f32) -> TextFont {
+    TextFont::from_font_size(FontSize::Px(height))
 }
 
 /// The parts of 0xRRGGBB, each of at most 1.

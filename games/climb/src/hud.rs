@@ -1,170 +1,122 @@
 //! The words on the screen: how the player is, what they have, what just happened, and where floors come from.
 
 use bevy::prelude::*;
-use climb_rules::{Level, Ware};
-use floor_client::plugin::{FloorArrived, FloorServer, FloorServerStatus, RequestFloor};
+use climb_rules::{Hero, Level, Ware};
+use floor_client::plugin::{FloorArrived, FloorFailed, FloorServer};
 
-use crate::play::{Current, GameState, Journey};
+use crate::{
+    art::{NIGHT, size},
+    play::{Current, GameState, Journey, Rules},
+};
 
-const NIGHT: Color = Color::srgba(0.03, 0.03, 0.05, 0.85);
 const INK: Color = Color::srgb(0.88, 0.86, 0.80);
 const GOLD: Color = Color::srgb(0.96, 0.80, 0.36);
 const BLOOD: Color = Color::srgb(0.72, 0.16, 0.17);
 const SCAR: Color = Color::srgb(0.22, 0.08, 0.09);
 const HELP: &str = "Climb ten floors, and strike down the lord of the tenth.\n\n\
-arrows, WASD or the pad: walk, open, strike     space: wait and search     Q: drink a potion\n\
-1 2 3: buy from a merchant     M: the map     escape: quit\n\nreturn or start begins";
+arrows, WASD or the pad: walk, open, strike     space: wait and search\n\
+Q: drink a potion     1 2 3: buy from a merchant     M: the map     escape: quit\n\nreturn or start begins";
+
 /// Writes the words.
 pub struct HudPlugin;
 
 impl Plugin for HudPlugin {
     fn build(&self, app: &mut App) {
-        app.add_systems(Startup, spawn).add_systems(
-            Update,
-            (write, hide.run_if(state_changed::<GameState>), measure.run_if(resource_exists_and_changed::<Current>)),
-        );
+        let is_played = resource_exists_and_changed::<Current>.and_then(not(in_state(GameState::Title)));
+        let write = (write_player.run_if(is_played), write_source, open_panel.run_if(state_changed::<GameState>));
+        app.add_systems(Startup, spawn).add_systems(Update, write.after(Rules));
     }
 }
 
-/// What a text says.
-#[derive(Component, Clone, Copy)]
-enum Words {
-    Health,
-    Belongings,
-    Floor,
-    News,
-    Server,
-    Hint,
-    Title,
-    Subtitle,
-}
-
-/// The red of the health bar.
+/// How the player is. Written anew after each turn.
 #[derive(Component)]
-struct Blood;
+struct Status;
 
-/// The state in which a part of the screen is hidden.
+/// What just happened.
 #[derive(Component)]
-struct HiddenIn(GameState);
+struct NewsLine;
+
+/// Where floors come from.
+#[derive(Component)]
+struct Source;
 
 fn spawn(mut commands: Commands) {
-    let text = |words: Words, size: f32, colour: Color| {
-        let font = TextFont::from_font_size(FontSize::Px(size));
-        let wraps = matches!(words, Words::Subtitle);
-        let linebreak = if wraps { LineBreak::WordBoundary } else { LineBreak::NoWrap };
-        (words, Text::default(), font, TextColor(colour), TextLayout::new(Justify::Center, linebreak))
-    };
-    let bar = Node {
+    let lines = Node { bottom: px(0), padding: px(8).all(), flex_direction: FlexDirection::Column, ..strip() };
+    commands.spawn((
+        lines,
+        BackgroundColor(NIGHT),
+        children![(NewsLine, text("", 15.0, GOLD)), (Source, text("", 13.0, INK))],
+    ));
+}
+
+/// Across the screen.
+fn strip() -> Node {
+    Node {
         position_type: PositionType::Absolute,
         width: percent(100),
-        height: px(32),
         padding: px(10).horizontal(),
-        column_gap: px(10),
+        row_gap: px(4),
+        ..default()
+    }
+}
+
+fn text(words: impl Into<String>, height: f32, colour: Color) -> impl Bundle {
+    (Text::new(words), size(height), TextColor(colour), TextLayout::justify(Justify::Center))
+}
+
+fn write_player(
+    level: Res<Current>,
+    mut news_line: Single<&mut Text, With<NewsLine>>,
+    old: Query<Entity, With<Status>>,
+    mut commands: Commands,
+) {
+    old.iter().for_each(|part| commands.entity(part).despawn());
+    let bar = Node {
+        height: px(32),
         align_items: AlignItems::Center,
         justify_content: JustifyContent::SpaceBetween,
+        ..strip()
+    };
+    commands.spawn((
+        Status,
+        bar,
+        BackgroundColor(NIGHT),
+        children![health(&level.hero), text(belongings(&level), 15.0, INK), text(place(&level), 15.0, GOLD)],
+    ));
+    if level.merchant().is_some() {
+        let above_news = Node { bottom: px(56), justify_content: JustifyContent::Center, ..strip() };
+        commands.spawn((Status, above_news, BackgroundColor(NIGHT), children![text(offer(&level.hero), 15.0, INK)]));
+    }
+    let news: Vec<_> = level.news.iter().map(|news| &*news.words).collect();
+    if !news.is_empty() {
+        news_line.0 = news.join("  ");
+    }
+}
+
+/// A bar, and a number on it.
+fn health(Hero { health, most_health, .. }: &Hero) -> impl Bundle {
+    let bar = Node { width: px(170), height: px(20), padding: px(8).left(), ..default() };
+    let share = 100.0 * *health as f32 / *most_health as f32;
+    let blood = Node {
+        position_type: PositionType::Absolute,
+        left: px(0),
+        width: percent(share),
+        height: percent(100),
         ..default()
     };
-    let health = Node { width: px(170), height: px(20), padding: px(8).left(), ..default() };
-    let blood = Node { position_type: PositionType::Absolute, left: px(0), height: percent(100), ..default() };
-    commands.spawn((HiddenIn(GameState::Title), bar.clone(), BackgroundColor(NIGHT))).with_children(|bar| {
-        bar.spawn((health, BackgroundColor(SCAR))).with_children(|health| {
-            health.spawn((Blood, blood, BackgroundColor(BLOOD)));
-            health.spawn(text(Words::Health, 15.0, Color::WHITE));
-        });
-        bar.spawn(text(Words::Belongings, 15.0, INK));
-        bar.spawn(text(Words::Floor, 15.0, GOLD));
-    });
-    commands.spawn((Node { bottom: px(0), ..bar.clone() }, BackgroundColor(NIGHT))).with_children(|bar| {
-        bar.spawn(text(Words::News, 15.0, GOLD));
-        bar.spawn(text(Words::Server, 13.0, INK));
-    });
-    let centre = Node { justify_content: JustifyContent::Center, ..bar };
-    let hint = Node { bottom: px(32), ..centre.clone() };
-    commands.spawn((HiddenIn(GameState::Title), hint)).with_child(text(Words::Hint, 15.0, INK));
-    let title = Node {
-        top: percent(25),
-        height: percent(50),
-        flex_direction: FlexDirection::Column,
-        row_gap: px(24),
-        ..centre
-    };
-    commands.spawn((HiddenIn(GameState::Climbing), title, BackgroundColor(NIGHT))).with_children(|panel| {
-        panel.spawn(text(Words::Title, 56.0, GOLD));
-        panel.spawn(text(Words::Subtitle, 17.0, INK));
-    });
-}
-
-fn hide(state: Res<State<GameState>>, mut parts: Query<(&HiddenIn, &mut Visibility)>) {
-    for (HiddenIn(hidden), mut visibility) in &mut parts {
-        *visibility = if hidden == state.get() { Visibility::Hidden } else { Visibility::Inherited };
-    }
-}
-
-fn write(
-    state: Res<State<GameState>>,
-    journey: Res<Journey>,
-    server: Res<FloorServer>,
-    level: Option<Res<Current>>,
-    ahead: Query<Has<FloorArrived>, With<RequestFloor>>,
-    mut texts: Query<(&Words, &mut Text)>,
-) {
-    let in_play = level.filter(|_| *state != GameState::Title);
-    let (head, below) = panel(*state.get(), &journey, in_play.as_deref().map(|level| &level.0));
-    for (words, mut text) in &mut texts {
-        let new = match (words, &in_play) {
-            (Words::Title, _) => head.clone(),
-            (Words::Subtitle, _) => below.clone(),
-            (Words::Server, None) => status(&server),
-            (Words::Server, Some(_)) => {
-                let next = if ahead.iter().any(|arrived| arrived) { "is here" } else { "is on its way" };
-                let (served, status) = (&journey.served, status(&server));
-                format!("floor {served}, {status}; the next {next}")
-            }
-            (_, None) => String::new(),
-            (Words::Health, Some(level)) => format!("health {}/{}", level.hero.health, level.hero.most_health),
-            (Words::Belongings, Some(level)) => belongings(level),
-            (Words::Floor, Some(level)) => place(level),
-            (Words::News, Some(level)) => match news(level) {
-                nothing if nothing.is_empty() => continue,
-                news => news,
-            },
-            (Words::Hint, Some(level)) => hint(level),
-        };
-        text.set_if_neq(Text(new));
-    }
-}
-
-/// The words of the panel: its head, and what is below.
-fn panel(state: GameState, journey: &Journey, level: Option<&Level>) -> (String, String) {
-    let number = journey.request.0.number;
-    let end = level.map(|Level { hero, floor, foe, .. }| {
-        let deeds = format!("{} turns, {} monsters slain, {} gold", hero.turns, hero.slain, hero.gold);
-        (floor.spec().number, foe, deeds)
-    });
-    match (state, end) {
-        (GameState::Title, _) => ("CLIMB".to_owned(), HELP.to_owned()),
-        (GameState::Failed, _) => (format!("no floor {number}"), format!("{}\n\nreturn tries again", journey.trouble)),
-        (GameState::Dead, Some((number, foe, deeds))) => {
-            let words = format!("Killed by {foe} on floor {number}.\n{deeds}\n\nreturn climbs again");
-            ("YOU DIED".to_owned(), words)
-        }
-        (GameState::Won, Some((number, _, deeds))) => {
-            let words = format!("The lord of floor {number} has fallen.\n{deeds}\n\nreturn climbs on");
-            ("VICTORY".to_owned(), words)
-        }
-        _ => (format!("floor {number}"), "is on its way".to_owned()),
-    }
+    let number = text(format!("health {health}/{most_health}"), 15.0, Color::WHITE);
+    (bar, BackgroundColor(SCAR), children![(blood, BackgroundColor(BLOOD)), number])
 }
 
 fn belongings(Level { hero, poison, held, keys, .. }: &Level) -> String {
     let ill = match (poison, held) {
-        (1.., _) => "   poisoned",
-        (_, 1..) => "   in a net",
+        (1.., _) => "  poisoned",
+        (_, 1..) => "  in a net",
         _ => "",
     };
-    let keys: String = keys.iter().map(|key| format!(" {key}")).collect();
+    let keys: String = keys.iter().map(|key| format!("  key {key}")).collect();
     let worn = format!("attack {}  armour {}", hero.attack, hero.armour);
-    format!("{worn}  potions {}  gold {}{ill}   keys{keys}", hero.potions, hero.gold)
+    format!("{worn}  potions {}  gold {}{keys}{ill}", hero.potions, hero.gold)
 }
 
 fn place(level: &Level) -> String {
@@ -173,27 +125,61 @@ fn place(level: &Level) -> String {
     format!("floor {} of tower {}: {theme} {kind}", spec.number, spec.seed)
 }
 
-fn news(level: &Level) -> String {
-    level.news.iter().map(|news| &*news.words).collect::<Vec<_>>().join("  ")
+/// What the player can buy from a merchant.
+fn offer(hero: &Hero) -> String {
+    let [potion, blade, mail] = [Ware::Potion, Ware::Blade, Ware::Mail].map(|ware| hero.price(ware));
+    format!("merchant:   1 potion, {potion} gold   2 better blade, {blade}   3 stronger mail, {mail}")
 }
 
-/// What the player can buy here.
-fn hint(level: &Level) -> String {
-    let [potion, blade, mail] = [Ware::Potion, Ware::Blade, Ware::Mail].map(|ware| level.hero.price(ware));
-    let offer = format!("merchant:   1 potion, {potion} gold   2 better blade, {blade}   3 stronger mail, {mail}");
-    level.merchant().map_or_else(String::new, |_| offer)
+fn write_source(
+    journey: Res<Journey>,
+    server: Res<FloorServer>,
+    failed: Query<&FloorFailed>,
+    ahead: Query<(), With<FloorArrived>>,
+    mut source: Single<&mut Text, With<Source>>,
+) {
+    let next = if ahead.is_empty() { "is on its way" } else { "is here" };
+    let FloorServer { url, status } = &*server;
+    let words = match (failed.iter().next(), &*journey.served) {
+        (Some(FloorFailed { error }), _) => format!("{error}. The game tries again."),
+        (None, "") => format!("server: {status:?} {url}"),
+        (None, served) => format!("floor {served}, the next {next}; server: {status:?} {url}"),
+    };
+    source.set_if_neq(Text(words));
 }
 
-/// The connection in words.
-fn status(FloorServer { url, status }: &FloorServer) -> String {
-    match status {
-        FloorServerStatus::Untried => format!("{url} not asked yet"),
-        FloorServerStatus::Answering => format!("{url} answers"),
-        FloorServerStatus::Unreachable => format!("{url} unreachable"),
-        FloorServerStatus::Offline => "no server".to_owned(),
-    }
+/// Before and after a climb, a panel covers the upper part of the screen. The player is in the middle.
+fn open_panel(
+    state: Res<State<GameState>>,
+    journey: Res<Journey>,
+    level: Option<Res<Current>>,
+    ahead: Query<(), With<FloorArrived>>,
+    mut commands: Commands,
+) {
+    let number = journey.request.0.number;
+    let (head, words) = match (state.get(), &level) {
+        (GameState::Title, _) => ("CLIMB", HELP.to_owned()),
+        (GameState::Loading, _) if ahead.is_empty() => ("CLIMB", format!("Floor {number} is on its way.")),
+        (GameState::Dead, Some(level)) => {
+            ("YOU DIED", format!("Killed by: {}\n{}\n\nreturn climbs again", level.foe, deeds(level)))
+        }
+        (GameState::Won, Some(level)) => {
+            ("VICTORY", format!("The lord has fallen.\n{}\n\nreturn climbs on", deeds(level)))
+        }
+        _ => return,
+    };
+    let panel = Node {
+        padding: px(60).top().with_bottom(px(28)),
+        row_gap: px(20),
+        flex_direction: FlexDirection::Column,
+        align_items: AlignItems::Center,
+        ..strip()
+    };
+    let lines = children![text(head, 56.0, GOLD), text(words, 17.0, INK)];
+    commands.spawn((DespawnOnExit(*state.get()), panel, ZIndex(-1), BackgroundColor(NIGHT), lines));
 }
 
-fn measure(level: Res<Current>, mut blood: Single<&mut Node, With<Blood>>) {
-    blood.width = percent(100.0 * level.hero.health as f32 / level.hero.most_health as f32);
+fn deeds(Level { hero, floor, .. }: &Level) -> String {
+    let Hero { turns, slain, gold, .. } = hero;
+    format!("floor {}, {turns} turns, {slain} slain, {gold} gold", floor.spec().number)
 }

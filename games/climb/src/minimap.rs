@@ -5,12 +5,12 @@ use bevy::{
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
 };
-use climb_rules::Level;
+use climb_rules::{Door, Level, cells};
 use floor_client::Terrain;
 
 use crate::{
     art,
-    play::{Current, GameState},
+    play::{Current, GameState, Rules},
 };
 
 /// The side of a cell on the map, in pixels.
@@ -21,8 +21,8 @@ pub struct MinimapPlugin;
 
 impl Plugin for MinimapPlugin {
     fn build(&self, app: &mut App) {
-        let draw = draw.run_if(resource_exists_and_changed::<Current>);
-        app.add_systems(Startup, spawn).add_systems(PostUpdate, (draw, toggle));
+        let draw = draw.after(Rules).run_if(resource_exists_and_changed::<Current>);
+        app.add_systems(Startup, spawn).add_systems(Update, (draw, toggle));
     }
 }
 
@@ -39,7 +39,7 @@ fn draw(
     mut map: Single<(&mut ImageNode, &mut Node), With<Minimap>>,
     mut images: ResMut<Assets<Image>>,
 ) {
-    let pixels = level.cells().flat_map(|at| {
+    let pixels = cells(&level.floor).flat_map(|at| {
         let [_, r, g, b] = colour(&level, at).to_be_bytes();
         [r, g, b, if level.known.contains(&at) { 240 } else { 200 }]
     });
@@ -54,21 +54,14 @@ fn draw(
 /// As 0xRRGGBB.
 fn colour(level: &Level, at: UVec2) -> u32 {
     let is_visible = level.visible.contains(&at);
-    let monster = level.monster_at(at).filter(|_| is_visible);
     match level.seen_terrain(at) {
         _ if at == level.player => 0xff_ffff,
         _ if !level.known.contains(&at) => 0x14_141c,
-        _ if let Some(index) = monster => {
-            if level.monsters[index].is_hunting() {
-                0xff_4033
-            } else {
-                0xb3_6666
-            }
-        }
+        _ if is_visible && level.monster_at(at).is_some() => 0xff_4033,
         _ if level.items.contains_key(&at) => 0xf2_cc59,
         _ if level.merchants.contains(&at) => 0xb3_66f2,
         _ if level.shrines.contains(&at) => 0x66_e6ff,
-        _ if let Some(lock) = level.locks.get(&at) => art::lock(*lock),
+        _ if let Some(Door::Locked(lock)) = level.doors.get(&at) => art::lock(*lock),
         Terrain::StairsDown => 0x66_ff66,
         Terrain::Wall | Terrain::Pillar => 0x1f_1f1f,
         Terrain::Door | Terrain::SecretDoor => 0x99_6b40,

@@ -1,15 +1,20 @@
 //! The course of a game: from the title through the floors, each fetched while the player is still on the one before,
 //! to death or victory.
 
-use bevy::prelude::*;
+use std::time::Duration;
+
+use bevy::{prelude::*, time::common_conditions::on_timer};
 use climb_rules::{Action, Hero, Level, bot};
 use floor_client::{
     FloorKind, FloorSpec,
     plugin::{FloorArrived, FloorFailed, RequestFloor},
 };
 
-/// Frames from one turn of the title's climber to the next.
-const TITLE_PACE: u32 = 12;
+/// Time from one turn of the title's climber to the next.
+const TITLE_PACE: Duration = Duration::from_millis(200);
+
+/// Time from one try to have a floor to the next.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// Where the game stands.
 #[derive(States, Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -23,15 +28,13 @@ pub enum GameState {
     Dead,
     /// A boss has fallen, and the player has left its floor.
     Won,
-    /// The next floor cannot be had; [`Journey::trouble`] says why.
-    Failed,
 }
 
 /// What the player orders, with keys or a gamepad.
 #[derive(Message, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Turn(Action),
-    /// Starts, goes on, or tries again.
+    /// Starts, or goes on.
     Confirm,
 }
 
@@ -54,10 +57,13 @@ pub struct Journey {
     pub hero: Hero,
     /// How the floor was served: by which tier, and in which time.
     pub served: String,
-    pub trouble: String,
 }
 
-/// The game without its looks. Its systems run in `Update`, those that show the changes of a frame in `PostUpdate`.
+/// The systems of the game without its looks, in `Update`. What shows their changes runs after them.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Rules;
+
+/// The game without its looks.
 pub struct PlayPlugin {
     pub first: FloorSpec,
 }
@@ -67,8 +73,9 @@ impl Plugin for PlayPlugin {
         let systems = (
             confirm.run_if(not(in_state(GameState::Climbing))),
             enter_floor.run_if(in_state(GameState::Loading)),
+            retry.run_if(on_timer(RETRY)),
             take_turn.run_if(in_state(GameState::Climbing)),
-            play_title.run_if(in_state(GameState::Title)),
+            play_title.run_if(in_state(GameState::Title).and_then(on_timer(TITLE_PACE))),
         );
         app.init_state::<GameState>()
             .insert_resource(Journey::from(RequestFloor(self.first.clone())))
@@ -77,14 +84,14 @@ impl Plugin for PlayPlugin {
             .add_systems(OnEnter(GameState::Loading), request_floor)
             // What was pressed before the floor was there is no order on it.
             .add_systems(OnEnter(GameState::Climbing), |mut orders: ResMut<Messages<Order>>| orders.clear())
-            .add_systems(Update, systems);
+            .add_systems(Update, systems.in_set(Rules));
     }
 }
 
 impl Journey {
     fn from(first: RequestFloor) -> Self {
         let request = first.clone();
-        Self { first, request, hero: Hero::default(), served: String::new(), trouble: String::new() }
+        Self { first, request, hero: Hero::default(), served: String::new() }
     }
 }
 
@@ -103,14 +110,8 @@ fn confirm(
     }
 }
 
-/// Requests the floor, unless it was requested ahead. Requests it again if that failed.
-fn request_floor(
-    journey: Res<Journey>,
-    requests: Query<(Entity, &RequestFloor), Without<FloorFailed>>,
-    failed: Query<Entity, With<FloorFailed>>,
-    mut commands: Commands,
-) {
-    failed.iter().for_each(|entity| commands.entity(entity).despawn());
+/// Requests the floor, unless it was requested ahead.
+fn request_floor(journey: Res<Journey>, requests: Query<(Entity, &RequestFloor)>, mut commands: Commands) {
     if !requests.iter().any(|(_, request)| *request == journey.request) {
         // Cancels the requests of another climb.
         requests.iter().for_each(|(entity, _)| commands.entity(entity).despawn());
@@ -118,28 +119,26 @@ fn request_floor(
     }
 }
 
+/// Requests a floor again that could not be had.
+fn retry(failed: Query<(Entity, &RequestFloor), With<FloorFailed>>, mut commands: Commands) {
+    for (entity, request) in &failed {
+        commands.entity(entity).insert(request.clone());
+    }
+}
+
 /// Enters the floor when it is there, and requests the one after it.
 fn enter_floor(
     mut journey: ResMut<Journey>,
-    requests: Query<(Entity, &RequestFloor, AnyOf<(&FloorArrived, &FloorFailed)>)>,
+    arrivals: Query<(Entity, &RequestFloor, &FloorArrived)>,
     mut next: ResMut<NextState<GameState>>,
     mut commands: Commands,
 ) {
-    let Some((entity, _, result)) = requests.iter().find(|(_, request, _)| **request == journey.request) else {
-        return;
-    };
-    match result {
-        (Some(arrived), _) => {
-            journey.served = served(arrived);
-            enter(arrived, journey.hero.clone(), &mut commands);
-            commands.entity(entity).despawn();
-            commands.spawn_batch(journey.request.next());
-            next.set(GameState::Climbing);
-        }
-        (None, failed) => {
-            journey.trouble = failed.map(|failed| failed.error.to_string()).unwrap_or_default();
-            next.set(GameState::Failed);
-        }
+    if let Some((entity, _, arrived)) = arrivals.iter().find(|(_, request, _)| **request == journey.request) {
+        journey.served = served(arrived);
+        enter(arrived, journey.hero.clone(), &mut commands);
+        commands.entity(entity).despawn();
+        commands.spawn_batch(journey.request.next());
+        next.set(GameState::Climbing);
     }
 }
 
@@ -148,11 +147,10 @@ fn enter(arrived: &FloorArrived, hero: Hero, commands: &mut Commands) {
     commands.trigger(Entered);
 }
 
-/// Which tier served a floor, and how long that took in the server and as a whole.
+/// Which tier served a floor, and how long that took as a whole and in the server.
 fn served(FloorArrived { served, took, .. }: &FloorArrived) -> String {
-    let milliseconds = |time: std::time::Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
-    let in_server = served.server_time.map(|time| format!(" (server {})", milliseconds(time)));
-    format!("{} in {}{}", served.by, milliseconds(*took), in_server.unwrap_or_default())
+    let in_server = served.server_time.map(|time| format!(" (server {time:.1?})"));
+    format!("{} in {took:.1?}{}", served.by, in_server.unwrap_or_default())
 }
 
 /// The rules run here and now; only floors come from the server.
@@ -176,18 +174,10 @@ fn take_turn(
 }
 
 /// A climber plays by itself on the first floor, again and again.
-fn play_title(
-    level: Option<ResMut<Current>>,
-    arrived: Query<&FloorArrived>,
-    mut frame: Local<u32>,
-    mut commands: Commands,
-) {
-    *frame += 1;
+fn play_title(level: Option<ResMut<Current>>, arrived: Query<&FloorArrived>, mut commands: Commands) {
     if let Some(mut level) = level.filter(|level| !level.is_left() && !level.is_lost()) {
-        if frame.is_multiple_of(TITLE_PACE) {
-            let action = bot::choose(&level);
-            level.act(action);
-        }
+        let action = bot::choose(&level);
+        level.act(action);
     } else if let Some(arrived) = arrived.iter().next() {
         enter(arrived, Hero::default(), &mut commands);
     }

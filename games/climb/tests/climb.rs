@@ -15,11 +15,14 @@ use bevy::{
     state::app::StatesPlugin,
 };
 use climb::{
-    input::{Autopilot, InputPlugin},
+    input::InputPlugin,
     play::{Current, GameState, Journey, Order, PlayPlugin},
 };
-use climb_rules::{Action, Class, Mood};
-use floor_client::{FloorSpec, plugin::FloorClientPlugin};
+use climb_rules::{Action, Class, Mood, bot};
+use floor_client::{
+    FloorSpec,
+    plugin::{FloorClientPlugin, FloorFailed},
+};
 
 /// The floors of the climb. The last is that of a boss.
 const FLOORS: u32 = 10;
@@ -36,8 +39,7 @@ fn game(plugin: FloorClientPlugin) -> App {
 fn run_until(app: &mut App, mut done: impl FnMut(&World) -> bool) {
     let started = Instant::now();
     while !done(app.world()) {
-        let journey = app.world().resource::<Journey>();
-        assert!(started.elapsed() < LIMIT, "stuck on floor {}: {}", journey.request.0.number, journey.trouble);
+        assert!(started.elapsed() < LIMIT, "stuck on the way to {:?}", app.world().resource::<Journey>().request);
         app.update();
         // Leaves the processor to the thread that fetches.
         if state(app.world()) != GameState::Climbing {
@@ -51,7 +53,8 @@ fn state(world: &World) -> GameState {
 }
 
 fn climb(mut app: App) -> App {
-    app.insert_resource(Autopilot(1));
+    app.world_mut().write_message(Order::Confirm);
+    app.add_systems(PreUpdate, steer.run_if(in_state(GameState::Climbing)));
     run_until(&mut app, |world| matches!(state(world), GameState::Won | GameState::Dead));
     let journey = app.world().resource::<Journey>();
     let foe = &app.world().resource::<Current>().foe;
@@ -61,6 +64,10 @@ fn climb(mut app: App) -> App {
     assert!(journey.hero.slain > 5 * FLOORS && journey.hero.turns > 50 * FLOORS, "{deeds}");
     println!("{deeds}");
     app
+}
+
+fn steer(level: Res<Current>, mut orders: MessageWriter<Order>) {
+    orders.write(Order::Turn(bot::choose(&level)));
 }
 
 #[test]
@@ -147,11 +154,17 @@ fn first_news(app: &mut App) -> String {
 #[test]
 fn a_game_without_its_server_says_so_and_tries_again() {
     let mut app = game(FloorClientPlugin::new("127.0.0.1:1").unwrap());
+    app.world_mut().write_message(Order::Confirm);
     for _ in 0..2 {
-        app.world_mut().write_message(Order::Confirm);
-        run_until(&mut app, |world| state(world) == GameState::Loading);
-        run_until(&mut app, |world| state(world) == GameState::Failed);
-        let trouble = &app.world().resource::<Journey>().trouble;
+        run_until(&mut app, |world| trouble(world).is_none());
+        run_until(&mut app, |world| trouble(world).is_some());
+        let trouble = trouble(app.world()).unwrap();
         assert!(trouble.contains("cannot reach the floor server"), "{trouble}");
+        assert_eq!(state(app.world()), GameState::Loading);
     }
+}
+
+fn trouble(world: &World) -> Option<String> {
+    let mut failed = world.try_query::<&FloorFailed>()?;
+    failed.iter(world).next().map(|failed| failed.error.to_string())
 }

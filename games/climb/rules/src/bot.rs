@@ -5,7 +5,7 @@ use glam::UVec2;
 use crate::{
     Hero, Level, Ware,
     level::Action,
-    ways::{Ways, cell, neighbours},
+    ways::{Ways, neighbours},
 };
 
 /// How far it goes for a monster that shoots, and out of its way for an item, in steps.
@@ -63,7 +63,7 @@ fn goal(level: &Level, ways: &Ways) -> Option<UVec2> {
         .or_else(|| nearest(u32::MAX, &|at| is_hurt && level.shrines.contains(&at)))
         .or_else(|| nearest(DETOUR, &|at| level.items.contains_key(&at)))
         .or_else(|| nearest(u32::MAX, &|at| wish(&level.hero).is_some() && level.merchants.contains(&at)))
-        .or_else(|| nearest(u32::MAX, &|at| at == cell(Some(level.floor.exit()))))
+        .or_else(|| nearest(u32::MAX, &|at| at == level.exit()))
         .or_else(|| nearest(u32::MAX, &is_frontier))
         .or_else(|| nearest(u32::MAX, &|at| level.items.contains_key(&at)))
         .or_else(|| nearest(u32::MAX, &|at| level.bar().is_some_and(|boss| boss.at == at)))
@@ -84,6 +84,6 @@ fn step_to(level: &Level, to: UVec2) -> Action {
 
 /// Whether a known cell can be entered.
 fn is_way(level: &Level, at: UVec2) -> bool {
-    let is_barred = at == cell(Some(level.floor.exit())) && level.bar().is_some();
+    let is_barred = at == level.exit() && level.bar().is_some();
     level.known.contains(&at) && level.can_pass(at) && !is_barred
 }

@@ -39,6 +39,12 @@ impl Hero {
         self.heal(self.most_health / 4);
     }
 
+    /// Drinks a potion, which they have.
+    pub fn drink(&mut self) {
+        self.potions -= 1;
+        self.heal(self.most_health / 2);
+    }
+
     /// In gold. Each blade and each mail costs more than the one before.
     pub fn price(&self, ware: Ware) -> u32 {
         match ware {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use floor_client::{
-    Floor, FloorKind, RoomRole, Terrain, is_passable,
+    Floor, FloorKind, RoomRole, Terrain,
     v1::{Item, Trap},
 };
 use glam::{IVec2, UVec2};
@@ -29,6 +29,17 @@ pub enum Action {
     Search,
     Drink,
     Buy(Ware),
+}
+
+/// What stands in a doorway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Looks like a wall until it is found.
+    Secret,
+    /// Its key has this number.
+    Locked(u32),
+    Closed,
+    Open,
 }
 
 /// Something that came of a turn.
@@ -60,8 +71,7 @@ pub struct Level {
     /// Shrines that have not healed yet.
     pub shrines: HashSet<UVec2>,
     pub merchants: HashSet<UVec2>,
-    /// The locks of doors that are still locked.
-    pub locks: HashMap<UVec2, u32>,
+    pub doors: HashMap<UVec2, Door>,
     /// Turns for which the player is poisoned, and held by a net.
     pub poison: u32,
     pub held: u32,
@@ -70,8 +80,6 @@ pub struct Level {
     /// Who hurt the player last.
     pub foe: String,
     pub(crate) rng: fastrand::Rng,
-    open: HashSet<UVec2>,
-    found: HashSet<UVec2>,
 }
 
 impl Level {
@@ -91,14 +99,12 @@ impl Level {
             seen_traps: HashSet::new(),
             shrines: rooms(RoomRole::Shrine),
             merchants: rooms(RoomRole::Shop),
-            locks: floor.locks().iter().map(|lock| (cell(lock.at), lock.id)).collect(),
+            doors: doors(&floor),
             poison: 0,
             held: 0,
             news: Vec::new(),
             foe: String::new(),
             rng: fastrand::Rng::with_seed(floor.content_hash() ^ u64::from(hero.turns)),
-            open: HashSet::new(),
-            found: HashSet::new(),
             floor,
             hero,
         };
@@ -126,9 +132,14 @@ impl Level {
         self.monsters_act();
     }
 
-    /// Whether the player has taken the stairs.
+    /// The stairs to the next floor.
+    pub fn exit(&self) -> UVec2 {
+        cell(Some(self.floor.exit()))
+    }
+
+    /// Whether the player has taken them.
     pub fn is_left(&self) -> bool {
-        self.player == cell(Some(self.floor.exit()))
+        self.player == self.exit()
     }
 
     /// Whether the player has died.
@@ -178,11 +189,13 @@ impl Level {
 
     /// Why the player cannot enter a cell, if that is worth a word.
     fn obstacle(&self, to: UVec2) -> Option<String> {
-        let barred = self.bar().filter(|_| to == cell(Some(self.floor.exit())));
-        let locked = self.locks.get(&to).filter(|lock| !self.keys.contains(lock));
-        barred
-            .map(|boss| format!("The {} bars the stairs.", boss.name))
-            .or_else(|| locked.map(|lock| format!("Locked. Key {lock} lies elsewhere on this floor.")))
+        match self.doors.get(&to) {
+            Some(Door::Locked(lock)) if !self.keys.contains(lock) => {
+                Some(format!("Locked. Key {lock} lies elsewhere on this floor."))
+            }
+            _ if to != self.exit() => None,
+            _ => self.bar().map(|boss| format!("The {} bars the stairs.", boss.name)),
+        }
     }
 
     /// A sleeper takes twice the damage.
@@ -202,7 +215,7 @@ impl Level {
     /// Enters a cell, and opens its door. Takes what lies there.
     fn walk(&mut self, to: UVec2) {
         self.player = to;
-        if let Some(lock) = self.locks.remove(&to) {
+        if let Some(Door::Locked(lock)) = self.doors.get(&to) {
             self.say(format!("Key {lock} fits."));
         }
         self.open(to);
@@ -222,7 +235,7 @@ impl Level {
             return self.say(format!("You take key {opens_lock}."));
         }
         match archetype.as_str() {
-            "scroll" => self.known.extend(self.cells().filter(|at| self.floor.passable(at.x, at.y))),
+            "scroll" => self.known.extend(cells(&self.floor).filter(|at| self.floor.passable(at.x, at.y))),
             "torn_map" => _ = self.find(|_| true),
             _ => {}
         }
@@ -240,13 +253,13 @@ impl Level {
     }
 
     fn drink(&mut self) -> bool {
-        let Some(rest) = self.hero.potions.checked_sub(1) else {
+        let has_potion = self.hero.potions > 0;
+        if has_potion {
+            self.change("You drink a potion.".to_owned(), Hero::drink);
+        } else {
             self.say("You have no potion.");
-            return false;
-        };
-        self.hero.potions = rest;
-        self.change("You drink a potion.".to_owned(), |hero| hero.heal(hero.most_health / 2));
-        true
+        }
+        has_potion
     }
 
     fn buy(&mut self, ware: Ware) -> bool {
@@ -275,16 +288,8 @@ impl Level {
 
     /// Finds the secret doors of some cells. Returns whether there were any.
     fn find(&mut self, is_searched: impl Fn(UVec2) -> bool) -> bool {
-        let is_secret = |at: &UVec2| self.floor.terrain_at(at.x, at.y) == Some(Terrain::SecretDoor);
-        let secret: Vec<_> = self.cells().filter(|at| is_searched(*at) && is_secret(at)).collect();
-        let before = self.found.len();
-        self.found.extend(secret);
-        self.found.len() > before
-    }
-
-    pub fn cells(&self) -> impl Iterator<Item = UVec2> + use<> {
-        let (width, height) = (self.floor.width(), self.floor.height());
-        (0..height).flat_map(move |y| (0..width).map(move |x| UVec2::new(x, y)))
+        let secret = self.doors.iter_mut().filter(|(at, door)| **door == Door::Secret && is_searched(**at));
+        secret.map(|(_, door)| *door = Door::Closed).count() > 0
     }
 
     /// The boss that bars the stairs of its floor.
@@ -298,46 +303,40 @@ impl Level {
         self.monsters.iter().position(|monster| monster.at == at && monster.is_alive())
     }
 
-    /// The terrain as the player knows it: an unfound secret door is a wall.
+    /// The terrain as the player knows it.
     pub fn seen_terrain(&self, at: UVec2) -> Terrain {
-        match self.floor.terrain_at(at.x, at.y) {
-            Some(Terrain::SecretDoor) if !self.found.contains(&at) => Terrain::Wall,
-            terrain => terrain.unwrap_or(Terrain::Wall),
+        match self.doors.get(&at) {
+            Some(Door::Secret) => Terrain::Wall,
+            _ => self.floor.terrain_at(at.x, at.y).unwrap_or(Terrain::Wall),
         }
-    }
-
-    /// Whether `at` is a known door that is not open.
-    pub fn is_closed_door(&self, at: UVec2) -> bool {
-        let is_door = matches!(self.seen_terrain(at), Terrain::Door | Terrain::LockedDoor | Terrain::SecretDoor);
-        is_door && !self.open.contains(&at)
     }
 
     /// Whether the player can enter a cell.
     pub fn can_pass(&self, at: UVec2) -> bool {
-        match self.seen_terrain(at) {
-            Terrain::LockedDoor => self.locks.get(&at).is_none_or(|lock| self.keys.contains(lock)),
-            terrain => is_passable(terrain) || terrain == Terrain::SecretDoor,
-        }
+        let has_key = matches!(self.doors.get(&at), Some(Door::Locked(lock)) if self.keys.contains(lock));
+        has_key || self.is_passable(at)
     }
 
     /// Whether a monster can. They open doors, but no locks, and know no secrets.
-    pub(crate) fn is_open_to_monsters(&self, at: UVec2) -> bool {
-        self.floor.passable(at.x, at.y) || self.open.contains(&at)
+    pub(crate) fn is_passable(&self, at: UVec2) -> bool {
+        match self.doors.get(&at) {
+            Some(door) => matches!(door, Door::Closed | Door::Open),
+            None => self.floor.passable(at.x, at.y),
+        }
     }
 
     /// Opens the door of a cell, if it has one.
     pub(crate) fn open(&mut self, at: UVec2) {
-        if self.is_closed_door(at) {
-            self.open.insert(at);
+        if let Some(door) = self.doors.get_mut(&at) {
+            *door = Door::Open;
             self.look();
         }
     }
 
     fn look(&mut self) {
-        let is_opaque = |at: IVec2| {
-            let solid =
-                matches!(self.seen_terrain(at.as_uvec2()), Terrain::Wall | Terrain::Pillar | Terrain::Unspecified);
-            solid || self.is_closed_door(at.as_uvec2())
+        let is_opaque = |at: IVec2| match self.doors.get(&at.as_uvec2()) {
+            Some(door) => *door != Door::Open,
+            None => matches!(self.seen_terrain(at.as_uvec2()), Terrain::Wall | Terrain::Pillar | Terrain::Unspecified),
         };
         let seen = fov::seen_from(self.player.as_ivec2(), SIGHT, is_opaque);
         self.visible = seen.into_iter().map(|at| at.as_uvec2()).collect();
@@ -345,6 +344,22 @@ impl Level {
         let near = self.visible.iter().filter(|at| is_near(**at, self.player) && self.traps.contains_key(*at));
         self.seen_traps.extend(near);
     }
+}
+
+fn doors(floor: &Floor) -> HashMap<UVec2, Door> {
+    let closed = |at: UVec2| match floor.terrain_at(at.x, at.y) {
+        Some(Terrain::Door) => Some((at, Door::Closed)),
+        Some(Terrain::SecretDoor) => Some((at, Door::Secret)),
+        _ => None,
+    };
+    let locked = floor.locks().iter().map(|lock| (cell(lock.at), Door::Locked(lock.id)));
+    cells(floor).filter_map(closed).chain(locked).collect()
+}
+
+/// All cells of a floor, row by row.
+pub fn cells(floor: &Floor) -> impl Iterator<Item = UVec2> + use<> {
+    let (width, height) = (floor.width(), floor.height());
+    (0..height).flat_map(move |y| (0..width).map(move |x| UVec2::new(x, y)))
 }
 
 /// Whether a cell is within the reach of a search from another.

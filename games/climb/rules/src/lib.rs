@@ -10,6 +10,6 @@ mod monster;
 mod ways;
 
 pub use hero::{Hero, Ware};
-pub use level::{Action, Level, News, SIGHT};
+pub use level::{Action, Door, Level, News, SIGHT, cells};
 pub use monster::{Class, Monster, Mood};
 pub use ways::{STEPS, cell};

@@ -142,10 +142,10 @@ impl Level {
     }
 
     fn is_free(&self, at: UVec2) -> bool {
-        self.is_open_to_monsters(at) && at != self.player && self.monster_at(at).is_none()
+        self.is_passable(at) && at != self.player && self.monster_at(at).is_none()
     }
 
     fn ways_to(&self, goal: UVec2, limit: u32) -> Ways {
-        Ways::to(goal, &self.floor, limit, |at| self.is_open_to_monsters(at))
+        Ways::to(goal, &self.floor, limit, |at| self.is_passable(at))
     }
 }

@@ -5,7 +5,7 @@ use glam::UVec2;
 
 use crate::ways::cell;
 
-/// How a monster fights.
+/// How a monster fights. In this order they stand among the sprites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Strong, and slow to strike again.
@@ -23,7 +23,7 @@ pub enum Class {
 /// The health and the damage of each class, each at level 0 and what four levels add. How far it hits, in steps. The
 /// turns from one hit to the next. Its archetypes, one for each theme.
 const CLASSES: [(Class, [u32; 2], [u32; 2], u32, u32, &str); 6] = [
-    (Class::Skirmisher, [4, 4], [1, 2], 1, 1, "skeleton goblin lizardman cinder_hound ice_wolf animated_book shade"),
+    (Class::Skirmisher, [4, 4], [1, 2], 1, 1, "skeleton goblin lizardman salamander wolf duelist shade"),
     (Class::Brute, [7, 8], [3, 2], 1, 2, "ghoul ogre troll golem yeti gargoyle demon"),
     (Class::Archer, [3, 4], [1, 2], 5, 2, "bone_archer slinger spitter fire_imp ice_archer quill gazer"),
     (Class::Caster, [3, 4], [2, 2], 5, 3, "acolyte shaman bog_witch pyromancer frost_seer scribe warlock"),
