@@ -78,9 +78,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (has "redis" $chain) (not $values.redis.url) }}{{ fail "config.cache.chain names redis: set redis.url" }}{{ end -}}
 {{- if and $values.redis.url (not (has "redis" $chain)) }}{{ fail "redis.url is set: name redis in config.cache.chain" }}{{ end -}}
 {{- if and $values.clientCa (not $values.secrets.tls) }}{{ fail "clientCa needs secrets.tls, a Secret with tls.crt, tls.key and ca.crt" }}{{ end -}}
-{{- if and (eq $values.canary.mode "pinned") $values.canary.enabled (lt (int $values.canary.generatorVersion) 1) }}{{ fail "canary.mode pinned needs canary.generatorVersion, the version of the canary's generator" }}{{ end -}}
 {{- if and $values.canary.enabled (not $values.canary.tag) }}{{ fail "canary.enabled needs canary.tag, the version to try" }}{{ end -}}
-{{- if and $values.canary.switched (not (and $values.canary.enabled (eq $values.canary.mode "pinned") $values.route.enabled)) }}{{ fail "canary.switched changes route: set canary.enabled, canary.mode pinned and route.enabled" }}{{ end -}}
 {{- if and $values.route.enabled (not $values.route.parentRefs) }}{{ fail "route.enabled needs route.parentRefs, the gateways" }}{{ end -}}
 {{- if and $values.autoscaling.enabled (gt (int $values.autoscaling.minReplicas) (int $values.autoscaling.maxReplicas)) }}{{ fail "autoscaling.minReplicas is more than autoscaling.maxReplicas" }}{{ end -}}
 {{- if and $values.networkPolicy.enabled $values.redis.url (not $values.networkPolicy.redis) }}{{ fail "networkPolicy.enabled with redis.url needs networkPolicy.redis, where Redis is" }}{{ end -}}
