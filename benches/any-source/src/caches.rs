@@ -13,7 +13,7 @@ use hitbox_redis::{ConnectionMode, RedisBackend};
 use multi_tier_cache::{CacheStrategy, CacheSystemBuilder, MokaCacheConfig, RedisCache};
 use serde::{Deserialize, Serialize};
 
-use crate::sources::Source;
+use crate::sources::Values;
 
 /// One in so many values fits into memory.
 const IN_MEMORY: u64 = 10;
@@ -26,6 +26,9 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long what waits for a store may take to be written.
 const WRITTEN: Duration = Duration::from_secs(30);
+
+/// Values that are asked for at once to fill a store.
+const AT_ONCE: u64 = 100;
 
 /// The future of a value.
 pub type Value = Pin<Box<dyn Future<Output = anyhow::Result<Bytes>> + Send>>;
@@ -58,14 +61,17 @@ impl Subject {
     }
 
     /// Asks for every value once and waits until the store has them.
-    pub async fn fill(&self, source: Source) -> anyhow::Result<()> {
-        for number in 0..source.values() {
-            self.get(number).await?;
-            if number % 100 == 0 {
-                self.written().await;
+    pub async fn fill(&self, values: Values) -> anyhow::Result<()> {
+        let mut number = 0;
+        while number < values.count {
+            let until = values.count.min(number + AT_ONCE);
+            let tasks: Vec<_> = (number..until).map(|number| tokio::spawn(self.get(number))).collect();
+            for task in tasks {
+                task.await??;
             }
+            self.written().await;
+            number = until;
         }
-        self.written().await;
         Ok(())
     }
 
@@ -77,8 +83,8 @@ impl Subject {
 }
 
 /// floor-cache with a rule by which it skips the store.
-pub fn floor(source: Source, below: &Below, bypass: Bypass) -> anyhow::Result<Subject> {
-    let memory = bytes_in_memory(source)?;
+pub fn floor(values: Values, below: &Below, bypass: Bypass) -> anyhow::Result<Subject> {
+    let memory = bytes_in_memory(values)?;
     let builder = Cache::builder("any-source").memory(memory).bypass(bypass);
     let cache = match below {
         Below::Redis(url) => builder.redis(url),
@@ -89,7 +95,7 @@ pub fn floor(source: Source, below: &Below, bypass: Bypass) -> anyhow::Result<Su
     let get = move |number: u64| -> Value {
         let cache = asked.clone();
         Box::pin(async move {
-            let compute = move || async move { source.compute(number) };
+            let compute = move || async move { values.compute(number) };
             Ok(cache.get_or_compute(number.to_le_bytes(), compute).await?)
         })
     };
@@ -105,17 +111,17 @@ const fn name_of(bypass: Bypass) -> &'static str {
 }
 
 /// The bytes of a tenth of the values.
-fn bytes_in_memory(source: Source) -> anyhow::Result<u64> {
+fn bytes_in_memory(values: Values) -> anyhow::Result<u64> {
     const SAMPLES: u64 = 20;
-    let step = source.values() / SAMPLES;
-    let lengths = (0..SAMPLES).map(|sample| Ok(source.compute(sample * step)?.len()));
+    let step = values.count / SAMPLES;
+    let lengths = (0..SAMPLES).map(|sample| Ok(values.compute(sample * step)?.len()));
     let sampled: usize = lengths.sum::<anyhow::Result<usize>>()?;
-    Ok(sampled as u64 * (source.values() / IN_MEMORY) / SAMPLES)
+    Ok(sampled as u64 * (values.count / IN_MEMORY) / SAMPLES)
 }
 
 /// multi-tier-cache with moka and Redis.
-pub async fn multi_tier(source: Source, url: &str) -> anyhow::Result<Subject> {
-    let memory = MokaCacheConfig { max_capacity: source.values() / IN_MEMORY, time_to_live: KEPT, time_to_idle: KEPT };
+pub async fn multi_tier(values: Values, url: &str) -> anyhow::Result<Subject> {
+    let memory = MokaCacheConfig { max_capacity: values.count / IN_MEMORY, time_to_live: KEPT, time_to_idle: KEPT };
     let redis = Arc::new(RedisCache::with_url(url).await?);
     let system = CacheSystemBuilder::new().with_moka_config(memory).with_l2(redis).build().await?;
     let manager = system.cache_manager().clone();
@@ -123,7 +129,7 @@ pub async fn multi_tier(source: Source, url: &str) -> anyhow::Result<Subject> {
         let manager = manager.clone();
         Box::pin(async move {
             let compute = || async move {
-                let value = source.compute(number);
+                let value = values.compute(number);
                 value.map(Bytes::from).map_err(|error| multi_tier_cache::CacheError::InternalError(error.to_string()))
             };
             let strategy = CacheStrategy::Custom(KEPT);
@@ -139,16 +145,16 @@ struct Stored {
     bytes: Vec<u8>,
 }
 
-#[cached(prefix = "value", skip(source))]
-async fn compute(source: Source, number: u64) -> Result<Stored, String> {
-    let bytes = source.compute(number).map_err(|error| error.to_string())?;
+#[cached(prefix = "value", skip(values))]
+async fn compute(values: Values, number: u64) -> Result<Stored, String> {
+    let bytes = values.compute(number).map_err(|error| error.to_string())?;
     Ok(Stored { bytes })
 }
 
 /// hitbox with moka and Redis, as its pages compose them.
-pub fn hitbox(source: Source, url: &str) -> anyhow::Result<Subject> {
+pub fn hitbox(values: Values, url: &str) -> anyhow::Result<Subject> {
     use hitbox_backend::Compose as _;
-    let memory = MokaBackend::builder().max_entries(source.values() / IN_MEMORY).build();
+    let memory = MokaBackend::builder().max_entries(values.count / IN_MEMORY).build();
     let redis = RedisBackend::builder().connection(ConnectionMode::single(url)).build()?;
     let backend = memory.compose(redis, OffloadManager::with_defaults());
     let policy = PolicyConfig::builder().ttl(KEPT).build();
@@ -156,17 +162,17 @@ pub fn hitbox(source: Source, url: &str) -> anyhow::Result<Subject> {
     Ok(Subject::new("hitbox", move |number| {
         let cache = cache.clone();
         Box::pin(async move {
-            let stored = compute(source, number).cache(&cache).await.map_err(|error| anyhow!(error))?;
+            let stored = compute(values, number).cache(&cache).await.map_err(|error| anyhow!(error))?;
             Ok(Bytes::from(stored.bytes))
         })
     }))
 }
 
 /// foyer with memory and a directory.
-pub async fn foyer(source: Source, path: PathBuf) -> anyhow::Result<Subject> {
+pub async fn foyer(values: Values, path: PathBuf) -> anyhow::Result<Subject> {
     let device = FsDeviceBuilder::new(path.join("foyer")).with_capacity(STORE_BYTES).build()?;
     let cache = HybridCacheBuilder::new()
-        .memory(bytes_in_memory(source)? as usize)
+        .memory(bytes_in_memory(values)? as usize)
         .with_weighter(|_: &u64, value: &Vec<u8>| value.len())
         .storage()
         .with_engine_config(BlockEngineConfig::new(device))
@@ -175,7 +181,7 @@ pub async fn foyer(source: Source, path: PathBuf) -> anyhow::Result<Subject> {
     Ok(Subject::new("foyer", move |number| {
         let cache = cache.clone();
         Box::pin(async move {
-            let entry = cache.get_or_fetch(&number, || async move { source.compute(number) }).await?;
+            let entry = cache.get_or_fetch(&number, || async move { values.compute(number) }).await?;
             Ok(Bytes::copy_from_slice(entry.value()))
         })
     }))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 
-use crate::{caches::Subject, sources::Source};
+use crate::{caches::Subject, sources::Values};
 
 /// How long each cache of a cell is measured.
 #[derive(Debug, Clone, Copy)]
@@ -30,16 +30,16 @@ impl Turns {
     }
 
     /// Measures `subjects` in rotating order.
-    pub async fn measure(self, subjects: &[Subject], source: Source, callers: usize) -> anyhow::Result<Vec<Rates>> {
+    pub async fn measure(self, subjects: &[Subject], values: Values, callers: usize) -> anyhow::Result<Vec<Rates>> {
         let mut found: Vec<Rates> =
             subjects.iter().map(|subject| Rates { name: subject.name, rates: Vec::new() }).collect();
         for subject in subjects {
-            rate(subject, source, callers, self.warmup, 0).await?;
+            rate(subject, values, callers, self.warmup, 0).await?;
         }
         for turn in 0..self.count {
             for place in 0..subjects.len() {
                 let index = (turn + place) % subjects.len();
-                let rate = rate(&subjects[index], source, callers, self.turn, 1 + turn as u64).await?;
+                let rate = rate(&subjects[index], values, callers, self.turn, 1 + turn as u64).await?;
                 found[index].rates.push(rate);
             }
         }
@@ -48,11 +48,11 @@ impl Turns {
 }
 
 /// The answers a second that `callers` get in `time`.
-async fn rate(subject: &Subject, source: Source, callers: usize, time: Duration, seed: u64) -> anyhow::Result<f64> {
+async fn rate(subject: &Subject, values: Values, callers: usize, time: Duration, seed: u64) -> anyhow::Result<f64> {
     let started = Instant::now();
     let until = started + time;
     let tasks: Vec<_> = (0..callers as u64)
-        .map(|caller| tokio::spawn(ask(subject.clone(), source, until, seed << 32 | caller)))
+        .map(|caller| tokio::spawn(ask(subject.clone(), values, until, seed << 32 | caller)))
         .collect();
     let mut answers = 0;
     for task in tasks {
@@ -62,14 +62,19 @@ async fn rate(subject: &Subject, source: Source, callers: usize, time: Duration,
 }
 
 /// Asks one value after the other. Compares the first with what the source computes.
-async fn ask(subject: Subject, source: Source, until: Instant, seed: u64) -> anyhow::Result<u64> {
+async fn ask(subject: Subject, values: Values, until: Instant, seed: u64) -> anyhow::Result<u64> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut answers = 0;
     while Instant::now() < until {
-        let number = random.random_range(0..source.values());
+        let number = random.random_range(0..values.count);
         let value = subject.get(number).await?;
         if answers == 0 {
-            ensure!(value == source.compute(number)?, "{} answers {number} of {source:?} wrongly", subject.name);
+            ensure!(
+                value == values.compute(number)?,
+                "{} answers {number} of {:?} wrongly",
+                subject.name,
+                values.source
+            );
         }
         answers += 1;
     }

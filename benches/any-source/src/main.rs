@@ -30,7 +30,7 @@ use floor_cache::Bypass;
 use crate::{
     caches::{Below, Subject},
     load::{Rates, Turns},
-    sources::Source,
+    sources::{Source, Values},
     stores::Store,
 };
 
@@ -65,15 +65,16 @@ async fn main() -> anyhow::Result<ExitCode> {
     table.load_preset(ASCII_MARKDOWN).set_header(["cell", "computing", "cache", "answers/s", "to the better choice"]);
     let mut passes = true;
     for source in &args.sources {
-        let computing = time_of(*source)?;
+        let values = Values::of(*source, args.quick);
+        let computing = time_of(values)?;
         let stores = args.redis.iter().map(|delay| Some(Duration::from_millis(*delay))).chain([None]);
         for delay in stores {
             let store = delay.map_or_else(Store::disk, Store::redis)?;
-            let subjects = subjects(*source, &store.below()).await?;
+            let subjects = subjects(values, &store.below()).await?;
             for callers in &args.callers {
                 let cell = cell_name(*source, delay, *callers);
                 eprintln!("{cell}");
-                let rates = turns.measure(&subjects, *source, *callers).await?;
+                let rates = turns.measure(&subjects, values, *callers).await?;
                 passes &= add_rows(&mut table, &cell, computing, &rates);
             }
         }
@@ -92,11 +93,11 @@ fn cell_name(source: Source, delay: Option<Duration>, callers: usize) -> String 
 }
 
 /// The median time of computing a value.
-fn time_of(source: Source) -> anyhow::Result<Duration> {
+fn time_of(values: Values) -> anyhow::Result<Duration> {
     let mut times = Vec::new();
     for number in 0..50 {
         let started = Instant::now();
-        source.compute(number * source.values() / 50)?;
+        values.compute(number * values.count / 50)?;
         times.push(started.elapsed());
     }
     times.sort();
@@ -104,20 +105,20 @@ fn time_of(source: Source) -> anyhow::Result<Duration> {
 }
 
 /// The caches of a cell, with filled stores.
-async fn subjects(source: Source, below: &Below) -> anyhow::Result<Vec<Subject>> {
+async fn subjects(values: Values, below: &Below) -> anyhow::Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for bypass in [Bypass::Off, Bypass::Auto, Bypass::Forced] {
-        subjects.push(caches::floor(source, below, bypass)?);
+        subjects.push(caches::floor(values, below, bypass)?);
     }
     match below {
         Below::Redis(url) => {
-            subjects.push(caches::multi_tier(source, url).await?);
-            subjects.push(caches::hitbox(source, url)?);
+            subjects.push(caches::multi_tier(values, url).await?);
+            subjects.push(caches::hitbox(values, url)?);
         }
-        Below::Disk(path) => subjects.push(caches::foyer(source, path.clone()).await?),
+        Below::Disk(path) => subjects.push(caches::foyer(values, path.clone()).await?),
     }
     for subject in &subjects {
-        subject.fill(source).await?;
+        subject.fill(values).await?;
     }
     Ok(subjects)
 }

@@ -44,13 +44,31 @@ impl Source {
         }
     }
 
-    /// Distinct values of the load: enough that filling a store takes seconds.
-    pub fn values(self) -> u64 {
+    fn compute(self, number: u64) -> anyhow::Result<Vec<u8>> {
         match self {
-            Self::Tile => 1500,
-            Self::Thumbnail => 6000,
-            Self::Regex => 20_000,
+            Self::Tile => tile(number),
+            Self::Thumbnail => thumbnail(number),
+            Self::Regex => regex(number),
         }
+    }
+}
+
+/// The values of a source that a load asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Values {
+    pub source: Source,
+    pub count: u64,
+}
+
+impl Values {
+    /// So many that filling a store takes seconds, or a fiftieth of them.
+    pub const fn of(source: Source, few: bool) -> Self {
+        let count = match source {
+            Source::Tile => 800,
+            Source::Thumbnail => 3000,
+            Source::Regex => 10_000,
+        };
+        Self { source, count: if few { count / 50 } else { count } }
     }
 
     /// Computes the value of `number`.
@@ -58,11 +76,7 @@ impl Source {
     /// # Errors
     /// When a library fails.
     pub fn compute(self, number: u64) -> anyhow::Result<Vec<u8>> {
-        match self {
-            Self::Tile => tile(number),
-            Self::Thumbnail => thumbnail(number),
-            Self::Regex => regex(number),
-        }
+        self.source.compute(number)
     }
 }
 

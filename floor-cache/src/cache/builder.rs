@@ -100,7 +100,7 @@ impl CacheBuilder {
     /// Outside a tokio runtime, or when an option is invalid or a store cannot be opened.
     pub fn build(self) -> Result<Cache, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
-        let computations = Computations::default();
+        let computations = Computations::new(runtime.metrics().num_workers());
         let chain = assemble_tuned(&self.config, &self.tuning, Arc::new(computations.clone()), &runtime)?;
         Ok(Cache { chain, computations })
     }

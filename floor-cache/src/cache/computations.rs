@@ -5,7 +5,10 @@ use std::{
     error::Error,
     future::{Future, ready},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -68,14 +71,35 @@ impl Future for Timed {
 }
 
 /// The computations that callers offer while they wait, by key, and what computing costs. Clones share them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Computations(Arc<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     offered: Mutex<HashMap<Key, Offered>>,
+    /// Threads that poll computations.
+    threads: usize,
+    /// Computations that have been asked for and have no value yet.
+    unfinished: AtomicUsize,
+    /// Without the time until a thread polls it.
     took: AtomicMean,
     cpu: AtomicMean,
+}
+
+/// Counts a computation as unfinished until it is dropped.
+struct Unfinished(Computations);
+
+impl Unfinished {
+    fn new(of: Computations) -> Self {
+        of.0.unfinished.fetch_add(1, Relaxed);
+        Self(of)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.0.0.unfinished.fetch_sub(1, Relaxed);
+    }
 }
 
 /// The computation of a key, and how many callers wait for it.
@@ -92,6 +116,17 @@ pub(super) struct Offer {
 }
 
 impl Computations {
+    /// None yet, for a runtime with so many threads.
+    pub(super) fn new(threads: usize) -> Self {
+        Self(Arc::new(Inner {
+            offered: Mutex::default(),
+            threads,
+            unfinished: AtomicUsize::new(0),
+            took: AtomicMean::default(),
+            cpu: AtomicMean::default(),
+        }))
+    }
+
     /// Offers `computation` for `key`, unless another caller's is there and not complete.
     pub(super) fn offer(&self, key: Key, computation: Computation) -> Offer {
         match self.0.offered.lock().entry(key) {
@@ -125,14 +160,17 @@ impl Source for Computations {
         let key = request.key;
         let offered = self.0.offered.lock().get(&key).map(|offered| offered.computation.clone());
         let Some(computation) = offered else { return ready(Err(SourceError::Abandoned)).boxed() };
-        let this = self.clone();
+        let unfinished = Unfinished::new(self.clone());
         async move {
+            // Callers that are ready look into the cache first. Otherwise the threads would be busy with computing before
+            // anything knew how many callers wait for them.
+            tokio::task::yield_now().await;
             let started = Instant::now();
             let Computed { stored: value, cpu } =
                 computation.await.map_err(|reason| SourceError::Failed { key, reason })?;
             let took = started.elapsed();
-            this.0.took.add(took);
-            this.0.cpu.add(cpu);
+            unfinished.0.0.took.add(took);
+            unfinished.0.0.cpu.add(cpu);
             Ok(Made { value, took, cpu })
         }
         .boxed()
@@ -142,10 +180,12 @@ impl Source for Computations {
         "computed"
     }
 
+    /// The threads share the CPU time of the unfinished computations; their other time passes side by side.
     fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
-        let (took, count) = (self.0.took.get(), keys.len() as f64);
-        let response = took.as_secs_f64();
-        let forecast = Forecast { response, run: response * count, cpu: self.0.cpu.get().as_secs_f64() * count };
-        (!took.is_zero()).then_some(forecast)
+        let took = self.0.took.get().as_secs_f64();
+        let cpu = self.0.cpu.get().as_secs_f64() * keys.len() as f64;
+        let ahead = self.0.unfinished.load(Relaxed) as f64 * self.0.cpu.get().as_secs_f64();
+        let response = took.max((ahead + cpu) / self.0.threads as f64);
+        (took > 0.0).then_some(Forecast { response, run: took * keys.len() as f64, cpu })
     }
 }
