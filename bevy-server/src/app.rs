@@ -10,8 +10,6 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-#[cfg(target_os = "linux")]
-use crate::memory;
 use crate::{
     auth::{AuthPlugin, TokensError, TokensFile},
     cache::Chains,
@@ -23,7 +21,7 @@ use crate::{
     generation::{GenerationPlugin, GenerationQueue, task_pools},
     grpc::{GrpcListener, GrpcPlugin, RequestMetrics},
     lifecycle::LifecyclePlugin,
-    logging,
+    logging, memory,
     metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
@@ -58,7 +56,6 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
-    #[cfg(target_os = "linux")]
     memory::register(&registry)?;
     register_build_info(&registry)?;
     let metrics = RequestMetrics::register(&registry)?;

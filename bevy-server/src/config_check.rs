@@ -9,6 +9,7 @@ use crate::{
     app,
     auth::TokensFile,
     config::{Config, ConfigError, Problem},
+    memory,
     packs::Packs,
     tenants::TenantNames,
 };
@@ -41,7 +42,7 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
     found.check_tokens(config.tokens_file.as_deref(), &config.tenant_names());
     if config.cache.chain.contains(&TierKind::Lru) {
         let shares = config.tenants.iter().map(|tenant| tenant.cache.lru.capacity);
-        found.check_memory(config.cache.lru.capacity + shares.sum::<u64>(), memory_limit());
+        found.check_memory(config.cache.lru.capacity + shares.sum::<u64>(), memory::limit_bytes());
     }
     for chain in [&config.cache].into_iter().chain(config.tenants.iter().map(|tenant| &tenant.cache)) {
         for problem in floor_cache::check(chain) {
@@ -137,14 +138,6 @@ fn conflict(one: SocketAddr, other: SocketAddr) -> bool {
     let covers = |all: SocketAddr, one: SocketAddr| all.ip().is_unspecified() && (all.is_ipv6() || one.is_ipv4());
     let is_same = one.ip().to_canonical() == other.ip().to_canonical();
     one.port() != 0 && one.port() == other.port() && (is_same || covers(one, other) || covers(other, one))
-}
-
-/// The memory that the process may have, if the system tells it.
-fn memory_limit() -> Option<u64> {
-    #[cfg(target_os = "linux")]
-    return crate::memory::limit_bytes();
-    #[cfg(not(target_os = "linux"))]
-    return None;
 }
 
 #[cfg(test)]

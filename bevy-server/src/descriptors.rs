@@ -2,10 +2,13 @@
 
 /// Descriptors that are kept for stores, Redis, and the operations port, which has at most 64 connections. So metrics and
 /// probes are answered while the gRPC port has as many connections as it may.
+#[cfg(unix)]
 const RESERVED: u64 = 128;
 /// Those that are kept for the stores and the Redis connections of each tenant.
+#[cfg(unix)]
 const RESERVED_FOR_TENANT: u64 = 16;
 /// Connections that are always allowed.
+#[cfg(unix)]
 const MIN_CONNECTIONS: u64 = 16;
 /// Connections where the system does not tell its limit.
 #[cfg(not(unix))]

@@ -27,7 +27,6 @@ pub mod healthcheck;
 pub mod key;
 pub mod lifecycle;
 pub mod logging;
-#[cfg(target_os = "linux")]
 pub mod memory;
 pub mod metrics;
 pub mod observer;

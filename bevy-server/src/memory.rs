@@ -1,5 +1,5 @@
-//! The memory of the process and the most that it may have, from the files of Linux. Memory that is free again is returned
-//! to the system.
+//! The memory of the process and the most that it may have, from the files of Linux; unknown on other systems.
+//! Memory that is free again is returned to the system.
 
 use std::{fs, path::Path, time::Duration};
 

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::{
     DATA, LOCK, NAME,
@@ -82,7 +82,9 @@ fn lock_directory(path: &Path) -> io::Result<Option<File>> {
     let directory = File::open(path)?;
     match directory.try_lock() {
         Ok(()) => return Ok(Some(directory)),
-        Err(fs::TryLockError::WouldBlock) => info!(tier = NAME, "another server opens the store; waiting for it"),
+        Err(fs::TryLockError::WouldBlock) => {
+            tracing::info!(tier = NAME, "another server opens the store; waiting for it");
+        }
         Err(fs::TryLockError::Error(error)) => return Err(error),
     }
     directory.lock().map(|()| Some(directory))
