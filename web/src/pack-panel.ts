@@ -260,6 +260,8 @@ export class PackPanel {
     clearTimeout(this.#stall);
     this.#stall = window.setTimeout(() => {
       this.#endWorker();
+      // A generator of its own would stop the page too.
+      if (this.generator.pack?.has(GENERATOR)) this.generator.pack = undefined;
       this.#problem(`a floor of this pack took longer than ${STALL / 1000} s and was given up. The next change tries again.`);
     }, STALL);
   }

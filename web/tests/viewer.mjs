@@ -649,6 +649,22 @@ await check("a pack's own generator makes the floors on record, and one that fai
   await close(page);
 });
 
+/** A generator that resolves every request, and generates for ever. */
+const ENDLESS = "AGFzbQEAAAABFwRgAAF/YAF/AX9gAAF+YAV+f39/fwF+AwYFAAECAwMFAwEAAQdSBglmbG9vcl9hYmkAAAtmbG9vcl9pbnB1dAABCmZsb29yX2xv" +
+  "YWQAAg1mbG9vcl9yZXNvbHZlAAMOZmxvb3JfZ2VuZXJhdGUABAZtZW1vcnkCAAoiBQQAQQELBABBIAsEAEIACwgAQpCAwIAQCwgAA0AMAAsACw==";
+
+await check("a generator without an end is given up, and the page goes on", async () => {
+  const page = await open("", { serviceWorkers: "block" });
+  await openPack(page, { "pack.toml": 'name = "endless"\n', "generator.wasm": Buffer.from(ENDLESS, "base64") });
+  const isGivenUp = () => /took longer than 15 s/.test(document.querySelector("#pack-problem").textContent);
+  await page.waitForFunction(isGivenUp, undefined, { timeout: 60_000 });
+  await page.click("#pack-sheet");
+  await page.focus(".view canvas");
+  await page.keyboard.press("n");
+  assert.match(await text(page, "about"), /^Floor 8 /);
+  await close(page);
+});
+
 await check("a pack is dropped, and edited by keyboard and screen reader", async () => {
   for (const [colorScheme, options] of [["dark", {}], ["light", PHONE]]) {
     const page = await open("", { colorScheme, ...options });

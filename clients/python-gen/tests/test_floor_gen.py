@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -97,6 +99,21 @@ def test_the_generator_of_a_pack_makes_the_floors_on_record() -> None:
         assert (f"{floor.content_hash:016x}", len(floor.encode())) == (content_hash, int(length)), line
     many = pack.generate_many(42, range(1, 9), threads=4)
     assert [floor.encode() for floor in many] == [pack.generate(42, number).encode() for number in range(1, 9)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_opens_packs_too() -> None:
+    """As `multiprocessing` forks. The process has none of the threads that compiled a generator before."""
+    program = """
+import os, pathlib, signal, sys, floor_gen
+file = pathlib.Path(sys.argv[1]).read_bytes()
+floor = floor_gen.Pack(file).generate(1, 1).encode()
+if child := os.fork():
+    sys.exit(os.waitpid(child, 0)[1])
+signal.alarm(30)
+os._exit(floor_gen.Pack(file).generate(1, 1).encode() != floor)
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program, ROOT / "packs" / "tower-3.floorpack"], check=True)
 
 
 def test_everything_wrong_with_a_pack_is_raised_at_its_place() -> None:

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use rayon::ThreadPoolBuilder;
 use wasmtime::{
     Config, Engine, InstancePre, Linker, Module, ResourceLimiter, Result as WasmResult, StoreLimits, StoreLimitsBuilder,
 };
@@ -58,7 +59,10 @@ pub(super) fn engine() -> &'static Engine {
 
 /// Compiles a module, and checks that it imports nothing.
 pub(super) fn compile(wasm: &[u8]) -> Result<InstancePre<Limits>, String> {
-    let module = Module::new(engine(), wasm).map_err(|error| format!("it is no module that runs here: {error:#}"))?;
+    // Threads of its own: those that rayon shares do not go along into a process that is forked, as Python does it.
+    let threads = ThreadPoolBuilder::new().build().map_err(|error| format!("no threads to compile it: {error}"))?;
+    let module = threads.install(|| Module::new(engine(), wasm));
+    let module = module.map_err(|error| format!("it is no module that runs here: {error:#}"))?;
     if let Some(import) = module.imports().next() {
         let (from, name) = (import.module(), import.name());
         return Err(format!("it imports {from}.{name}; a generator imports nothing"));
