@@ -199,6 +199,9 @@ mod tests {
             compressed(|path| path.starts_with("/export")),
             compressed(|path| path.starts_with("/modules")),
         ];
-        assert!(sizes.iter().zip([400 << 10, 480 << 10, 260 << 10]).all(|(size, most)| *size <= most), "{sizes:?} bytes");
+        assert!(
+            sizes.iter().zip([400 << 10, 480 << 10, 260 << 10]).all(|(size, most)| *size <= most),
+            "{sizes:?} bytes"
+        );
     }
 }

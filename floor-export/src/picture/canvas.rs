@@ -8,14 +8,26 @@ use tiny_skia::{
     FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
 };
 
+use super::hand;
+
 /// Width and height of a character at size 1, in pixels.
 pub(crate) const LETTER: f32 = 8.0;
+
+/// What letters look like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Letters {
+    /// 8x8 dots each.
+    Dots,
+    /// Written by hand, as on printed maps.
+    Hand,
+}
 
 /// An image. Coordinates are pixels from the upper left corner.
 pub(crate) struct Canvas {
     pixels: Pixmap,
     /// Where shapes are drawn; `None`: everywhere.
     clip: Option<Mask>,
+    letters: Letters,
 }
 
 impl Canvas {
@@ -23,12 +35,17 @@ impl Canvas {
     pub(crate) fn new(width: u32, height: u32, background: RgbColor) -> Option<Self> {
         let mut pixels = Pixmap::new(width, height)?;
         pixels.fill(solid(background, 1.0));
-        Some(Self { pixels, clip: None })
+        Some(Self { pixels, clip: None, letters: Letters::Dots })
     }
 
     /// An image that is transparent where nothing is painted. `None` as for [`new`](Self::new).
     pub(crate) fn transparent(width: u32, height: u32) -> Option<Self> {
-        Some(Self { pixels: Pixmap::new(width, height)?, clip: None })
+        Some(Self { pixels: Pixmap::new(width, height)?, clip: None, letters: Letters::Dots })
+    }
+
+    pub(crate) const fn with_letters(mut self, letters: Letters) -> Self {
+        self.letters = letters;
+        self
     }
 
     /// Red, green and blue of each pixel, row-major.
@@ -74,8 +91,24 @@ impl Canvas {
         self.stroke(shape.finish().as_ref(), round(thickness), colour, opacity);
     }
 
-    /// Writes text with `size` pixels per dot of the font. Leaves characters that the font lacks blank.
+    /// Writes text with `size` pixels per dot of the font, from a left upper corner. Leaves characters that the font lacks
+    /// blank.
     pub(crate) fn text(&mut self, x: f32, y: f32, size: f32, text: &str, colour: RgbColor) {
+        match self.letters {
+            Letters::Dots => self.dots(x, y, size, text, colour),
+            Letters::Hand => self.fill(hand::line(x, y, LETTER * size, text).0.as_ref(), colour, 1.0),
+        }
+    }
+
+    /// Writes text around a point.
+    pub(crate) fn label(&mut self, (x, y): (f32, f32), size: f32, text: &str, colour: RgbColor) {
+        // The last column and row of a character are empty.
+        let (dots, height) = ((LETTER * text.len() as f32 - 1.0) * size, (LETTER - 1.0) * size);
+        let width = if self.letters == Letters::Dots { dots } else { hand::line(0.0, 0.0, LETTER * size, text).1 };
+        self.text((x - width / 2.0).round(), (y - height / 2.0).round(), size, text, colour);
+    }
+
+    fn dots(&mut self, x: f32, y: f32, size: f32, text: &str, colour: RgbColor) {
         for (i, letter) in text.chars().enumerate() {
             let left = LETTER.mul_add(size * i as f32, x);
             for (row, bits) in BASIC_FONTS.get(letter).unwrap_or_default().into_iter().enumerate() {

@@ -94,5 +94,5 @@ fn badge(canvas: &mut Canvas, square: Square, text: &str, colour: RgbColor, grou
     let (width, height) = (LETTER * size * text.len() as f32, LETTER * size);
     let (left, top) = (square.left + 2.0 * size, (middle - height / 2.0).round());
     canvas.rectangle([left - 2.0 * size, top - 2.0 * size, width + 3.0 * size, height + 3.0 * size], ground, 0.82);
-    canvas.text(left, top, size, text, colour);
+    canvas.label((left + (width - size) / 2.0, top + (height - size) / 2.0), size, text, colour);
 }

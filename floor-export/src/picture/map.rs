@@ -287,7 +287,5 @@ fn door(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) 
 fn secret_door(canvas: &mut Canvas, square: Square, look: &Look) {
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), paper(look), 1.0);
     let size = (square.side / 10.0).floor().max(1.0);
-    let (x, y) = square.at(0.5, 0.5);
-    let half = (LETTER - 1.0) * size / 2.0;
-    canvas.text((x - half).round(), (y - half).round(), size, "S", ink(look));
+    canvas.label(square.at(0.5, 0.5), size, "S", ink(look));
 }

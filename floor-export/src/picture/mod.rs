@@ -8,6 +8,7 @@ pub(crate) mod colour;
 mod contour;
 mod diff;
 pub mod glyph;
+mod hand;
 mod hatch;
 mod layers;
 mod legend;

@@ -6,7 +6,7 @@ use anstyle::RgbColor;
 use floor_gen::pack::Paint;
 
 use super::{
-    canvas::{Canvas, LETTER},
+    canvas::{Canvas, LETTER, Letters},
     colour, layers,
     legend::Legend,
     map,
@@ -27,7 +27,8 @@ const LINE: f32 = 1.75;
 pub fn draw(out: impl Write, scene: &Scene<'_>, legend: Option<&Legend>, side: u32) -> Result<(), ExportError> {
     let layout = ImageLayout::plan(scene, legend, side);
     let mut canvas = Canvas::new(layout.width, layout.height, background(scene))
-        .ok_or(ExportError::TooLarge { width: layout.width, height: layout.height })?;
+        .ok_or(ExportError::TooLarge { width: layout.width, height: layout.height })?
+        .with_letters(if scene.style == Style::Map { Letters::Hand } else { Letters::Dots });
     layout.paint(&mut canvas, scene, legend);
     encode(out, (layout.width, layout.height), png::ColorType::Rgb, &canvas.rgb())
 }

@@ -5,7 +5,7 @@ use floor_gen::pack::{Look, Paint};
 use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
-    canvas::{Canvas, LETTER},
+    canvas::Canvas,
     colour::{self, LIGHT},
     hatch, roles,
     scene::{Mark, Object, Scene, Style},
@@ -269,14 +269,8 @@ pub(crate) fn door(canvas: &mut Canvas, square: Square, across: bool, colour: Rg
 fn number(canvas: &mut Canvas, middle: (f32, f32), side: f32, lock: u32) {
     let text = if lock == 0 { String::new() } else { lock.to_string() };
     if side >= MIN_LETTER_SIDE * text.len() as f32 {
-        letters(canvas, middle, (side / 14.0).floor().max(1.0) / text.len().max(1) as f32, &text, INK);
+        canvas.label(middle, (side / 14.0).floor().max(1.0) / text.len().max(1) as f32, &text, INK);
     }
-}
-
-/// Writes text around a point. The last column and row of a character are empty.
-fn letters(canvas: &mut Canvas, (x, y): (f32, f32), size: f32, text: &str, colour: RgbColor) {
-    let (width, height) = ((LETTER * text.len() as f32 - 1.0) * size, (LETTER - 1.0) * size);
-    canvas.text((x - width / 2.0).round(), (y - height / 2.0).round(), size, text, colour);
 }
 
 /// Paints stairs as an arrowhead on black, so that they are easy to find.
@@ -297,7 +291,7 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             canvas.disc(x, y, 0.52 * side, INK, 0.75);
             canvas.disc(x, y, 0.45 * side, colour, 1.0);
             if side >= MIN_LETTER_SIDE {
-                letters(canvas, (x, y), (side / 14.0).floor().max(1.0), &letter.to_string(), LIGHT);
+                canvas.label((x, y), (side / 14.0).floor().max(1.0), &letter.to_string(), LIGHT);
             }
         }
         Object::Loot => {

@@ -12,7 +12,6 @@ use floor_client::{
 
 /// Time from one turn of the title's climber to the next.
 const TITLE_PACE: Duration = Duration::from_millis(200);
-
 /// Time from one try to have a floor to the next.
 const RETRY: Duration = Duration::from_secs(2);
 

@@ -89,8 +89,8 @@ fn tile(level: &Level, at: UVec2) -> u16 {
     match level.seen_terrain(at) {
         _ if level.doors.get(&at) == Some(&Door::Open) => art::OPEN_DOOR,
         Terrain::SecretDoor => Terrain::Door as u16,
-        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y) % 29 == 0 => art::CRACKED_FLOOR,
-        Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y) % 7 == 0 => art::WORN_FLOOR,
+        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y).is_multiple_of(29) => art::CRACKED_FLOOR,
+        Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y).is_multiple_of(7) => art::WORN_FLOOR,
         _ if is_wall(at) && !is_wall(at + UVec2::Y) => art::WALL_FRONT,
         _ if is_wall(at) => Terrain::Wall as u16,
         terrain => terrain as u16,

@@ -20,9 +20,11 @@ pub enum Class {
     Boss,
 }
 
-/// The health and the damage of each class, each at level 0 and what four levels add. How far it hits, in steps. The
-/// turns from one hit to the next. Its archetypes, one for each theme.
-const CLASSES: [(Class, [u32; 2], [u32; 2], u32, u32, &str); 6] = [
+/// A class. Its health and its damage, each at level 0 and what four levels add. How far it hits, in steps. The turns from
+/// one hit to the next. Its archetypes, one for each theme.
+type Strength = (Class, [u32; 2], [u32; 2], u32, u32, &'static str);
+
+const CLASSES: [Strength; 6] = [
     (Class::Skirmisher, [4, 4], [1, 2], 1, 1, "skeleton goblin lizardman salamander wolf duelist shade"),
     (Class::Brute, [7, 8], [3, 2], 1, 2, "ghoul ogre troll golem yeti gargoyle demon"),
     (Class::Archer, [3, 4], [1, 2], 5, 2, "bone_archer slinger spitter fire_imp ice_archer quill gazer"),

@@ -184,7 +184,7 @@ fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
 fn a_shrine_heals_once_and_a_merchant_sells_to_who_stands_beside() {
     let mut level = level(&HALL, |floor| {
         floor.rooms[0].role = RoomRole::Shrine as i32;
-        floor.rooms.push(Room { id: 1, role: RoomRole::Shop as i32, center: at(5, 3), ..floor.rooms[0].clone() });
+        floor.rooms.push(Room { id: 1, role: RoomRole::Shop as i32, center: at(5, 3), ..floor.rooms[0] });
     });
     (level.hero.health, level.hero.gold) = (5, 150);
     assert_eq!(act(&mut level, Action::Buy(Ware::Potion)), "There is no merchant here.");
