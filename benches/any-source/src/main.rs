@@ -73,8 +73,9 @@ async fn main() -> anyhow::Result<ExitCode> {
             let subjects = subjects(values, &store.below()).await?;
             for callers in &args.callers {
                 let cell = cell_name(*source, delay, *callers);
-                eprintln!("{cell}");
                 let rates = turns.measure(&subjects, values, *callers).await?;
+                let shown = rates.iter().map(|of| format!("{} {:.0}/s", of.name, of.mean())).collect::<Vec<_>>();
+                eprintln!("{cell}: {}", shown.join(", "));
                 passes &= add_rows(&mut table, &cell, computing, &rates);
             }
         }
