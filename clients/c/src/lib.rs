@@ -1,6 +1,6 @@
 //! The generator behind the C declarations of `floor_gen.h`, for engines. docs/clients/c.md explains it.
 //!
-//! No panic leaves a function: [`error::guarded`] turns it into an error of the calling thread.
+//! No panic leaves a function: `error::guarded` turns it into an error of the calling thread.
 #![allow(unsafe_code, reason = "C passes pointers, and an export without its mangled name counts as unsafe")]
 
 pub mod error;
