@@ -151,12 +151,12 @@ async fn compute(values: Values, number: u64) -> Result<Stored, String> {
     Ok(Stored { bytes })
 }
 
-/// hitbox with moka and Redis, as its pages compose them.
+/// hitbox with moka and Redis. What Redis answers goes into memory, which is not its default.
 pub fn hitbox(values: Values, url: &str) -> anyhow::Result<Subject> {
-    use hitbox_backend::Compose as _;
+    use hitbox_backend::{Compose as _, composition::policy::RefillPolicy};
     let memory = MokaBackend::builder().max_entries(values.count / IN_MEMORY).build();
     let redis = RedisBackend::builder().connection(ConnectionMode::single(url)).build()?;
-    let backend = memory.compose(redis, OffloadManager::with_defaults());
+    let backend = memory.compose(redis, OffloadManager::with_defaults()).refill(RefillPolicy::Always);
     let policy = PolicyConfig::builder().ttl(KEPT).build();
     let cache = Arc::new(hitbox_fn::Cache::builder().backend(backend).policy(policy).build());
     Ok(Subject::new("hitbox", move |number| {
