@@ -108,7 +108,7 @@ func _unreachable(result: int) -> void:
 	match result:
 		HTTPRequest.RESULT_CANT_CONNECT:
 			_failed += int(OS.get_ticks_msec() >= _awaited_until)
-			_retry_or_fail(true, -1.0, "unavailable", "nothing accepts connections at " + server)
+			_retry_or_fail(true, -1.0, "unavailable", "nothing accepts connections at " + server + (", or it does not speak TLS" if tls else ""))
 			return
 		HTTPRequest.RESULT_SSL_HANDSHAKE_ERROR:
 			emit_signal("failed", "unavailable", server + ": " + TLS_FAILS)
