@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 
 	"connectrpc.com/connect"
 )
@@ -49,7 +50,8 @@ func (c *Client) mistake(err error) string {
 		return "the certificate of the server is for another name"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak TLS (write http://)"
-	case c.plain && errors.Is(err, io.ErrUnexpectedEOF):
+	// Calls that waited for the connection get an error that net/http exports no name for.
+	case c.plain && (errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "client conn could not be established")):
 		return "the server ended the connection without an answer: it closes, or it speaks TLS (then write https://)"
 	default:
 		return ""
