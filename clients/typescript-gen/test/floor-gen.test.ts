@@ -260,7 +260,9 @@ test("the floors of the server's packs are those of the server", { skip: server 
     for (let number = 1; number <= 30; number++) {
       const spec = { seed: BigInt(number * 7919), number, kind: number % 10 };
       const answer = await call("GetFloor", { spec: { ...spec, seed: String(spec.seed), pack: name } });
-      if (answer.contentHash === undefined) assert.throws(() => pack.generate(spec), /failed: /, `${name}: ${answer.message}`);
+      // A refusal has the same words in both; a fault has those of its engine.
+      const isSame = (error: Error) => error.message === answer.message || /failed: /.test(error.message);
+      if (answer.contentHash === undefined) assert.throws(() => pack.generate(spec), isSame, `${name}: ${answer.message}`);
       else assert.equal(pack.generate(spec).contentHash.toString(), answer.contentHash, `${name} ${number}`);
     }
   }
