@@ -86,8 +86,8 @@ impl Drop for DelayProxy {
     }
 }
 
-fn nanos(delay: Duration) -> u64 {
-    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
+pub(crate) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Shared {

@@ -24,6 +24,7 @@ pub use crate::target::{Protocol, Target};
 pub use floor_proto::rpc::Rpc;
 
 use crate::{
+    delay_proxy::nanos,
     http2_client::{Connection, Content, Headers},
     target::OK,
 };
@@ -137,10 +138,6 @@ impl Tally {
         }
         Ok(())
     }
-}
-
-pub(crate) fn nanos(took: Duration) -> u64 {
-    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A connection with its unanswered calls.

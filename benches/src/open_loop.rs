@@ -13,7 +13,10 @@ use std::{
 use anyhow::ensure;
 use bytes::Bytes;
 
-use crate::load::{Calls, Rpc, Tally, Target, nanos};
+use crate::{
+    delay_proxy::nanos,
+    load::{Calls, Rpc, Tally, Target},
+};
 
 /// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
 const MAX_OPEN_CALLS: usize = 100;
