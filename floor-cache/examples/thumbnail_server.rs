@@ -58,8 +58,7 @@ async fn thumbnail(
     let path = pictures.directory.join(&name);
     let changed = std::fs::metadata(&path).and_then(|file| file.modified()).map_err(|_| not_found())?;
     let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let small =
-        pictures.cache.get_or_compute(format!("{name} {changed} {side}"), move || async move { shrink(&path, side) });
+    let small = pictures.cache.get_or_compute_blocking(format!("{name} {changed} {side}"), move || shrink(&path, side));
     let png = small.await.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "image/png")], png))
 }

@@ -33,7 +33,7 @@ async fn tile(State(cache): State<Cache>, Path((zoom, x, y)): Path<(u32, u64, u6
     if zoom > DEEPEST || x >= 1 << zoom || y >= 1 << zoom {
         return Err((StatusCode::NOT_FOUND, format!("zoom is 0 to {DEEPEST}, x and y are less than 2^zoom")));
     }
-    let png = cache.get_or_compute(format!("{zoom}/{x}/{y}"), move || async move { draw(zoom, x, y) }).await;
+    let png = cache.get_or_compute_blocking(format!("{zoom}/{x}/{y}"), move || draw(zoom, x, y)).await;
     let png = png.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "image/png")], png))
 }

@@ -107,6 +107,48 @@ async fn a_computation_that_began_is_stored_although_its_caller_is_gone() {
     assert_eq!(counted.runs(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_that_block_run_beside_the_tasks_and_as_many_at_once_as_there_are_threads() {
+    let cache = Cache::builder("test").memory(1 << 20).build().unwrap();
+    let (running, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let counted = most.clone();
+    let compute = move |key: u8| {
+        let (cache, running, most) = (cache.clone(), running.clone(), counted.clone());
+        let function = move || {
+            most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            running.fetch_sub(1, SeqCst);
+            Ok::<_, std::io::Error>([key, key].to_vec())
+        };
+        async move { cache.get_or_compute_blocking([key], function).await }
+    };
+    let computed = tokio::spawn(join_all((0..8).map(compute)));
+    let mut turns = 0;
+    while !computed.is_finished() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        turns += 1;
+    }
+    for (key, value) in (0..8_u8).zip(computed.await.unwrap()) {
+        assert_eq!(value.unwrap(), [key, key].as_slice());
+    }
+    assert_eq!(most.load(SeqCst), 2);
+    assert!(turns > 8, "tasks went on while functions blocked: {turns} turns");
+}
+
+#[tokio::test]
+async fn a_function_that_panics_leaves_its_thread_to_the_next() {
+    let cache = Cache::builder("test").memory(1 << 20).build().unwrap();
+    let panics = || -> Result<Vec<u8>, std::io::Error> { panic!("as the test wants it") };
+    for _ in 0..3 {
+        let error = cache.get_or_compute_blocking("key", panics).await.unwrap_err();
+        assert_eq!(error, ComputeError::Failed("the function panicked".to_owned()));
+    }
+    let fails = || Err::<Vec<u8>, _>("no luck");
+    assert_eq!(cache.get_or_compute_blocking("key", fails).await, Err(ComputeError::Failed("no luck".to_owned())));
+    let value = cache.get_or_compute_blocking("key", || Ok::<_, std::io::Error>("value")).await;
+    assert_eq!(value.unwrap(), "value");
+}
+
 #[test]
 fn a_cache_without_a_runtime_says_so() {
     let error = Cache::builder("test").memory(1 << 20).build().unwrap_err();

@@ -95,8 +95,12 @@ pub fn floor(values: Values, below: &Below, bypass: Bypass) -> anyhow::Result<Su
     let get = move |number: u64| -> Value {
         let cache = asked.clone();
         Box::pin(async move {
-            let compute = move || async move { values.compute(number) };
-            Ok(cache.get_or_compute(number.to_le_bytes(), compute).await?)
+            let (key, compute) = (number.to_le_bytes(), move || values.compute(number));
+            Ok(if values.source.blocks() {
+                cache.get_or_compute_blocking(key, compute).await?
+            } else {
+                cache.get_or_compute(key, move || async move { compute() }).await?
+            })
         })
     };
     Ok(Subject { floor: Some(cache), ..Subject::new(name_of(bypass), get) })
@@ -153,8 +157,9 @@ async fn compute(values: Values, number: u64) -> Result<Stored, String> {
 
 /// hitbox with moka and Redis. What Redis answers goes into memory, which is not its default.
 pub fn hitbox(values: Values, url: &str) -> anyhow::Result<Subject> {
-    use hitbox_backend::{Compose as _, composition::policy::RefillPolicy};
-    let memory = MokaBackend::builder().max_entries(values.count / IN_MEMORY).build();
+    use hitbox_backend::{Compose as _, composition::policy::RefillPolicy, format::BincodeFormat};
+    // Its memory holds JSON by default, in which bytes are arrays of numbers.
+    let memory = MokaBackend::builder().max_entries(values.count / IN_MEMORY).value_format(BincodeFormat).build();
     let redis = RedisBackend::builder().connection(ConnectionMode::single(url)).build()?;
     let backend = memory.compose(redis, OffloadManager::with_defaults()).refill(RefillPolicy::Always);
     let policy = PolicyConfig::builder().ttl(KEPT).build();

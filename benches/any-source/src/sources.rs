@@ -44,6 +44,11 @@ impl Source {
         }
     }
 
+    /// Whether it computes for so long that an async function should not.
+    pub fn blocks(self) -> bool {
+        self != Self::Regex
+    }
+
     fn compute(self, number: u64) -> anyhow::Result<Vec<u8>> {
         match self {
             Self::Tile => tile(number),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::{computations::Computations, handle::Cache};
+use super::{computations::Computations, handle::Cache, workers::Workers};
 use crate::{
     chain::assemble_tuned,
     config::{Bypass, ChainConfig, LruConfig, TierKind, Tuning},
@@ -100,8 +100,9 @@ impl CacheBuilder {
     /// Outside a tokio runtime, or when an option is invalid or a store cannot be opened.
     pub fn build(self) -> Result<Cache, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
-        let computations = Computations::new(runtime.metrics().num_workers());
+        let threads = runtime.metrics().num_workers();
+        let computations = Computations::new(threads);
         let chain = assemble_tuned(&self.config, &self.tuning, Arc::new(computations.clone()), &runtime)?;
-        Ok(Cache { chain, computations })
+        Ok(Cache { chain, computations, workers: Workers::new(threads, runtime) })
     }
 }

@@ -18,8 +18,9 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use tokio::sync::oneshot;
 
-use super::name::Name;
+use super::{name::Name, workers::Workers};
 use crate::{
     ewma::AtomicMean,
     key::{Class, Key},
@@ -33,14 +34,16 @@ use crate::{
 pub(super) struct Computed {
     /// The value in its stored form.
     pub(super) stored: Bytes,
+    /// Without the time until a thread runs it.
+    took: Duration,
     cpu: Duration,
 }
 
 /// A function that runs when it is first polled, at most once, for all who wait.
 pub(super) type Computation = Shared<BoxFuture<'static, Result<Computed, String>>>;
 
-/// `compute` for the value of `name`.
-pub(super) fn computation<F, V, E>(name: Name, compute: impl FnOnce() -> F + Send + 'static) -> Computation
+/// `compute` for the value of `name`, in the polls of those who wait.
+pub(super) fn polled<F, V, E>(name: Name, compute: impl FnOnce() -> F + Send + 'static) -> Computation
 where
     F: Future<Output = Result<V, E>> + Send + 'static,
     V: Into<Bytes>,
@@ -50,12 +53,40 @@ where
         let value = compute().await.map_err(|error| error.into().to_string())?;
         Ok(name.stored(value.into()))
     };
-    Timed { work: value.boxed(), cpu: Duration::ZERO }.boxed().shared()
+    Timed { work: value.boxed(), started: None, cpu: Duration::ZERO }.boxed().shared()
 }
 
-/// Measures the CPU time of the polls of `work`.
+/// `compute` for the value of `name`, on a thread of `workers`.
+pub(super) fn blocking<V, E>(
+    name: Name,
+    workers: Workers,
+    compute: impl FnOnce() -> Result<V, E> + Send + 'static,
+) -> Computation
+where
+    V: Into<Bytes>,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    let computed = async move {
+        let (answer, answered) = oneshot::channel();
+        let job = move || {
+            let (started, before) = (Instant::now(), thread_cpu_time());
+            let value = compute().map_err(|error| error.into().to_string());
+            let cpu = thread_cpu_time().saturating_sub(before);
+            let computed =
+                value.map(|value| Computed { stored: name.stored(value.into()), took: started.elapsed(), cpu });
+            // All who waited may be gone.
+            let _ = answer.send(computed);
+        };
+        workers.run(Box::new(job));
+        answered.await.unwrap_or_else(|_| Err("the function panicked".to_owned()))
+    };
+    computed.boxed().shared()
+}
+
+/// Measures the time of `work`, and the CPU time of its polls.
 struct Timed {
     work: BoxFuture<'static, Result<Bytes, String>>,
+    started: Option<Instant>,
     cpu: Duration,
 }
 
@@ -63,10 +94,11 @@ impl Future for Timed {
     type Output = Result<Computed, String>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let started = *self.started.get_or_insert_with(Instant::now);
         let before = thread_cpu_time();
         let polled = self.work.as_mut().poll(cx);
         self.cpu += thread_cpu_time().saturating_sub(before);
-        polled.map_ok(|stored| Computed { stored, cpu: self.cpu })
+        polled.map_ok(|stored| Computed { stored, took: started.elapsed(), cpu: self.cpu })
     }
 }
 
@@ -77,11 +109,10 @@ pub(super) struct Computations(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     offered: Mutex<HashMap<Key, Offered>>,
-    /// Threads that poll computations.
+    /// Threads that compute.
     threads: usize,
     /// Computations that have been asked for and have no value yet.
     unfinished: AtomicUsize,
-    /// Without the time until a thread polls it.
     took: AtomicMean,
     cpu: AtomicMean,
 }
@@ -165,10 +196,8 @@ impl Source for Computations {
             // Callers that are ready look into the cache first. Otherwise the threads would be busy with computing before
             // anything knew how many callers wait for them.
             tokio::task::yield_now().await;
-            let started = Instant::now();
-            let Computed { stored: value, cpu } =
+            let Computed { stored: value, took, cpu } =
                 computation.await.map_err(|reason| SourceError::Failed { key, reason })?;
-            let took = started.elapsed();
             unfinished.0.0.took.add(took);
             unfinished.0.0.cpu.add(cpu);
             Ok(Made { value, took, cpu })

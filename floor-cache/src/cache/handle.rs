@@ -5,8 +5,9 @@ use std::{error::Error, time::Duration};
 use bytes::Bytes;
 
 use super::{
-    computations::{Computation, Computations, computation},
+    computations::{Computation, Computations, blocking, polled},
     name::Name,
+    workers::Workers,
 };
 use crate::{
     chain::Chain, metrics::ChainMetrics, report::TierReport, served::Options, source::SourceError, stack::Removal,
@@ -30,6 +31,7 @@ use crate::{
 pub struct Cache {
     pub(super) chain: Chain,
     pub(super) computations: Computations,
+    pub(super) workers: Workers,
 }
 
 /// Why there is no value.
@@ -48,7 +50,8 @@ impl Cache {
     /// has begun ends in the background and is stored. Once in a while `compute` runs although a tier has the value: its
     /// cost is not known otherwise.
     ///
-    /// The CPU time of `compute` is that of its polls. Work that it hands to other threads counts as waiting.
+    /// The CPU time of `compute` is that of its polls. Work that it hands to other threads counts as waiting. What computes
+    /// for more than some 100 microseconds belongs into [`get_or_compute_blocking`](Self::get_or_compute_blocking).
     ///
     /// # Errors
     /// When `compute` fails or panics. A tier that fails is skipped.
@@ -63,11 +66,48 @@ impl Cache {
         E: Into<Box<dyn Error + Send + Sync>>,
     {
         let name = Name::new(key.as_ref());
-        if let Some(value) = self.chain.get_now(name.key()).and_then(|hit| name.value(&hit.value)) {
+        if let Some(value) = self.in_memory(&name) {
             return Ok(value);
         }
         // Boxed to keep the future of a hit small.
-        Box::pin(self.compute(computation(name.clone(), compute), name)).await
+        Box::pin(self.compute(polled(name.clone(), compute), name)).await
+    }
+
+    /// As [`get_or_compute`](Self::get_or_compute), for a function that computes and does not wait: it runs on a thread
+    /// for blocking work, of which as many run at once as the runtime has worker threads. In an async function it would
+    /// keep a worker thread from polling, and with it answers of tiers for other callers.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn draw(tile: (u32, u32)) -> Result<Vec<u8>, std::io::Error> { Ok(vec![0; 256 * 256]) }
+    /// let cache = floor_cache::Cache::builder("tiles").memory(64 << 20).build()?;
+    /// let tile = cache.get_or_compute_blocking("8/70/96", || draw((70, 96))).await?;
+    /// # assert_eq!(tile.len(), 65_536);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When `compute` fails or panics. A tier that fails is skipped.
+    pub async fn get_or_compute_blocking<V, E>(
+        &self,
+        key: impl AsRef<[u8]>,
+        compute: impl FnOnce() -> Result<V, E> + Send + 'static,
+    ) -> Result<Bytes, ComputeError>
+    where
+        V: Into<Bytes>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let name = Name::new(key.as_ref());
+        if let Some(value) = self.in_memory(&name) {
+            return Ok(value);
+        }
+        Box::pin(self.compute(blocking(name.clone(), self.workers.clone(), compute), name)).await
+    }
+
+    fn in_memory(&self, name: &Name) -> Option<Bytes> {
+        self.chain.get_now(name.key()).and_then(|hit| name.value(&hit.value))
     }
 
     /// The value of `name` from a tier or from a computation of it, which may be `own`.

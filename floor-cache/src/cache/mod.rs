@@ -5,6 +5,7 @@ mod builder;
 mod computations;
 mod handle;
 mod name;
+mod workers;
 
 pub use self::{
     builder::CacheBuilder,
