@@ -135,8 +135,10 @@ const RATIO_WEIGHTS: Weights = Weights { least: 1.0 / 128.0, greatest: 1.0 / 16.
 /// at once, they would change the costs that they were decided by.
 const TIE: f64 = 1.35;
 
-/// One in this many lookups that skip the tier asks it in the background.
+/// One in this many lookups that skip the tier asks it in the background, unless an answer was measured just before: where
+/// values take microseconds to generate, asking costs as much as generating.
 const BACKGROUND: u32 = 16;
+const BACKGROUND_GAP: Duration = Duration::from_millis(4);
 
 /// Memory of the share of lookups that asked, in seconds, and the largest weight of one lookup.
 const SHARE_MEMORY: f64 = 1.0;
@@ -200,7 +202,8 @@ impl Policy {
             return Decision::Ask;
         }
         state.skipped += 1;
-        if state.skipped < BACKGROUND {
+        let is_recent = |learnt: Instant| now.saturating_duration_since(learnt) < BACKGROUND_GAP;
+        if state.skipped < BACKGROUND || state.learnt.is_some_and(is_recent) {
             return Decision::Skip;
         }
         state.skipped = 0;
