@@ -1,6 +1,5 @@
 //! A generator for a pack: wave function collapse, which fills a floor with the 3x3 patterns of `sample.txt` in the pack. A
-//! cell of the sample is 2x2 cells of a floor, because the time grows with cells times patterns. What contradicts itself is
-//! drawn again with larger cells, so that every floor ends within its fuel.
+//! cell of the sample is 2x2 cells of a floor, because the time grows with cells times patterns.
 //!
 //! ```sh
 //! cargo build --release --target wasm32-unknown-unknown
@@ -21,8 +20,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use wfc::{ForbidNothing, RunOwn, overlapping::OverlappingPatterns, retry::NumTimes, wrap::WrapNone};
 
-/// The sides of a cell of the sample, in cells of a floor, of one try after the other.
-const TRIES: [usize; 5] = [2, 3, 4, 5, 6];
+/// Floors that fail are drawn again so often.
+const TRIES: usize = 20;
 
 struct Wfc {
     patterns: OverlappingPatterns<u8>,
@@ -44,21 +43,20 @@ impl Module for Wfc {
     fn generate(&mut self, spec: &FloorSpec) -> Result<Floor, String> {
         let seed = spec.seed() ^ u64::from(spec.number()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let drawn = TRIES.iter().find_map(|scale| self.draw(spec, *scale, &mut rng));
-        drawn.ok_or_else(|| format!("{} tries gave no floor", TRIES.len()))
+        (0..TRIES).find_map(|_| self.draw(spec, &mut rng)).ok_or_else(|| format!("{TRIES} tries gave no floor"))
     }
 }
 
 impl Wfc {
-    fn draw(&self, spec: &FloorSpec, scale: usize, rng: &mut ChaCha8Rng) -> Option<Floor> {
+    fn draw(&self, spec: &FloorSpec, rng: &mut ChaCha8Rng) -> Option<Floor> {
         let (width, height) = (usize::from(spec.width()), usize::from(spec.height()));
         let stats = self.patterns.global_stats();
-        let size = Size::new(width.div_ceil(scale) as u32, height.div_ceil(scale) as u32);
+        let size = Size::new(width as u32 / 2, height as u32 / 2);
         let run = RunOwn::new_wrap_forbid(size, &stats, WrapNone, ForbidNothing, rng);
-        let wave = run.collapse_retrying(NumTimes(0), rng).ok()?;
+        let wave = run.collapse_retrying(NumTimes(3), rng).ok()?;
         let mut cells = vec![Terrain::Wall as u8; width * height];
         for at in (0..width * height).filter(|at| is_inside(*at, width, height)) {
-            let of_sample = Coord::new((at % width / scale) as i32, (at / width / scale) as i32);
+            let of_sample = Coord::new((at % width) as i32 / 2, (at / width) as i32 / 2);
             let pattern = wave.grid().get_checked(of_sample).chosen_pattern_id().ok()?;
             cells[at] = *self.patterns.pattern_top_left_value(pattern);
         }
