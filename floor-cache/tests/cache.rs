@@ -14,6 +14,7 @@ use bytes::Bytes;
 use fixture::{LONG_TIMEOUT, redis_server::RedisServer, wait_until};
 use floor_cache::{Bypass, Cache, ComputeError, OpenError};
 use futures_util::future::join_all;
+use tokio::{runtime::Handle, sync::Semaphore, time::timeout};
 
 /// Counts how often a function ran.
 #[derive(Clone, Default)]
@@ -100,7 +101,7 @@ async fn a_function_that_fails_or_panics_is_an_error_and_not_cached() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_computation_that_began_is_stored_although_its_caller_is_gone() {
     let (cache, counted) = (Cache::builder("test").memory(1 << 20).build().unwrap(), Counted::default());
-    let caller = tokio::time::timeout(Duration::from_millis(1), counted.get(&cache, b"one")).await;
+    let caller = timeout(Duration::from_millis(1), counted.get(&cache, b"one")).await;
     assert!(caller.is_err() && counted.runs() == 1);
     wait_until("it is stored", || cache.report()[0].entries == 1).await;
     counted.get(&cache, b"one").await;
@@ -111,28 +112,26 @@ async fn a_computation_that_began_is_stored_although_its_caller_is_gone() {
 async fn functions_that_block_run_beside_the_tasks_and_as_many_at_once_as_there_are_threads() {
     let cache = Cache::builder("test").memory(1 << 20).build().unwrap();
     let (running, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let counted = most.clone();
-    let compute = move |key: u8| {
-        let (cache, running, most) = (cache.clone(), running.clone(), counted.clone());
+    let released = Arc::new(Semaphore::new(0));
+    let compute = |key: u8| {
+        let (cache, running, most, released) = (cache.clone(), running.clone(), most.clone(), released.clone());
         let function = move || {
             most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
-            std::thread::sleep(Duration::from_millis(20));
+            let waited = Handle::current().block_on(timeout(LONG_TIMEOUT, released.acquire()));
             running.fetch_sub(1, SeqCst);
-            Ok::<_, std::io::Error>([key, key].to_vec())
+            waited.map(|_| [key, key].to_vec())
         };
         async move { cache.get_or_compute_blocking([key], function).await }
     };
     let computed = tokio::spawn(join_all((0..8).map(compute)));
-    let mut turns = 0;
-    while !computed.is_finished() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        turns += 1;
-    }
+    wait_until("two functions block", || running.load(SeqCst) == 2).await;
+    timeout(LONG_TIMEOUT, tokio::spawn(async {})).await.expect("tasks go on while functions block").unwrap();
+    assert_eq!(running.load(SeqCst), 2);
+    released.add_permits(1);
     for (key, value) in (0..8_u8).zip(computed.await.unwrap()) {
         assert_eq!(value.unwrap(), [key, key].as_slice());
     }
     assert_eq!(most.load(SeqCst), 2);
-    assert!(turns > 8, "tasks went on while functions blocked: {turns} turns");
 }
 
 #[tokio::test]
