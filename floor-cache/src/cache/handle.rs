@@ -65,12 +65,7 @@ impl Cache {
         V: Into<Bytes>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let name = Name::new(key.as_ref());
-        if let Some(value) = self.in_memory(&name) {
-            return Ok(value);
-        }
-        // Boxed to keep the future of a hit small.
-        Box::pin(self.compute(polled(name.clone(), compute), name)).await
+        self.get_or(key.as_ref(), |name| polled(name, compute)).await
     }
 
     /// As [`get_or_compute`](Self::get_or_compute), for a function that computes and does not wait: it runs on a thread
@@ -99,15 +94,17 @@ impl Cache {
         V: Into<Bytes>,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let name = Name::new(key.as_ref());
-        if let Some(value) = self.in_memory(&name) {
-            return Ok(value);
-        }
-        Box::pin(self.compute(blocking(name.clone(), self.workers.clone(), compute), name)).await
+        self.get_or(key.as_ref(), |name| blocking(name, self.workers.clone(), compute)).await
     }
 
-    fn in_memory(&self, name: &Name) -> Option<Bytes> {
-        self.chain.get_now(name.key()).and_then(|hit| name.value(&hit.value))
+    /// The value of `key` from memory, or from a tier or its computation.
+    async fn get_or(&self, key: &[u8], computation: impl FnOnce(Name) -> Computation) -> Result<Bytes, ComputeError> {
+        let name = Name::new(key);
+        if let Some(value) = self.chain.get_now(name.key()).and_then(|hit| name.value(&hit.value)) {
+            return Ok(value);
+        }
+        // Boxed to keep the future of a hit small.
+        Box::pin(self.compute(computation(name.clone()), name)).await
     }
 
     /// The value of `name` from a tier or from a computation of it, which may be `own`.
