@@ -110,6 +110,8 @@ pub(crate) struct Load {
     own_rate: Ewma,
     /// CPU seconds of this process per operation, without generation.
     overhead: Ewma,
+    /// Operations a second.
+    operations: Ewma,
     /// Calls in flight as new calls find them: in this interval, and while the cores are saturated.
     found: Ewma,
     in_flight: Ewma,
@@ -119,10 +121,20 @@ pub(crate) struct Load {
 /// The price of CPU time, as a decision uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct CpuCost {
-    /// Seconds of response time that one second of CPU costs the other calls in flight.
+    /// Seconds of response time that one second of CPU costs the other calls in flight, if it is used in short jobs.
     pub(crate) price: f64,
+    /// By how much the price rises with each second that a job takes, and the most that it is.
+    pub(crate) price_by_length: f64,
+    pub(crate) highest_price: f64,
     /// CPU seconds of this process to handle one key at one step: a lookup, a query or a generated value.
     pub(crate) overhead: f64,
+}
+
+impl CpuCost {
+    /// Seconds of response time that `cpu` seconds of CPU, in jobs of `job` seconds each, cost the other calls.
+    pub(crate) fn of(&self, cpu: f64, job: f64) -> f64 {
+        cpu * (self.price + self.price_by_length * job).min(self.highest_price.max(self.price))
+    }
 }
 
 /// Time between two measurements. The kernel counts idle time in ticks of 1 to 10 ms, so two cores have at least twenty
@@ -150,6 +162,7 @@ impl Load {
             assumed,
             own_rate: Ewma::new(),
             overhead: Ewma::new(),
+            operations: Ewma::new(),
             found: Ewma::new(),
             in_flight: Ewma::new(),
             measured: None,
@@ -184,6 +197,7 @@ impl Load {
             self.in_flight.add(self.found.get().unwrap_or_default(), RATE_WEIGHT);
         }
         let operations = totals.operations.saturating_sub(before.operations);
+        self.operations.add(operations as f64 / seconds, RATE_WEIGHT);
         if operations >= MIN_OPERATIONS {
             let other = own - (totals.generation - before.generation);
             self.overhead.add(other.max(0.0) / operations as f64, OVERHEAD_WEIGHT);
@@ -195,9 +209,16 @@ impl Load {
         let cores = self.own_rate.get().unwrap_or(self.cores).max(MIN_CORES);
         let in_flight = self.in_flight.get().or(self.found.get()).unwrap_or_default();
         let full = DOMINANCE * (in_flight - 1.0).max(0.0) / cores;
-        let queueing = queueing_price(self.mean_utilisation.get().unwrap_or_default(), self.cores);
+        let utilisation = self.mean_utilisation.get().unwrap_or_default();
+        let queueing = queueing_price(utilisation, self.cores);
         CpuCost {
             price: (self.level.get() * full).max(queueing).min(full),
+            price_by_length: queueing_price_by_length(
+                utilisation,
+                self.cores,
+                self.operations.get().unwrap_or_default(),
+            ),
+            highest_price: full,
             overhead: self.overhead.get().unwrap_or_default(),
         }
     }
@@ -290,6 +311,18 @@ fn queueing_price(utilisation: f64, cores: f64) -> f64 {
     let idle = (1.0 - utilisation).max(MIN_IDLE);
     let k = (2.0 * (cores + 1.0)).sqrt();
     BURSTS * utilisation.powf(k - 1.0) / (cores * idle) * (k - 1.0 + utilisation / idle)
+}
+
+/// By how much that price rises with each second that a job takes, while `operations` a second need a core for a short
+/// time.
+///
+/// A job of `s` seconds that takes the last idle core delays each of the `a s` operations that come meanwhile by half
+/// of it, and these others, as in the formula of Pollaczek and Khinchine. Its share of the time in which no core is
+/// idle is that of the queue.
+fn queueing_price_by_length(utilisation: f64, cores: f64, operations: f64) -> f64 {
+    let idle = (1.0 - utilisation).max(MIN_IDLE);
+    let k = (2.0 * (cores + 1.0)).sqrt();
+    operations / 2.0 * utilisation.powf(k - 1.0) / (cores * idle)
 }
 
 /// How much longer the queue is than with calls that arrive at random one by one: the values of a batch and the calls of

@@ -9,10 +9,10 @@ use super::{
 /// Time between two lookups.
 const PACE: Duration = Duration::from_millis(10);
 
-const NO_PRICE: CpuCost = CpuCost { price: 0.0, overhead: 10e-6 };
+const NO_PRICE: CpuCost = CpuCost { price: 0.0, price_by_length: 0.0, highest_price: 100.0, overhead: 10e-6 };
 
 /// A second of CPU delays the other calls by 20 seconds.
-const SATURATED: CpuCost = CpuCost { price: 20.0, overhead: 10e-6 };
+const SATURATED: CpuCost = CpuCost { price: 20.0, ..NO_PRICE };
 
 /// A policy and a simulated clock.
 struct Setup {
@@ -288,6 +288,19 @@ fn at_saturation_the_price_grows_with_the_calls_in_flight() {
 fn a_process_at_its_cpu_limit_is_saturated_on_an_idle_machine() {
     let load = loaded(40, 1.0, 0.1, 3);
     assert!(load.is_saturated() && load.cpu_cost().price > 0.0);
+}
+
+#[test]
+fn the_price_rises_with_the_length_of_a_job() {
+    let cost = |own, job| loaded(40, own, own, 10).cpu_cost().of(1.0, job);
+    // 10,000 operations a second. On half idle cores 100 us add a tenth and 1.3 ms double the price.
+    let [short, floor, module] = [0.0, 100e-6, 1.3e-3].map(|job| cost(0.5, job));
+    assert!(
+        (1.0..1.3).contains(&(floor / short)) && (1.7..4.0).contains(&(module / short)),
+        "{short} {floor} {module}"
+    );
+    assert_eq!(cost(1.0, 0.0), cost(1.0, 1.0), "at saturation the price is the highest");
+    assert_eq!(loaded(1, 0.5, 0.5, 10).cpu_cost().of(1.0, 1.3e-3), 0.0, "a call that is alone delays no other");
 }
 
 #[test]
