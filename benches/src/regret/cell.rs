@@ -97,6 +97,9 @@ impl fmt::Display for Keys {
 /// Floors in the messages that are built before the clock runs. After them the messages repeat.
 const TABLE: u32 = 1 << 16;
 
+/// Most floors of a batch that fills a store. Of slow ones, four batches still fit into the queue.
+const FILLING_BATCH: usize = 64;
+
 /// One combination of store, load and servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
@@ -162,7 +165,7 @@ impl Cell {
     /// Batches with every floor once, to fill a store.
     pub fn filling(&self) -> Arc<[Bytes]> {
         let cells = u64::from(self.side).pow(2);
-        let most = ((limits::MAX_BATCH_CELLS / cells) as usize).clamp(1, limits::MAX_BATCH);
+        let most = ((limits::MAX_BATCH_CELLS / cells) as usize).clamp(1, FILLING_BATCH);
         let numbers: Vec<u32> = (1..=self.floors()).collect();
         numbers.chunks(most).map(|numbers| self.batch(numbers.iter().copied())).collect()
     }
