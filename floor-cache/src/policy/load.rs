@@ -131,9 +131,9 @@ pub(crate) struct CpuCost {
 }
 
 impl CpuCost {
-    /// Seconds of response time that `cpu` seconds of CPU, in jobs of `job` seconds each, cost the other calls.
-    pub(crate) fn of(&self, cpu: f64, job: f64) -> f64 {
-        cpu * (self.price + self.price_by_length * job).min(self.highest_price.max(self.price))
+    /// Seconds of response time that `seconds` of CPU, used in `jobs` jobs, cost the other calls.
+    pub(crate) fn of(&self, seconds: f64, jobs: f64) -> f64 {
+        seconds * (self.price + self.price_by_length * seconds / jobs).min(self.highest_price)
     }
 }
 
@@ -209,15 +209,14 @@ impl Load {
         let cores = self.own_rate.get().unwrap_or(self.cores).max(MIN_CORES);
         let in_flight = self.in_flight.get().or(self.found.get()).unwrap_or_default();
         let full = DOMINANCE * (in_flight - 1.0).max(0.0) / cores;
-        let utilisation = self.mean_utilisation.get().unwrap_or_default();
-        let queueing = queueing_price(utilisation, self.cores);
+        let (price, price_by_length) = queueing_price(
+            self.mean_utilisation.get().unwrap_or_default(),
+            self.cores,
+            self.operations.get().unwrap_or_default(),
+        );
         CpuCost {
-            price: (self.level.get() * full).max(queueing).min(full),
-            price_by_length: queueing_price_by_length(
-                utilisation,
-                self.cores,
-                self.operations.get().unwrap_or_default(),
-            ),
+            price: (self.level.get() * full).max(price).min(full),
+            price_by_length,
             highest_price: full,
             overhead: self.overhead.get().unwrap_or_default(),
         }
@@ -301,28 +300,22 @@ impl PriceLevel {
     }
 }
 
-/// Seconds of response time that one second of CPU costs the other calls while `utilisation` (0 to 1) of `cores` is
-/// used.
+/// Seconds of response time that one second of CPU costs the other calls while `utilisation` (0 to 1) of `cores` is used:
+/// in short jobs, and how much more with each second that a job takes, while `operations` a second need a core for a
+/// short time.
 ///
-/// It is the derivative of the length of the queue for the cores by the load, without what the call itself waits. The
-/// length is `B r^k / (1 - r)` with `k = sqrt(2 (c + 1))` (Sakasegawa, "An approximation formula", 1977), and `B` for
-/// bursts (Allen and Cunneen).
-fn queueing_price(utilisation: f64, cores: f64) -> f64 {
+/// The first is the derivative of the length of the queue for the cores by the load, without what the call itself waits.
+/// The length is `B r^k / (1 - r)` with `k = sqrt(2 (c + 1))` (Sakasegawa, "An approximation formula", 1977), and `B`
+/// for bursts (Allen and Cunneen).
+///
+/// The second: a job of `s` seconds that takes the last idle core delays each of the `a s` operations that come meanwhile
+/// by half of it, and these others, as in the formula of Pollaczek and Khinchine. Its share of the time in which no core
+/// is idle is that of the queue.
+fn queueing_price(utilisation: f64, cores: f64, operations: f64) -> (f64, f64) {
     let idle = (1.0 - utilisation).max(MIN_IDLE);
     let k = (2.0 * (cores + 1.0)).sqrt();
-    BURSTS * utilisation.powf(k - 1.0) / (cores * idle) * (k - 1.0 + utilisation / idle)
-}
-
-/// By how much that price rises with each second that a job takes, while `operations` a second need a core for a short
-/// time.
-///
-/// A job of `s` seconds that takes the last idle core delays each of the `a s` operations that come meanwhile by half
-/// of it, and these others, as in the formula of Pollaczek and Khinchine. Its share of the time in which no core is
-/// idle is that of the queue.
-fn queueing_price_by_length(utilisation: f64, cores: f64, operations: f64) -> f64 {
-    let idle = (1.0 - utilisation).max(MIN_IDLE);
-    let k = (2.0 * (cores + 1.0)).sqrt();
-    operations / 2.0 * utilisation.powf(k - 1.0) / (cores * idle)
+    let busy = utilisation.powf(k - 1.0) / (cores * idle);
+    (busy * BURSTS * (k - 1.0 + utilisation / idle), busy * operations / 2.0)
 }
 
 /// How much longer the queue is than with calls that arrive at random one by one: the values of a batch and the calls of
@@ -344,14 +337,16 @@ mod tests {
         drop(calls);
         assert_eq!(monitor.in_flight.load(Relaxed), 0);
     }
+
     #[test]
     fn one_core_has_the_price_of_its_exact_queue() {
+        let price = |utilisation, cores| queueing_price(utilisation, cores, 0.0).0;
         // The queue of one core is r^2 / (1 - r) long. Its derivative, less the own wait r / (1 - r), is r / (1 - r)^2.
         for r in [0.0, 0.3, 0.5, 0.9_f64] {
             let exact = r / (1.0 - r).powi(2);
-            assert!((queueing_price(r, 1.0) - BURSTS * exact).abs() < 1e-9 * (1.0 + exact), "{r}");
+            assert!((price(r, 1.0) - BURSTS * exact).abs() < 1e-9 * (1.0 + exact), "{r}");
         }
-        assert!(queueing_price(0.7, 16.0) < queueing_price(0.7, 2.0), "more cores, fewer waits");
-        assert!(queueing_price(1.0, 2.0).is_finite());
+        assert!(price(0.7, 16.0) < price(0.7, 2.0), "more cores, fewer waits");
+        assert!(price(1.0, 2.0).is_finite());
     }
 }

@@ -292,11 +292,11 @@ impl State {
             return None;
         }
         let response = self.cost.seconds(keys)?;
-        let handling = cpu.overhead * keys as f64;
-        let query_cpu = if is_remote { handling.min(response) } else { response };
-        let asking = response + cpu.of(query_cpu, query_cpu / keys as f64);
-        let job = generation.cpu / keys as f64;
-        let generating = generation.response + cpu.of(generation.cpu, job) + cpu.of(handling, cpu.overhead);
+        let keys = keys as f64;
+        let handling = cpu.overhead * keys;
+        // A local tier answers a query in one job.
+        let asking = response + if is_remote { cpu.of(handling.min(response), keys) } else { cpu.of(response, 1.0) };
+        let generating = generation.response + cpu.of(generation.cpu, keys) + cpu.of(handling, keys);
         let saved = self.hit_ratio * generating;
         let asked = (0.5 + (saved / asking).ln() / (2.0 * TIE.ln())).clamp(0.0, 1.0);
         let reason = if asked > 0.5 {

@@ -292,15 +292,15 @@ fn a_process_at_its_cpu_limit_is_saturated_on_an_idle_machine() {
 
 #[test]
 fn the_price_rises_with_the_length_of_a_job() {
-    let cost = |own, job| loaded(40, own, own, 10).cpu_cost().of(1.0, job);
-    // 10,000 operations a second. On half idle cores 100 us add a tenth and 1.3 ms double the price.
-    let [short, floor, module] = [0.0, 100e-6, 1.3e-3].map(|job| cost(0.5, job));
+    let cost = |own, jobs| loaded(40, own, own, 10).cpu_cost().of(1.0, jobs);
+    // 10,000 operations a second. On half idle cores jobs of 100 us add a tenth, and those of 1.3 ms double the price.
+    let [short, floor, module] = [1e9, 10_000.0, 770.0].map(|jobs| cost(0.5, jobs));
     assert!(
         (1.0..1.3).contains(&(floor / short)) && (1.7..4.0).contains(&(module / short)),
         "{short} {floor} {module}"
     );
-    assert_eq!(cost(1.0, 0.0), cost(1.0, 1.0), "at saturation the price is the highest");
-    assert_eq!(loaded(1, 0.5, 0.5, 10).cpu_cost().of(1.0, 1.3e-3), 0.0, "a call that is alone delays no other");
+    assert_eq!(cost(1.0, 1e9), cost(1.0, 1.0), "at saturation the price is the highest");
+    assert_eq!(loaded(1, 0.5, 0.5, 10).cpu_cost().of(1.0, 770.0), 0.0, "a call that is alone delays no other");
 }
 
 #[test]
