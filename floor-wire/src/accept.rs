@@ -19,6 +19,16 @@ pub(crate) fn accept(bytes: &[u8], spec: &FloorSpec, resolved: v1::FloorSpec, ch
         return Err(format!("the floor has {} bytes; at most {MAX_BYTES} are allowed", bytes.len()));
     }
     let floor = Floor::decode(bytes).map_err(|error| format!("the answer is no floors.v1.Floor: {error}"))?;
+    completed(floor, spec, resolved, checks)
+}
+
+/// The same of a floor that is a message already.
+pub(crate) fn completed(
+    floor: Floor,
+    spec: &FloorSpec,
+    resolved: v1::FloorSpec,
+    checks: Checks,
+) -> Result<Floor, String> {
     let mut floor = Floor { spec: Some(resolved), content_hash: 0, ..floor };
     let lacks_metrics = floor.metrics.is_none_or(|metrics| metrics == v1::FloorMetrics::default());
     match checks {

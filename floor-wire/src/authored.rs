@@ -4,27 +4,25 @@ use std::collections::BTreeMap;
 
 use floor_gen::{
     FloorSpec,
-    pack::{Files, PackError},
+    pack::{Checks, Files, PackError},
 };
 use floor_proto::{floor_json, v1};
 
-use crate::{ByPlace, rules};
+use crate::{ByPlace, accept, loaded_pack::AUTHORED, rules};
 
-/// The folder of authored floors in a pack.
-const FOLDER: &str = "floors/";
-
-/// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack.
-pub(crate) fn read(files: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
+/// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack. `own` has the checks
+/// of a pack with a generator of its own: its authored floors stay as their files have them, as those of the generator do.
+pub(crate) fn read(files: &Files, own: Option<Checks>) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
     for (path, content) in files.iter() {
-        let Some(name) = path.strip_prefix(FOLDER).filter(|name| !name.ends_with(".md")) else { continue };
+        let Some(name) = path.strip_prefix(AUTHORED).filter(|name| !name.ends_with(".md")) else { continue };
         let Some((number, seed)) = place(name) else {
             let message = "an authored floor is NUMBER.json, or SEED-NUMBER.json for one tower, in decimal digits, \
                            such as floors/10.json or floors/42-10.json";
             errors.push(PackError::new(path, 0, 0, message.to_owned()));
             continue;
         };
-        match read_floor(content, seed.unwrap_or(0), number) {
+        match read_floor(content, seed.unwrap_or(0), number, own) {
             Ok(floor) => _ = floors.insert((number, seed), floor),
             Err(wrong) => errors
                 .extend(wrong.into_iter().map(|(line, column, message)| PackError::new(path, line, column, message))),
@@ -53,7 +51,7 @@ fn canonical(text: &str) -> Option<u64> {
 type Wrong = (usize, usize, String);
 
 /// The floor in a file. Its seed and its number are those of the file's name.
-fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<(FloorSpec, v1::Floor), Vec<Wrong>> {
+fn read_floor(json: &[u8], seed: u64, number: u32, own: Option<Checks>) -> Result<(FloorSpec, v1::Floor), Vec<Wrong>> {
     let mut message = floor_json::parse(json).map_err(|error| {
         let (line, column) = error.position().unwrap_or_default();
         vec![(line, column, error.to_string())]
@@ -62,19 +60,19 @@ fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<(FloorSpec, v1::Flo
         (spec.seed, spec.number) = (seed, number);
         spec.pack.clear();
     }
-    let broken = rules::broken_by(&message);
-    if !broken.is_empty() {
-        let wrong = |broken: rules::BrokenRule| {
-            let at = broken.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
-            (0, 0, format!("{}{at}: {}", broken.rule, broken.message))
-        };
-        return Err(broken.into_iter().map(wrong).collect());
+    if own.is_none() {
+        check_every_rule(&message)?;
+        rules::set_defaults(&mut message);
+        message.generator_version = floor_gen::GENERATOR_VERSION;
     }
-    let spec = rules::spec(message.spec.as_ref().expect("the rules need it")).map_err(|wrong| vec![(0, 0, wrong)])?;
-    rules::set_defaults(&mut message);
+    let of_whole = |wrong: String| vec![(0, 0, wrong)];
+    let resolved = message.spec.take().ok_or_else(|| of_whole("the floor has no spec".to_owned()))?;
+    let spec = rules::spec(&resolved).map_err(of_whole)?;
+    if let Some(checks) = own {
+        message = accept::completed(message, &spec, resolved, checks).map_err(of_whole)?;
+    }
     let message = v1::Floor {
         spec: None,
-        generator_version: floor_gen::GENERATOR_VERSION,
         content_hash: 0,
         pack_hash: 0,
         // A file may have a grid in another encoding than the one that the content hash needs.
@@ -83,6 +81,18 @@ fn read_floor(json: &[u8], seed: u64, number: u32) -> Result<(FloorSpec, v1::Flo
         ..message
     };
     Ok((spec, message))
+}
+
+fn check_every_rule(message: &v1::Floor) -> Result<(), Vec<Wrong>> {
+    let broken = rules::broken_by(message);
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let wrong = |broken: rules::BrokenRule| {
+        let at = broken.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
+        (0, 0, format!("{}{at}: {}", broken.rule, broken.message))
+    };
+    Err(broken.into_iter().map(wrong).collect())
 }
 
 fn reencoded(grid: &v1::Grid) -> v1::Grid {

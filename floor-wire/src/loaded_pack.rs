@@ -19,10 +19,13 @@ use crate::authored::read as read_authored;
 use crate::module::{Compile, Module};
 use crate::{ByPlace, ModuleError, Request, ResolveError};
 
+/// The folder of the authored floors in a pack.
+pub(crate) const AUTHORED: &str = "floors/";
+
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
 #[allow(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-const fn read_authored(_: &Files) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
+const fn read_authored(_: &Files, _: Option<Checks>) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     Ok(BTreeMap::new())
 }
 
@@ -42,7 +45,8 @@ const LOAD_MODULE: LoadModule<'_> = &|_, _| {
 fn module(pack: &Pack, load: LoadModule<'_>) -> Result<Option<Module>, String> {
     let Some(wasm) = pack.generator() else { return Ok(None) };
     let mut files = Files::new();
-    for (path, content) in pack.files().iter().filter(|(path, _)| ![Pack::GENERATOR, Checks::FILE].contains(path)) {
+    let is_read = |path: &str| ![Pack::GENERATOR, Checks::FILE].contains(&path) && !path.starts_with(AUTHORED);
+    for (path, content) in pack.files().iter().filter(|(path, _)| is_read(path)) {
         files.insert(path, content).expect("the pack has it");
     }
     load(wasm, &files).map(Some)
@@ -126,8 +130,9 @@ impl LoadedPack {
     }
 
     fn read_with(files: Files, load: LoadModule<'_>) -> Result<Self, PackErrors> {
-        let authored = read_authored(&files);
-        let read = Pack::read(files);
+        let read = Pack::read(files.clone());
+        let own = read.as_ref().ok().filter(|pack| pack.generator().is_some()).map(Pack::checks);
+        let authored = read_authored(&files, own);
         let (pack, authored) = match (read, authored) {
             (Ok(pack), Ok(authored)) => (pack, authored),
             (read, authored) => {
@@ -142,13 +147,10 @@ impl LoadedPack {
         }
         let reference = crate::reference(&pack);
         let module = module(&pack, load).map_err(|what| PackError::new(Pack::GENERATOR, 0, 0, what))?;
-        if let (Some(_), Some((number, _))) = (&module, authored.keys().next()) {
-            let message = format!("floor {number} is authored, and {} generates every floor", Pack::GENERATOR);
-            return Err(PackError::new("floors", 0, 0, message).into());
-        }
         let authored = authored.into_iter().map(|(place, (spec, message))| {
             let theme = match message.theme.as_str() {
-                "" => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
+                // The themes of a generator are not known.
+                "" if own.is_none() => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
                 theme => theme.to_owned(),
             };
             (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..message } })
@@ -186,6 +188,16 @@ impl LoadedPack {
         self.authored.len()
     }
 
+    /// The authored floors, each with the path of its file in the pack. The spec of one for every tower has tower 0. Their
+    /// content hashes are 0.
+    pub fn authored(&self) -> impl Iterator<Item = (String, v1::Floor)> {
+        self.authored.iter().map(|((number, seed), Authored { spec, message })| {
+            let tower = seed.map(|seed| format!("{seed}-")).unwrap_or_default();
+            let floor = v1::Floor { spec: Some(self.spec(spec)), ..message.clone() };
+            (format!("{AUTHORED}{tower}{number}.json"), floor)
+        })
+    }
+
     /// Resolves a request as [`Pack::resolve`] does, except that what it leaves open is that of an authored floor, if the
     /// request names nothing that differs from it.
     ///
@@ -199,6 +211,16 @@ impl LoadedPack {
         height: u32,
         kind: Option<Kind>,
     ) -> Result<FloorSpec, ResolveError> {
+        if let Some(Authored { spec, .. }) = self.authored_at(seed, number) {
+            let open_or_equal = |requested: u32, side: u16| requested == 0 || requested == u32::from(side);
+            if open_or_equal(width, spec.width())
+                && open_or_equal(height, spec.height())
+                && kind.is_none_or(|kind| kind == spec.kind())
+            {
+                let (width, height) = (spec.width().into(), spec.height().into());
+                return Ok(FloorSpec::of_pack(self.pack().hash(), seed, number, width, height, spec.kind())?);
+            }
+        }
         if let Some(module) = &self.module {
             let hash = self.pack().hash();
             // A kind that is open changes nothing about what is in range.
@@ -210,16 +232,6 @@ impl LoadedPack {
                     Ok(module.resolve(&self.reference, hash, Request { seed, number, width, height, kind })?)
                 }
             };
-        }
-        if let Some(Authored { spec, .. }) = self.authored_at(seed, number) {
-            let open_or_equal = |requested: u32, side: u16| requested == 0 || requested == u32::from(side);
-            if open_or_equal(width, spec.width())
-                && open_or_equal(height, spec.height())
-                && kind.is_none_or(|kind| kind == spec.kind())
-            {
-                let (width, height) = (spec.width().into(), spec.height().into());
-                return Ok(FloorSpec::of_pack(self.pack().hash(), seed, number, width, height, spec.kind())?);
-            }
         }
         Ok(self.pack().resolve(seed, number, width, height, kind)?)
     }
@@ -243,40 +255,38 @@ impl LoadedPack {
     /// # Panics
     /// If `spec` belongs to another pack.
     pub fn message(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<v1::Floor, ModuleError> {
+        if let Some(authored) = self.authored_of(spec) {
+            assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
+            return Ok(v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() });
+        }
         if let Some(module) = &self.module {
             assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
             let (hash, checks) = (spec.pack().0, self.pack().checks());
             let accept = |bytes: &[u8]| crate::accept::accept(bytes, spec, self.spec(spec), checks);
             return Ok(v1::Floor { pack_hash: hash, ..module.generate(&self.reference, spec, accept)? });
         }
-        Ok(self.own_message(generator, spec))
-    }
-
-    /// The same of a pack without a generator of its own.
-    fn own_message(&self, generator: &mut Generator, spec: &FloorSpec) -> v1::Floor {
-        match self.authored_at(spec.seed(), spec.number()) {
-            Some(authored) if same_shape(&authored.spec, spec) => {
-                assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
-                v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() }
-            }
-            _ if self.read.is_none() => crate::message(&generator.generate(spec)),
-            _ => {
-                let floor = generator.generate_of(self.pack(), spec);
-                crate::message_of(spec.pack(), self.reference.clone(), &floor)
-            }
+        if self.read.is_none() {
+            return Ok(crate::message(&generator.generate(spec)));
         }
+        let floor = generator.generate_of(self.pack(), spec);
+        Ok(crate::message_of(spec.pack(), self.reference.clone(), &floor))
     }
 
     /// Whether the floor of `spec` is authored, and so is not generated.
     #[must_use]
     pub fn is_authored(&self, spec: &FloorSpec) -> bool {
-        self.authored_at(spec.seed(), spec.number()).is_some_and(|authored| same_shape(&authored.spec, spec))
+        self.authored_of(spec).is_some()
     }
 
     /// A spec of this pack as a message.
     #[must_use]
     pub fn spec(&self, spec: &FloorSpec) -> v1::FloorSpec {
         v1::FloorSpec { pack: self.reference.clone(), ..crate::spec(spec) }
+    }
+
+    /// The authored floor that is the floor of `spec`.
+    fn authored_of(&self, spec: &FloorSpec) -> Option<&Authored> {
+        self.authored_at(spec.seed(), spec.number()).filter(|authored| same_shape(&authored.spec, spec))
     }
 
     fn authored_at(&self, seed: u64, number: u32) -> Option<&Authored> {

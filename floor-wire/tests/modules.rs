@@ -8,7 +8,7 @@ use std::{
 };
 
 use floor_gen::{FloorSpec, Generator, Kind, Pack, PackHash, pack::Files};
-use floor_proto::v1;
+use floor_proto::{floor_json::FLOOR, v1};
 use floor_wire::{LoadedPack, ModuleError, ResolveError};
 use prost::Message as _;
 
@@ -67,9 +67,16 @@ impl Source {
 }
 
 fn pack(wasm: &[u8]) -> Result<LoadedPack, String> {
+    pack_with(wasm, &[])
+}
+
+fn pack_with(wasm: &[u8], others: &[(&str, &[u8])]) -> Result<LoadedPack, String> {
     let mut files = Files::new();
     files.insert("pack.toml", b"name = \"mine\"\n").unwrap();
     files.insert(Pack::GENERATOR, wasm).unwrap();
+    for (path, content) in others {
+        files.insert(path, content).unwrap();
+    }
     LoadedPack::read(files).map_err(|errors| errors.to_string())
 }
 
@@ -95,6 +102,39 @@ fn a_module_makes_floors_that_are_named_and_hashed_by_the_server() {
     let error = pack.message(&mut Generator::new(), &spec).unwrap_err().to_string();
     assert!(error.contains("breaks the rule `limits`") && error.contains(pack.reference()), "{error}");
     assert_ne!(spec.pack(), PackHash::BUILT_IN);
+}
+
+#[test]
+fn an_authored_floor_comes_before_the_generator_and_stays_as_its_file_has_it() {
+    let wasm = Source::good().wasm();
+    let spec = FloorSpec::resolve(1, 1, 24, 20, Some(Kind::Maze)).unwrap();
+    // As a program made it that had other rules: with a version, a metric and defaults of its own.
+    let mut old = floor_wire::message(&floor_gen::generate(&spec));
+    (old.generator_version, old.theme, old.landing) = (1, String::new(), None);
+    old.metrics.as_mut().unwrap().loops += 1;
+    let json = |floor: &v1::Floor| {
+        let mut json = Vec::new();
+        FLOOR.encode(&floor.encode_to_vec()[..], &mut json).unwrap();
+        json
+    };
+    let (structure, text) = (("generator.toml", &b"checks = \"structure\"\n"[..]), json(&old));
+    let mine = pack_with(&wasm, &[structure, ("floors/1.json", &text)]).unwrap();
+    assert_eq!(mine.authored().map(|(path, _)| path).collect::<Vec<_>>(), ["floors/1.json"]);
+    let drawn = floor(&mine, 7).unwrap();
+    let resolved = v1::FloorSpec { seed: 7, pack: mine.reference().to_owned(), ..old.spec.clone().unwrap() };
+    assert_eq!(drawn, v1::Floor { spec: Some(resolved), pack_hash: mine.pack().hash().0, ..old.clone() });
+    // Of another size and of another number the generator makes the floor.
+    for (number, side) in [(1, 16), (2, 0)] {
+        let spec = mine.resolve(7, number, side, side, None).unwrap();
+        let made = mine.message(&mut Generator::new(), &spec).unwrap();
+        assert_eq!((spec.width(), made.theme.is_empty(), mine.is_authored(&spec)), (16, false, false));
+    }
+
+    let error = pack_with(&wasm, &[("floors/1.json", &text)]).unwrap_err();
+    assert!(error.starts_with("floors/1.json: the floor breaks the rule `metric"), "{error}");
+    old.exit = old.entry;
+    let error = pack_with(&wasm, &[structure, ("floors/1.json", &json(&old))]).unwrap_err();
+    assert_eq!(error, "floors/1.json: the exit is not the one cell StairsDown");
 }
 
 /// Bodies that each module has in one of its functions. `N` is a number that differs from module to module.

@@ -11,6 +11,7 @@ use comfy_table::presets::NOTHING;
 use floor_gen::{Generator, Kind};
 use floor_wire::{LoadedPack, ModuleError};
 use indicatif::{HumanCount, ProgressBar};
+use prost::Message as _;
 use serde::Serialize;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -23,6 +24,8 @@ struct ModuleJson {
     valid: bool,
     /// One hash of all floors, to compare with that of another machine.
     digest: String,
+    /// Floors that are drawn by hand.
+    authored_floors: usize,
     kinds: Vec<KindJson>,
     /// Floors that failed, or that differ from instance to instance: their names and what is wrong.
     broken: Vec<String>,
@@ -84,12 +87,16 @@ pub(super) fn check(pack: &LoadedPack, other: &LoadedPack, per_kind: u64, json: 
         }
         digest.update(&if let Made::Floor(hash) = made { *hash } else { 0 }.to_le_bytes());
     }
+    for (_, floor) in pack.authored() {
+        digest.update(&floor.encode_to_vec());
+    }
     bar.finish_and_clear();
     broken.reverse();
     let report = ModuleJson {
         pack: pack.reference().to_owned(),
         valid: broken.is_empty(),
         digest: format!("{:016x}", digest.digest()),
+        authored_floors: pack.authored_count(),
         kinds: kinds.iter_mut().filter_map(|(kind, of_kind)| KindJson::new(*kind, of_kind)).collect(),
         broken,
     };
@@ -128,6 +135,9 @@ impl ModuleJson {
             wrong => writeln!(out, "{} of {} floors are wrong:", HumanCount(wrong as u64), HumanCount(count))?,
         }
         self.broken.iter().take(20).try_for_each(|line| writeln!(out, "  {line}"))?;
+        if self.authored_floors > 0 {
+            writeln!(out, "{}", output::counted(self.authored_floors as u64, "authored floor"))?;
+        }
         writeln!(out, "digest {}\n", self.digest)?;
         let row = |kind: &KindJson| {
             let median = format!("{:.0} us", kind.median_us);

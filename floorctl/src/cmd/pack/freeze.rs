@@ -8,8 +8,12 @@ use floor_gen::{
     Pack, PackHash,
     pack::{Checks, Files},
 };
-use floor_proto::pack::{BUILT_IN, PackRef, is_name};
-use floor_wire::pack_files::EXTENSION;
+use floor_proto::{
+    floor_json::FLOOR,
+    pack::{BUILT_IN, PackRef, is_name},
+};
+use floor_wire::{LoadedPack, pack_files::EXTENSION};
+use prost::Message as _;
 
 use super::build::write_whole;
 use crate::{failure::UsageError, output, pack_source::PackSource};
@@ -49,10 +53,7 @@ impl Freeze {
         if loaded.pack().generator().is_some() {
             bail!("{} has a generator already: it is frozen", self.source);
         }
-        if loaded.authored_count() > 0 {
-            bail!("{} has authored floors, which a generator in a pack cannot read yet", self.source);
-        }
-        let files = frozen(loaded.pack(), name)?;
+        let files = frozen(&loaded, name)?;
         // A program without the feature cannot run the generator, and need not.
         let pack = Pack::read(files)?;
         write_whole(&self.output, &pack.files().to_bytes())
@@ -74,25 +75,32 @@ impl Freeze {
     }
 }
 
-/// The files of `pack` under another name, with the generator.
-fn frozen(pack: &Pack, name: &str) -> anyhow::Result<Files> {
-    let mut files = Files::new();
-    if pack.hash() == PackHash::BUILT_IN {
+/// The files of the pack under another name, with the generator. Its authored floors are complete in them: what their files
+/// leave out, a later program could add in another way.
+fn frozen(loaded: &LoadedPack, name: &str) -> anyhow::Result<Files> {
+    let (pack, mut files) = (loaded.pack(), Files::new());
+    let is_built_in = pack.hash() == PackHash::BUILT_IN;
+    if is_built_in {
         // What it does not say is as in the built-in pack of the generator in it.
         let manifest = format!("name = \"{name}\"\ndescription = \"{}\"\n", pack.description());
         files.insert(MANIFEST, manifest.as_bytes())?;
-        return with_generator(files);
     }
-    for (path, content) in pack.files().iter() {
+    for (path, mut floor) in loaded.authored() {
+        if let Some(spec) = &mut floor.spec {
+            spec.pack.clear();
+        }
+        floor.pack_hash = 0;
+        let mut json = Vec::new();
+        FLOOR.encode(&floor.encode_to_vec()[..], &mut json)?;
+        files.insert(&path, &json)?;
+    }
+    for (path, content) in pack.files().iter().filter(|_| !is_built_in) {
         match std::str::from_utf8(content) {
             Ok(text) if path == MANIFEST => files.insert(path, renamed(text, pack.name(), name)?.as_bytes())?,
+            _ if files.get(path).is_some() => {}
             _ => files.insert(path, content)?,
         }
     }
-    with_generator(files)
-}
-
-fn with_generator(mut files: Files) -> anyhow::Result<Files> {
     files.insert(Checks::FILE, CHECKS.as_bytes())?;
     files.insert(Pack::GENERATOR, GENERATOR)?;
     Ok(files)
@@ -111,19 +119,50 @@ fn renamed(text: &str, old: &str, new: &str) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use floor_gen::Generator;
+    use floor_proto::{floor_json, v1};
+
     use super::*;
+
+    fn files(list: &[(&str, &[u8])]) -> Files {
+        let mut files = Files::new();
+        for (path, content) in list {
+            files.insert(path, content).unwrap();
+        }
+        files
+    }
 
     #[test]
     fn a_frozen_pack_has_the_files_of_the_pack_and_its_new_name() {
-        let files = frozen(Pack::tower(), "tower-4").unwrap();
-        let pack = Pack::read(files).unwrap();
+        let pack = Pack::read(frozen(LoadedPack::built_in(), "tower-4").unwrap()).unwrap();
         assert_eq!((pack.name(), pack.description()), ("tower-4", Pack::tower().description()));
         assert_eq!((pack.generator(), pack.checks()), (Some(GENERATOR), Checks::Structure));
-        let mut files = Files::new();
-        files.insert(MANIFEST, b"# mine\nname = \"mine\" # short\n").unwrap();
-        files.insert("notes.txt", b"text\n").unwrap();
-        let pack = Pack::read(frozen(&Pack::read(files).unwrap(), "other").unwrap()).unwrap();
+        let mine = files(&[(MANIFEST, b"# mine\nname = \"mine\" # short\n"), ("notes.txt", b"text\n")]);
+        let pack = Pack::read(frozen(&LoadedPack::read(mine).unwrap(), "other").unwrap()).unwrap();
         assert_eq!(pack.files().get(MANIFEST), Some(&b"# mine\nname = \"other\" # short\n"[..]));
         assert_eq!((pack.name(), pack.files().get("notes.txt")), ("other", Some(&b"text\n"[..])));
+    }
+
+    #[test]
+    fn authored_floors_are_written_out_in_full() {
+        let spec = floor_gen::FloorSpec::resolve(1, 3, 32, 24, None).unwrap();
+        let mut bare = floor_wire::message(&floor_gen::generate(&spec));
+        (bare.theme, bare.landing, bare.generator_version) = (String::new(), None, 1);
+        bare.spawns.iter_mut().for_each(|spawn| spawn.behaviour = 0);
+        let mut json = Vec::new();
+        FLOOR.encode(&bare.encode_to_vec()[..], &mut json).unwrap();
+        let readme = ("floors/README.md", &b"mine\n"[..]);
+        let mine =
+            [(MANIFEST, &b"name = \"mine\"\n"[..]), ("floors/11.json", &json), ("floors/4-11.json", &json), readme];
+        let mine = LoadedPack::read(files(&mine)).unwrap();
+        let files = frozen(&mine, "other").unwrap();
+        assert_eq!(files.get(readme.0), Some(readme.1));
+        let served = mine.message(&mut Generator::new(), &mine.resolve(4, 11, 0, 0, None).unwrap()).unwrap();
+        assert_eq!((served.theme.as_str(), served.generator_version), ("warren", floor_gen::GENERATOR_VERSION));
+        let written = floor_json::parse(files.get("floors/4-11.json").unwrap()).unwrap();
+        let spec = v1::FloorSpec { pack: String::new(), ..served.spec.clone().unwrap() };
+        assert_eq!(written, v1::Floor { spec: Some(spec), pack_hash: 0, ..served });
+        let common = floor_json::parse(files.get("floors/11.json").unwrap()).unwrap();
+        assert_eq!((common.spec.unwrap().seed, common.terrain), (0, written.terrain));
     }
 }
