@@ -1,7 +1,13 @@
 //! Signals: SIGHUP reloads the configuration. Of the others the first starts the drain, and the second ends the process
 //! at once.
 
+use std::time::{Duration, Instant};
+
 use super::{EventSender, ServerEvent};
+
+/// Signals within this time are one: a wrapper passes on the Ctrl-C that the terminal has sent to both, and wine reports
+/// some twice.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
 
 /// Waits for SIGTERM, Ctrl-C and SIGHUP.
 #[cfg(unix)]
@@ -12,7 +18,7 @@ pub(super) async fn handle_signals(events: EventSender) {
         tracing::error!("cannot listen for signals; only SIGKILL can end this server");
         return;
     };
-    let mut count = 0;
+    let mut first = None;
     loop {
         let signal = tokio::select! {
             _ = terminate.recv() => "SIGTERM",
@@ -22,8 +28,7 @@ pub(super) async fn handle_signals(events: EventSender) {
                 continue;
             }
         };
-        drain_or_exit(&events, signal, count);
-        count += 1;
+        drain_or_exit(&events, signal, &mut first);
     }
 }
 
@@ -37,21 +42,42 @@ pub(super) async fn handle_signals(events: EventSender) {
         tracing::error!("cannot listen for Ctrl-C; only the task manager can end this server");
         return;
     };
-    for count in 0.. {
+    let mut first = None;
+    loop {
         let signal = tokio::select! {
             _ = c.recv() => "Ctrl-C",
             _ = stop.recv() => "Ctrl-Break",
             _ = close.recv() => "close",
             _ = shutdown.recv() => "shutdown",
         };
-        drain_or_exit(&events, signal, count);
+        drain_or_exit(&events, signal, &mut first);
     }
 }
 
-fn drain_or_exit(events: &EventSender, signal: &'static str, count: u32) {
-    if count > 0 {
+fn drain_or_exit(events: &EventSender, signal: &'static str, first: &mut Option<Instant>) {
+    let now = Instant::now();
+    if first.is_none() {
+        events.send(ServerEvent::Terminate(signal));
+    }
+    if is_second(*first.get_or_insert(now), now) {
         tracing::warn!(signal, "exiting before the end of the drain");
         std::process::exit(130);
     }
-    events.send(ServerEvent::Terminate(signal));
+}
+
+fn is_second(first: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(first) > ONE_SIGNAL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_twice_at_once_is_one() {
+        let first = Instant::now();
+        for (millis, expected) in [(0, false), (20, false), (600, true)] {
+            assert_eq!(is_second(first, first + Duration::from_millis(millis)), expected, "{millis} ms");
+        }
+    }
 }
