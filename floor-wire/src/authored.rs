@@ -8,7 +8,7 @@ use floor_gen::{
 };
 use floor_proto::{floor_json, v1};
 
-use crate::{ByPlace, accept, loaded_pack::AUTHORED, rules};
+use crate::{AUTHORED, ByPlace, accept, rules};
 
 /// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack. `own` has the checks
 /// of a pack with a generator of its own: its authored floors stay as their files have them, as those of the generator do.

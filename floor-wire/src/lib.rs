@@ -24,6 +24,9 @@ use bytes::Bytes;
 use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, pack::PackRef, v1};
 
+/// The folder of the authored floors in a pack.
+const AUTHORED: &str = "floors/";
+
 /// Authored floors of a pack by number, and by tower; without a tower, for every tower.
 type ByPlace<T> = std::collections::BTreeMap<(u32, Option<u64>), T>;
 

@@ -17,10 +17,7 @@ use floor_proto::{pack::BUILT_IN, v1};
 use crate::authored::read as read_authored;
 #[cfg(feature = "guests")]
 use crate::module::{Compile, Module};
-use crate::{ByPlace, ModuleError, Request, ResolveError};
-
-/// The folder of the authored floors in a pack.
-pub(crate) const AUTHORED: &str = "floors/";
+use crate::{AUTHORED, ByPlace, ModuleError, Request, ResolveError};
 
 /// Without the feature, the floors of a pack are generated where they would be authored.
 #[cfg(not(feature = "authored"))]
