@@ -471,6 +471,21 @@ fn sigint_stops_the_server_like_sigterm() {
     assert_eq!(status.code(), Some(0), "{log}");
 }
 
+#[test]
+fn a_second_signal_ends_the_drain() {
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data).with("GRPC__DRAIN_DELAY", "60s").start();
+    server.signal("-TERM");
+    wait_until("the drain begins", || server.log().contains("draining"));
+    // Those within half a second are the first one, again.
+    wait_until("the process ends", || {
+        server.signal("-INT");
+        server.log().contains("exiting before the end of the drain")
+    });
+    let (status, log) = server.wait();
+    assert_eq!((status.code(), log.matches("draining").count()), (Some(130), 1), "{log}");
+}
+
 #[tokio::test]
 async fn sighup_applies_limits_and_names_what_needs_a_restart() {
     let data = TempDir::new().unwrap();

@@ -19,11 +19,11 @@ pub(crate) fn accept(bytes: &[u8], spec: &FloorSpec, resolved: v1::FloorSpec, ch
         return Err(format!("the floor has {} bytes; at most {MAX_BYTES} are allowed", bytes.len()));
     }
     let floor = Floor::decode(bytes).map_err(|error| format!("the answer is no floors.v1.Floor: {error}"))?;
-    completed(floor, spec, resolved, checks)
+    accept_message(floor, spec, resolved, checks)
 }
 
 /// The same of a floor that is a message already.
-pub(crate) fn completed(
+pub(crate) fn accept_message(
     floor: Floor,
     spec: &FloorSpec,
     resolved: v1::FloorSpec,

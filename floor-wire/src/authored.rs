@@ -10,9 +10,9 @@ use floor_proto::{floor_json, v1};
 
 use crate::{AUTHORED, ByPlace, accept, rules};
 
-/// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack. `own` has the checks
-/// of a pack with a generator of its own: its authored floors stay as their files have them, as those of the generator do.
-pub(crate) fn read(files: &Files, own: Option<Checks>) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
+/// The authored floors, or everything that is wrong with them. Their specs are of the built-in pack. `checks` are those of a
+/// pack with a generator of its own: its authored floors are checked and completed as those of the generator are.
+pub(crate) fn read(files: &Files, checks: Option<Checks>) -> Result<ByPlace<(FloorSpec, v1::Floor)>, Vec<PackError>> {
     let (mut floors, mut errors) = (BTreeMap::new(), Vec::new());
     for (path, content) in files.iter() {
         let Some(name) = path.strip_prefix(AUTHORED).filter(|name| !name.ends_with(".md")) else { continue };
@@ -22,7 +22,7 @@ pub(crate) fn read(files: &Files, own: Option<Checks>) -> Result<ByPlace<(FloorS
             errors.push(PackError::new(path, 0, 0, message.to_owned()));
             continue;
         };
-        match read_floor(content, seed.unwrap_or(0), number, own) {
+        match read_floor(content, seed.unwrap_or(0), number, checks) {
             Ok(floor) => _ = floors.insert((number, seed), floor),
             Err(wrong) => errors
                 .extend(wrong.into_iter().map(|(line, column, message)| PackError::new(path, line, column, message))),
@@ -51,7 +51,12 @@ fn canonical(text: &str) -> Option<u64> {
 type Wrong = (usize, usize, String);
 
 /// The floor in a file. Its seed and its number are those of the file's name.
-fn read_floor(json: &[u8], seed: u64, number: u32, own: Option<Checks>) -> Result<(FloorSpec, v1::Floor), Vec<Wrong>> {
+fn read_floor(
+    json: &[u8],
+    seed: u64,
+    number: u32,
+    checks: Option<Checks>,
+) -> Result<(FloorSpec, v1::Floor), Vec<Wrong>> {
     let mut message = floor_json::parse(json).map_err(|error| {
         let (line, column) = error.position().unwrap_or_default();
         vec![(line, column, error.to_string())]
@@ -60,7 +65,7 @@ fn read_floor(json: &[u8], seed: u64, number: u32, own: Option<Checks>) -> Resul
         (spec.seed, spec.number) = (seed, number);
         spec.pack.clear();
     }
-    if own.is_none() {
+    if checks.is_none() {
         check_every_rule(&message)?;
         rules::set_defaults(&mut message);
         message.generator_version = floor_gen::GENERATOR_VERSION;
@@ -68,8 +73,8 @@ fn read_floor(json: &[u8], seed: u64, number: u32, own: Option<Checks>) -> Resul
     let of_whole = |wrong: String| vec![(0, 0, wrong)];
     let resolved = message.spec.take().ok_or_else(|| of_whole("the floor has no spec".to_owned()))?;
     let spec = rules::spec(&resolved).map_err(of_whole)?;
-    if let Some(checks) = own {
-        message = accept::completed(message, &spec, resolved, checks).map_err(of_whole)?;
+    if let Some(checks) = checks {
+        message = accept::accept_message(message, &spec, resolved, checks).map_err(of_whole)?;
     }
     let message = v1::Floor {
         spec: None,

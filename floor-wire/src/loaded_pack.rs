@@ -127,9 +127,16 @@ impl LoadedPack {
     }
 
     fn read_with(files: Files, load: LoadModule<'_>) -> Result<Self, PackErrors> {
-        let read = Pack::read(files.clone());
-        let own = read.as_ref().ok().filter(|pack| pack.generator().is_some()).map(Pack::checks);
-        let authored = read_authored(&files, own);
+        let has_generator = files.get(Pack::GENERATOR).is_some();
+        let (read, authored) = if has_generator {
+            // What its floors are checked against is known when it is read.
+            let pack = Pack::read(files)?;
+            let authored = read_authored(pack.files(), Some(pack.checks()));
+            (Ok(pack), authored)
+        } else {
+            let authored = read_authored(&files, None);
+            (Pack::read(files), authored)
+        };
         let (pack, authored) = match (read, authored) {
             (Ok(pack), Ok(authored)) => (pack, authored),
             (read, authored) => {
@@ -147,7 +154,7 @@ impl LoadedPack {
         let authored = authored.into_iter().map(|(place, (spec, message))| {
             let theme = match message.theme.as_str() {
                 // The themes of a generator are not known.
-                "" if own.is_none() => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
+                "" if !has_generator => pack.themes()[pack.theme_of(spec.number())].name().to_owned(),
                 theme => theme.to_owned(),
             };
             (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..message } })

@@ -1,5 +1,5 @@
-//! Signals: SIGHUP reloads the configuration. Of the others the first starts the drain, and the second ends the process
-//! at once.
+//! Signals: SIGHUP reloads the configuration. Of the others the first starts the drain, and a later one ends the process at
+//! once.
 
 use std::time::{Duration, Instant};
 
@@ -55,18 +55,35 @@ pub(super) async fn handle_signals(events: EventSender) {
 }
 
 fn drain_or_exit(events: &EventSender, signal: &'static str, first: &mut Option<Instant>) {
-    let now = Instant::now();
-    if first.is_none() {
-        events.send(ServerEvent::Terminate(signal));
-    }
-    if is_second(*first.get_or_insert(now), now) {
-        tracing::warn!(signal, "exiting before the end of the drain");
-        std::process::exit(130);
+    match meaning(first, Instant::now()) {
+        Meaning::Drain => events.send(ServerEvent::Terminate(signal)),
+        Meaning::Repeated => {}
+        Meaning::Exit => {
+            tracing::warn!(signal, "exiting before the end of the drain");
+            std::process::exit(130);
+        }
     }
 }
 
-fn is_second(first: Instant, now: Instant) -> bool {
-    now.saturating_duration_since(first) > ONE_SIGNAL
+/// What a signal to end means.
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning {
+    Drain,
+    /// The one before, again.
+    Repeated,
+    Exit,
+}
+
+/// The meaning of a signal at `now`. Sets `first`, the time of the first one.
+fn meaning(first: &mut Option<Instant>, now: Instant) -> Meaning {
+    match *first {
+        None => {
+            *first = Some(now);
+            Meaning::Drain
+        }
+        Some(first) if now.saturating_duration_since(first) < ONE_SIGNAL => Meaning::Repeated,
+        Some(_) => Meaning::Exit,
+    }
 }
 
 #[cfg(test)]
@@ -75,9 +92,10 @@ mod tests {
 
     #[test]
     fn a_signal_that_comes_twice_at_once_is_one() {
-        let first = Instant::now();
-        for (millis, expected) in [(0, false), (20, false), (600, true)] {
-            assert_eq!(is_second(first, first + Duration::from_millis(millis)), expected, "{millis} ms");
+        let (start, mut first) = (Instant::now(), None);
+        let signals = [(0, Meaning::Drain), (0, Meaning::Repeated), (300, Meaning::Repeated), (600, Meaning::Exit)];
+        for (millis, expected) in signals {
+            assert_eq!(meaning(&mut first, start + Duration::from_millis(millis)), expected, "{millis} ms");
         }
     }
 }

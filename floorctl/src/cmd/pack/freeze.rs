@@ -79,12 +79,6 @@ impl Freeze {
 /// leave out, a later program could add in another way.
 fn frozen(loaded: &LoadedPack, name: &str) -> anyhow::Result<Files> {
     let (pack, mut files) = (loaded.pack(), Files::new());
-    let is_built_in = pack.hash() == PackHash::BUILT_IN;
-    if is_built_in {
-        // What it does not say is as in the built-in pack of the generator in it.
-        let manifest = format!("name = \"{name}\"\ndescription = \"{}\"\n", pack.description());
-        files.insert(MANIFEST, manifest.as_bytes())?;
-    }
     for (path, mut floor) in loaded.authored() {
         if let Some(spec) = &mut floor.spec {
             spec.pack.clear();
@@ -94,11 +88,17 @@ fn frozen(loaded: &LoadedPack, name: &str) -> anyhow::Result<Files> {
         FLOOR.encode(&floor.encode_to_vec()[..], &mut json)?;
         files.insert(&path, &json)?;
     }
-    for (path, content) in pack.files().iter().filter(|_| !is_built_in) {
-        match std::str::from_utf8(content) {
-            Ok(text) if path == MANIFEST => files.insert(path, renamed(text, pack.name(), name)?.as_bytes())?,
-            _ if files.get(path).is_some() => {}
-            _ => files.insert(path, content)?,
+    if pack.hash() == PackHash::BUILT_IN {
+        // What it does not say is as in the built-in pack of the generator in it.
+        let manifest = format!("name = \"{name}\"\ndescription = \"{}\"\n", pack.description());
+        files.insert(MANIFEST, manifest.as_bytes())?;
+    } else {
+        for (path, content) in pack.files().iter() {
+            match std::str::from_utf8(content) {
+                Ok(text) if path == MANIFEST => files.insert(path, renamed(text, pack.name(), name)?.as_bytes())?,
+                _ if files.get(path).is_some() => {}
+                _ => files.insert(path, content)?,
+            }
         }
     }
     files.insert(Checks::FILE, CHECKS.as_bytes())?;
