@@ -483,6 +483,8 @@ await check("a pack is opened, edited, drawn within 300 ms and saved, and nothin
 
   // A floor of the sheet in the main view; the next key changes it there.
   await page.fill("#pack-text", good);
+  // The sheet is asked for when no key has come for a while; until then it is that of the text before.
+  await page.waitForFunction(() => /boss/.test(document.querySelector("#sheet li:nth-child(3)").textContent));
   await sheet(page);
   await page.click("#sheet li:nth-child(3) button");
   assert.match(await text(page, "about"), /^Floor 3 of tower 42: boss/);
