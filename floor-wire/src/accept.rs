@@ -1,5 +1,7 @@
 //! Checks the floor that a pack's own generator made, and completes it.
 
+use std::mem;
+
 use floor_gen::{FloorSpec, pack::Checks};
 use floor_proto::{
     grid,
@@ -43,8 +45,7 @@ pub(crate) fn accept_message(
         }
         let counts = |rule: &&rules::BrokenRule| checks == Checks::Strict && !(lacks_metrics && rule.is_metric());
         if let Some(rule) = broken.iter().find(counts) {
-            let at = rule.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
-            return Err(format!("the floor breaks the rule `{}`{at}: {}", rule.rule, rule.message));
+            return Err(format!("the floor breaks a rule: {rule}"));
         }
     }
     Ok(floor)
@@ -83,12 +84,12 @@ fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     let stairs = |name: &str, kind: Terrain, at: Option<v1::Point>| {
         let at =
             at.map(|at| at.y as usize * width + at.x as usize).ok_or_else(|| format!("the floor has no {name}"))?;
-        let only = terrain.iter().filter(|cell| **cell == kind as u8).count() == 1 && terrain[at] == kind as u8;
+        let only = count(&terrain, kind as u8) == 1 && terrain[at] == kind as u8;
         if only { Ok(at) } else { Err(format!("the {name} is not the one cell {kind:?}")) }
     };
     let entry = stairs("entry", Terrain::StairsUp, floor.entry)?;
     let exit = stairs("exit", Terrain::StairsDown, floor.exit)?;
-    if is_connected(terrain, width, entry, exit) {
+    if is_connected(&terrain, width, entry, exit) {
         Ok(())
     } else {
         Err("no way leads from the entry to the exit".to_owned())
@@ -118,10 +119,17 @@ fn points(floor: &Floor) -> impl Iterator<Item = v1::Point> {
         .map(|at| at.unwrap_or(NONE))
 }
 
+/// How many cells have the value. A sum of bytes takes a tenth of the time of one of larger numbers.
+fn count(cells: &[u8], value: u8) -> usize {
+    let of_part = |part: &[u8]| part.iter().map(|cell| u8::from(*cell == value)).sum::<u8>();
+    cells.chunks(255).map(|part| usize::from(of_part(part))).sum()
+}
+
 /// Whether a walk through all that is no obstacle leads from one cell to another. The border of the grid is wall.
-fn is_connected(mut terrain: Vec<u8>, width: usize, from: usize, to: usize) -> bool {
+fn is_connected(terrain: &[u8], width: usize, from: usize, to: usize) -> bool {
     const OBSTACLES: [Terrain; 5] = [Terrain::Wall, Terrain::DeepWater, Terrain::Lava, Terrain::Chasm, Terrain::Pillar];
-    let blocks: [bool; 256] = std::array::from_fn(|cell| OBSTACLES.iter().any(|obstacle| *obstacle as usize == cell));
+    let is_open = |cell: &u8| OBSTACLES.iter().fold(true, |is_open, obstacle| is_open & (*cell != *obstacle as u8));
+    let mut is_new: Vec<bool> = terrain.iter().map(is_open).collect();
     let (east, south) = (from % width < to % width, from < to);
     // The last one is tried first: towards the goal.
     let mut steps = [1, width.wrapping_neg(), 1usize.wrapping_neg(), width];
@@ -131,16 +139,20 @@ fn is_connected(mut terrain: Vec<u8>, width: usize, from: usize, to: usize) -> b
     if !south {
         steps.swap(1, 3);
     }
-    let mut frontier = vec![from];
-    while let Some(here) = frontier.pop() {
+    // Each cell is in it once at most. What is no new cell is written past its end: a branch would take longer.
+    let mut frontier = vec![0; terrain.len() + 1];
+    let mut length = 1;
+    frontier[0] = from;
+    is_new[from] = false;
+    while length > 0 {
+        length -= 1;
+        let here = frontier[length];
         if here == to {
             return true;
         }
         for there in steps.map(|step| here.wrapping_add(step)) {
-            if !blocks[usize::from(terrain[there])] {
-                terrain[there] = Terrain::Wall as u8;
-                frontier.push(there);
-            }
+            frontier[length] = there;
+            length += usize::from(mem::take(&mut is_new[there]));
         }
     }
     false

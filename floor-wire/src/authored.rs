@@ -93,11 +93,7 @@ fn check_every_rule(message: &v1::Floor) -> Result<(), Vec<Wrong>> {
     if broken.is_empty() {
         return Ok(());
     }
-    let wrong = |broken: rules::BrokenRule| {
-        let at = broken.cells.first().map(|(x, y)| format!(" at ({x}, {y})")).unwrap_or_default();
-        (0, 0, format!("{}{at}: {}", broken.rule, broken.message))
-    };
-    Err(broken.into_iter().map(wrong).collect())
+    Err(broken.iter().map(|broken| (0, 0, broken.to_string())).collect())
 }
 
 fn reencoded(grid: &v1::Grid) -> v1::Grid {

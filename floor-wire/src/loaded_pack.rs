@@ -192,12 +192,12 @@ impl LoadedPack {
         self.authored.len()
     }
 
-    /// The authored floors, each with the path of its file in the pack. The spec of one for every tower has tower 0. Their
-    /// content hashes are 0.
+    /// The authored floors, each with the path of its file in the pack, and as complete as it is served, but for what says of
+    /// which pack it is and for the content hash. The spec of one for every tower has tower 0.
     pub fn authored(&self) -> impl Iterator<Item = (String, v1::Floor)> {
         self.authored.iter().map(|((number, seed), Authored { spec, message })| {
             let tower = seed.map(|seed| format!("{seed}-")).unwrap_or_default();
-            let floor = v1::Floor { spec: Some(self.spec(spec)), ..message.clone() };
+            let floor = v1::Floor { spec: Some(crate::spec(spec)), pack_hash: 0, ..message.clone() };
             (format!("{AUTHORED}{tower}{number}.json"), floor)
         })
     }

@@ -1,5 +1,7 @@
 //! Checks a floor that was saved, edited or authored against every rule, with the generator's validator.
 
+use std::fmt;
+
 use floor_gen::{
     Connection, Floor, FloorSpec, Item, Kind, Lock, Metrics, Point, Room, Spawn, Trap,
     validate::{Violation, validate},
@@ -58,6 +60,17 @@ pub fn set_defaults(message: &mut v1::Floor) {
         spawn.set_behaviour(DEFAULT_BEHAVIOUR);
     }
     message.landing = message.landing.or(message.entry);
+}
+
+impl fmt::Display for BrokenRule {
+    /// The rule, the first cell, and what is wrong.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule)?;
+        if let Some((x, y)) = self.cells.first() {
+            write!(f, " at ({x}, {y})")?;
+        }
+        write!(f, ": {}", self.message)
+    }
 }
 
 impl BrokenRule {

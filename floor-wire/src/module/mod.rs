@@ -2,8 +2,8 @@
 //!
 //! A module gets no imports: no clock, no files, no randomness. In wasmtime NaNs are canonical, and there are neither threads
 //! nor relaxed SIMD, so a floor depends on the module, the pack's files and the spec alone. There each call has fuel, which
-//! ends it after the same work on every machine, and a deadline, for instructions whose work fuel does not count. Instances
-//! are kept for the next call, those that failed are not.
+//! ends it after the same work on every machine, and a deadline, because some work takes many times as long for its fuel
+//! as other work. Instances are kept for the next call, those that failed are not.
 
 mod breaker;
 #[cfg(feature = "modules")]
@@ -30,7 +30,7 @@ use pool::Pool;
 const LOAD_FUEL: u64 = 1_000_000_000;
 /// Fuel to resolve a request: less than a millisecond, because requests wait for it in the thread that received them.
 const RESOLVE_FUEL: u64 = 1_000_000;
-/// Fuel for a floor: so much and for each cell so much. `tower` takes 400 to 1,200 a cell.
+/// Fuel for a floor: so much and for each cell so much. `tower` takes 200 to 1,400 a cell.
 const FLOOR_FUEL: u64 = 50_000_000;
 const CELL_FUEL: u64 = 100_000;
 

@@ -79,11 +79,7 @@ impl Freeze {
 /// leave out, a later program could add in another way.
 fn frozen(loaded: &LoadedPack, name: &str) -> anyhow::Result<Files> {
     let (pack, mut files) = (loaded.pack(), Files::new());
-    for (path, mut floor) in loaded.authored() {
-        if let Some(spec) = &mut floor.spec {
-            spec.pack.clear();
-        }
-        floor.pack_hash = 0;
+    for (path, floor) in loaded.authored() {
         let mut json = Vec::new();
         FLOOR.encode(&floor.encode_to_vec()[..], &mut json)?;
         files.insert(&path, &json)?;
