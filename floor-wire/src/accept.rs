@@ -1,7 +1,5 @@
 //! Checks the floor that a pack's own generator made, and completes it.
 
-use std::mem;
-
 use floor_gen::{FloorSpec, pack::Checks};
 use floor_proto::{
     grid,
@@ -89,7 +87,7 @@ fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     };
     let entry = stairs("entry", Terrain::StairsUp, floor.entry)?;
     let exit = stairs("exit", Terrain::StairsDown, floor.exit)?;
-    if is_connected(&terrain, width, entry, exit) {
+    if is_connected(terrain, width, entry, exit) {
         Ok(())
     } else {
         Err("no way leads from the entry to the exit".to_owned())
@@ -126,10 +124,9 @@ fn count(cells: &[u8], value: u8) -> usize {
 }
 
 /// Whether a walk through all that is no obstacle leads from one cell to another. The border of the grid is wall.
-fn is_connected(terrain: &[u8], width: usize, from: usize, to: usize) -> bool {
+fn is_connected(mut terrain: Vec<u8>, width: usize, from: usize, to: usize) -> bool {
     const OBSTACLES: [Terrain; 5] = [Terrain::Wall, Terrain::DeepWater, Terrain::Lava, Terrain::Chasm, Terrain::Pillar];
-    let is_open = |cell: &u8| OBSTACLES.iter().fold(true, |is_open, obstacle| is_open & (*cell != *obstacle as u8));
-    let mut is_new: Vec<bool> = terrain.iter().map(is_open).collect();
+    let blocks: [bool; 256] = std::array::from_fn(|cell| OBSTACLES.iter().any(|obstacle| *obstacle as usize == cell));
     let (east, south) = (from % width < to % width, from < to);
     // The last one is tried first: towards the goal.
     let mut steps = [1, width.wrapping_neg(), 1usize.wrapping_neg(), width];
@@ -139,20 +136,16 @@ fn is_connected(terrain: &[u8], width: usize, from: usize, to: usize) -> bool {
     if !south {
         steps.swap(1, 3);
     }
-    // Each cell is in it once at most. What is no new cell is written past its end: a branch would take longer.
-    let mut frontier = vec![0; terrain.len() + 1];
-    let mut length = 1;
-    frontier[0] = from;
-    is_new[from] = false;
-    while length > 0 {
-        length -= 1;
-        let here = frontier[length];
+    let mut frontier = vec![from];
+    while let Some(here) = frontier.pop() {
         if here == to {
             return true;
         }
         for there in steps.map(|step| here.wrapping_add(step)) {
-            frontier[length] = there;
-            length += usize::from(mem::take(&mut is_new[there]));
+            if !blocks[usize::from(terrain[there])] {
+                terrain[there] = Terrain::Wall as u8;
+                frontier.push(there);
+            }
         }
     }
     false

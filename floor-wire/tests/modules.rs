@@ -4,6 +4,7 @@
 use std::{
     fmt::Write as _,
     fs,
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -230,8 +231,12 @@ fn hostile() -> Vec<(String, Vec<u8>)> {
     modules
 }
 
+/// Held by the test that measures memory, and by one that compiles something large.
+static MEMORY: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_deadline_ends_what_lasts_long_for_its_fuel() {
+    let _alone = MEMORY.lock();
     // Fuel counts instructions, and not what is copied between them: here 3,000 locals at each start of the loop.
     const LOCALS: usize = 3_000;
     let change = |local: usize| {
@@ -258,6 +263,7 @@ fn peak() -> usize {
 
 #[test]
 fn a_hostile_module_costs_only_its_own_calls() {
+    let _alone = MEMORY.lock();
     let good = pack(&Source::good().wasm()).unwrap();
     let modules = hostile();
     assert!(modules.len() >= 1_000, "{}", modules.len());

@@ -30,7 +30,7 @@ pub fn encode(width: u32, height: u32, cells: &[u8]) -> Grid {
 
 /// The cells of `grid`, row-major.
 ///
-/// Allocates at most `width * height + 7` bytes, and nothing if a side exceeds [`MAX_SIDE`].
+/// Allocates at most `width * height` bytes, and nothing if a side exceeds [`MAX_SIDE`].
 ///
 /// # Errors
 /// [`GridError`] if the data does not fill exactly `width * height` cells, or if fields contradict each other.
@@ -231,43 +231,24 @@ fn unpack_packed(data: &[u8], palette: &[u8], cells: usize, bits: u32) -> Result
     if data.len() != (cells * bits as usize).div_ceil(8) {
         return Err(GridError::Length { cells });
     }
-    let unused = data.len() * 8 - cells * bits as usize;
-    if data.last().is_some_and(|last| u32::from(*last) << unused > 0xff) {
-        return Err(GridError::Padding);
-    }
-    // Every index that fits into the bits has a value, so that no cell needs a check of its own.
-    let mut values = [0; 16];
-    let known = palette.len().min(values.len());
-    values[..known].copy_from_slice(&palette[..known]);
-    let (mut out, highest) = match bits {
-        1 => unpack::<8>(data, &values),
-        2 => unpack::<4>(data, &values),
-        _ => unpack::<2>(data, &values),
-    };
-    look_up(palette, highest)?;
-    out.truncate(cells);
-    Ok(out)
-}
-
-/// The values of the indices in `data`, `PER_BYTE` in each byte, and the highest index.
-fn unpack<const PER_BYTE: usize>(data: &[u8], values: &[u8; 16]) -> (Vec<u8>, usize) {
-    let mask = (1u8 << (8 / PER_BYTE)) - 1;
-    let mut out = vec![0; data.len() * PER_BYTE];
-    let mut highest = 0;
-    for (cells, byte) in out.as_chunks_mut::<PER_BYTE>().0.iter_mut().zip(data) {
-        for (slot, cell) in cells.iter_mut().enumerate() {
-            let index = byte >> (slot * 8 / PER_BYTE) & mask;
-            highest = highest.max(index);
-            *cell = values[usize::from(index & 0xf)];
+    let per_byte = 8 / bits as usize;
+    let mask = (1u8 << bits) - 1;
+    let mut out = Vec::with_capacity(cells);
+    for byte in data {
+        let used = per_byte.min(cells - out.len());
+        for slot in 0..used {
+            out.push(look_up(palette, usize::from(byte >> (slot as u32 * bits) & mask))?);
+        }
+        if used < per_byte && byte >> (used as u32 * bits) != 0 {
+            return Err(GridError::Padding);
         }
     }
-    (out, highest.into())
+    Ok(out)
 }
 
 fn unpack_runs(data: &[u8], palette: &[u8], cells: usize) -> Result<Vec<u8>, GridError> {
     let wrong = GridError::Length { cells };
-    let mut out = vec![0; cells];
-    let mut at = 0;
+    let mut out = Vec::with_capacity(cells);
     let mut bytes = data.iter();
     while let Some(index) = bytes.next() {
         let value = look_up(palette, usize::from(*index))?;
@@ -285,18 +266,12 @@ fn unpack_runs(data: &[u8], palette: &[u8], cells: usize) -> Result<Vec<u8>, Gri
                 return Err(wrong);
             }
         }
-        let rest = &mut out[at..];
-        if length >= rest.len() {
+        if length >= cells - out.len() {
             return Err(wrong);
         }
-        // Most runs are short. Writing eight cells takes less than writing fewer, and the next runs overwrite the others.
-        match rest.first_chunk_mut::<8>() {
-            Some(eight) if length < 8 => eight.fill(value),
-            _ => rest[..=length].fill(value),
-        }
-        at += length + 1;
+        out.resize(out.len() + length + 1, value);
     }
-    if at == cells { Ok(out) } else { Err(wrong) }
+    if out.len() == cells { Ok(out) } else { Err(wrong) }
 }
 
 fn look_up(palette: &[u8], index: usize) -> Result<u8, GridError> {

@@ -28,7 +28,7 @@ use pool::Pool;
 /// Fuel to create an instance and read the pack: about 0.3 s.
 #[cfg(feature = "modules")]
 const LOAD_FUEL: u64 = 1_000_000_000;
-/// Fuel to resolve a request: less than a millisecond, because requests wait for it in the thread that received them.
+/// Fuel to resolve a request: about a millisecond of arithmetic, because requests wait for it in the thread that received them.
 const RESOLVE_FUEL: u64 = 1_000_000;
 /// Fuel for a floor: so much and for each cell so much. `tower` takes 200 to 1,400 a cell.
 const FLOOR_FUEL: u64 = 50_000_000;
