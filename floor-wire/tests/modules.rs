@@ -5,6 +5,7 @@ use std::{
     fmt::Write as _,
     fs,
     sync::Mutex,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -234,8 +235,19 @@ fn hostile() -> Vec<(String, Vec<u8>)> {
 /// Held by the test that measures memory, and by one that compiles something large.
 static MEMORY: Mutex<()> = Mutex::new(());
 
+/// The floor of a module that repeats `body` for ever: what its call ends with, and after how long.
+fn endless(before: &str, body: &str) -> (String, Duration) {
+    let mut source = Source::good();
+    source.before = before.to_owned();
+    source.generate = format!("(loop {body} br 0) unreachable");
+    let pack = pack(&source.wasm()).unwrap();
+    let started = Instant::now();
+    let error = floor(&pack, 1).unwrap_err().to_string();
+    (error, started.elapsed())
+}
+
 #[test]
-fn a_deadline_ends_what_lasts_long_for_its_fuel() {
+fn a_time_limit_ends_what_lasts_long_for_its_fuel() {
     let _alone = MEMORY.lock();
     // Fuel counts instructions, and not what is copied between them: here 3,000 locals at each start of the loop.
     const LOCALS: usize = 3_000;
@@ -244,14 +256,14 @@ fn a_deadline_ends_what_lasts_long_for_its_fuel() {
         format!("(local.set {local} (i64.add (local.get {local}) (local.get {other})))")
     };
     let (locals, body) = ("i64 ".repeat(LOCALS), (1..=LOCALS).map(change).collect::<String>());
-    let mut source = Source::good();
-    source.before = format!("(func $f (param i32) (local {locals}) (loop (if (local.get 0) (then {body} (br 1)))))");
-    source.generate = "(loop (call $f (i32.const 0)) br 0) unreachable".to_owned();
-    let pack = pack(&source.wasm()).unwrap();
-    let started = Instant::now();
-    let error = floor(&pack, 1).unwrap_err().to_string();
-    assert!(error.contains("floor_generate: it has run too long"), "{error}");
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    let function = format!("(func $f (param i32) (local {locals}) (loop (if (local.get 0) (then {body} (br 1)))))");
+    // Nor what a loop costs that does not turn.
+    for (before, body) in [(&*function, "(call $f (i32.const 0))"), ("", &*"(loop)".repeat(20_000))] {
+        let (error, took) = endless(before, body);
+        assert!(error.contains("floor_generate: it has run too long") || before.is_empty(), "{error}");
+        // A floor of 16x16 may take 0.18 s.
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
 }
 
 /// The most memory that this process has used, in bytes.
@@ -285,9 +297,36 @@ fn a_hostile_module_costs_only_its_own_calls() {
     // Bytes of names, and answers that happen to be right.
     assert!(harmless.len() < modules.len() / 10, "{harmless:?}");
     println!("{} modules, the slowest {slowest:?}, {} MiB more", modules.len(), (peak() - before) >> 20);
-    // Three calls of at most their deadline each.
+    // Three calls of at most their time each.
     assert!(slowest < Duration::from_secs(12), "{slowest:?}");
     assert!(peak() - before < 64 << 20, "{} MiB", (peak() - before) >> 20);
+}
+
+#[test]
+fn however_many_packs_there_are_each_keeps_its_instances() {
+    let mut source = Source::good();
+    // Counts its calls: the width is the number of the request, the text of the refusal as long as that of the floor.
+    source.before = "(global $n (mut i32) (i32.const 16))".to_owned();
+    let count = "(global.set $n (i32.add (global.get $n) (i32.const 1)))";
+    let counted = "(i64.extend_i32_u (global.get $n))";
+    source.resolve = format!("{count} (i64.or (i64.const {}) {counted})", (Kind::Standard as u64) << 32 | 16 << 16);
+    source.generate = format!("{count} (i64.or (i64.const {}) {counted})", 1 << 63 | AT << 32);
+    source.data = b"x".repeat(99);
+    let wasm = source.wasm();
+    let packs = 2 * thread::available_parallelism().unwrap().get() + 2;
+    let packs = (0..packs).map(|own| pack_with(&wasm, &[("own", own.to_string().as_bytes())]).unwrap());
+    let packs = packs.collect::<Vec<_>>();
+    // What reads the pack resolves a request.
+    for call in 1..4 {
+        for pack in &packs {
+            let spec = pack.resolve(1, 1, 0, 0, None).unwrap();
+            assert_eq!(spec.width(), 17 + call);
+            match pack.message(&mut Generator::new(), &spec).unwrap_err() {
+                ModuleError::Refused { text, .. } => assert_eq!(text.len(), 17 + usize::from(call)),
+                error => panic!("{error}"),
+            }
+        }
+    }
 }
 
 #[test]

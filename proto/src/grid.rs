@@ -30,7 +30,7 @@ pub fn encode(width: u32, height: u32, cells: &[u8]) -> Grid {
 
 /// The cells of `grid`, row-major.
 ///
-/// Allocates at most `width * height` bytes, and nothing if a side exceeds [`MAX_SIDE`].
+/// Allocates in proportion to `width * height`, and nothing if a side exceeds [`MAX_SIDE`].
 ///
 /// # Errors
 /// [`GridError`] if the data does not fill exactly `width * height` cells, or if fields contradict each other.

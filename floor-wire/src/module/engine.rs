@@ -1,31 +1,17 @@
-//! The engine that all modules share, and its clock.
+//! The engine that all modules share.
 
-use std::{
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
-    thread::{self, Thread},
-    time::Duration,
-};
+use std::sync::OnceLock;
 
 use rayon::ThreadPoolBuilder;
 use wasmtime::{
-    Config, Engine, InstancePre, Linker, Module, ResourceLimiter, Result as WasmResult, StoreLimits, StoreLimitsBuilder,
+    Config, Engine, InstancePre, Linker, Module, OperatorCost, ResourceLimiter, Result as WasmResult, StoreLimits,
+    StoreLimitsBuilder,
 };
 
 use super::limits::{MAX_MEMORY, MAX_TABLE};
 
 /// The most bytes of a stack.
 const MAX_STACK: usize = 512 << 10;
-/// How often the clock of the engine goes on while a module runs.
-const TICK: Duration = Duration::from_millis(100);
-
-/// Ticks after which a call with `fuel` ends: a second, and as long as its fuel lasts on a slow machine.
-pub(super) const fn deadline(fuel: u64) -> u64 {
-    10 + fuel / 100_000_000
-}
-
 /// What an instance may take.
 pub(super) struct Limits(StoreLimits);
 
@@ -44,10 +30,13 @@ impl Limits {
 pub(super) fn engine() -> &'static Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     ENGINE.get_or_init(|| {
+        // A loop that does not turn costs the check at its head, for which there is no fuel otherwise.
+        let mut cost = OperatorCost::new();
+        cost.Loop = 1;
         let mut config = Config::new();
         config
             .consume_fuel(true)
-            .epoch_interruption(true)
+            .operator_cost(cost)
             .cranelift_nan_canonicalization(true)
             .wasm_relaxed_simd(false)
             .wasm_memory64(false)
@@ -69,41 +58,4 @@ pub(super) fn compile(wasm: &[u8]) -> Result<InstancePre<Limits>, String> {
     }
     let pre: WasmResult<_> = Linker::new(engine()).instantiate_pre(&module);
     pre.map_err(|error| format!("{error:#}"))
-}
-
-/// Keeps the engine's clock going while it lives.
-pub(super) struct Running;
-
-/// Modules that run.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-impl Running {
-    pub(super) fn start() -> Self {
-        static CLOCK: OnceLock<Thread> = OnceLock::new();
-        if RUNNING.fetch_add(1, SeqCst) == 0 {
-            CLOCK
-                .get_or_init(|| {
-                    let clock = thread::Builder::new().name("module-clock".to_owned()).spawn(tick);
-                    clock.expect("a thread starts").thread().clone()
-                })
-                .unpark();
-        }
-        Self
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.fetch_sub(1, SeqCst);
-    }
-}
-
-fn tick() {
-    loop {
-        if RUNNING.load(SeqCst) == 0 {
-            thread::park();
-        }
-        thread::sleep(TICK);
-        engine().increment_epoch();
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A module gets no imports: no clock, no files, no randomness. In wasmtime NaNs are canonical, and there are neither threads
 //! nor relaxed SIMD, so a floor depends on the module, the pack's files and the spec alone. There each call has fuel, which
-//! ends it after the same work on every machine, and a deadline, because some work takes many times as long for its fuel
+//! ends it after the same work on every machine, and a time limit, because some work takes many times as long for its fuel
 //! as other work. Instances are kept for the next call, those that failed are not.
 
 mod breaker;
@@ -16,7 +16,10 @@ mod wasmtime_guest;
 
 pub use guest::{Call, Code, Compile, Guest};
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use floor_gen::{FloorSpec, PackHash, pack::Files};
 
@@ -39,6 +42,10 @@ pub(crate) struct Module {
     code: Box<dyn Code>,
     /// The canonical form of the pack's files without the generator.
     files: Vec<u8>,
+    /// Resolves requests, one at a time: every request waits for that, for a fraction of a microsecond, and a new instance
+    /// takes milliseconds.
+    resolver: Mutex<Option<Instance>>,
+    /// Generates floors.
     pool: Pool,
     /// Of resolving and of generating: requests that are resolved say nothing of floors that fail.
     breakers: [Breaker; 2],
@@ -57,15 +64,21 @@ impl Module {
     }
 
     fn start(code: Box<dyn Code>, files: &Files) -> Result<Self, String> {
+        let files = files.to_bytes();
+        let resolver = Instance::start(&*code, &files)?;
         let breakers = [Breaker::new(), Breaker::new()];
-        let module = Self { code, files: files.to_bytes(), pool: Pool::new(), breakers };
-        module.pool.put(module.instance()?);
-        Ok(module)
+        Ok(Self { code, files, resolver: Mutex::new(Some(resolver)), pool: Pool::new(), breakers })
     }
 
     /// What a request leaves open, resolved: its width, height and kind.
     pub(crate) fn resolve(&self, pack: &str, hash: PackHash, request: Request) -> Result<FloorSpec, ModuleError> {
-        self.call(pack, &self.breakers[0], RESOLVE_FUEL, |instance| instance.resolve(hash, request))
+        self.call(pack, &self.breakers[0], || {
+            let mut resolver = lock(&self.resolver);
+            let run = |instance: &mut Instance| instance.resolve(hash, request);
+            let (answer, instance) = self.run(resolver.take(), RESOLVE_FUEL, run)?;
+            *resolver = Some(instance);
+            Ok(answer)
+        })
     }
 
     /// Generates the floor of `spec`, and makes `accept` of it.
@@ -76,36 +89,40 @@ impl Module {
         accept: impl FnOnce(&[u8]) -> Result<T, String>,
     ) -> Result<T, ModuleError> {
         let fuel = FLOOR_FUEL + CELL_FUEL * spec.cells() as u64;
-        self.call(pack, &self.breakers[1], fuel, |instance| instance.generate(spec, accept))
+        self.call(pack, &self.breakers[1], || {
+            let (answer, instance) = self.run(self.pool.take(), fuel, |instance| instance.generate(spec, accept))?;
+            self.pool.put(instance);
+            Ok(answer)
+        })
     }
 
-    /// Runs `run` on an instance with `fuel`.
+    /// Runs `run` with `fuel` on `instance`, or a new one. It comes back if it has not failed.
+    fn run<T>(
+        &self,
+        instance: Option<Instance>,
+        fuel: u64,
+        run: impl FnOnce(&mut Instance) -> Result<T, String>,
+    ) -> Result<(T, Instance), String> {
+        let mut instance = instance.map_or_else(|| Instance::start(&*self.code, &self.files), Ok)?;
+        instance.refuel(fuel);
+        let answer = run(&mut instance)?;
+        Ok((answer, instance))
+    }
+
+    /// Calls the module, unless its breaker is open.
     fn call<T>(
         &self,
         pack: &str,
         breaker: &Breaker,
-        fuel: u64,
-        run: impl FnOnce(&mut Instance) -> Result<Answer<T>, String>,
+        run: impl FnOnce() -> Result<Answer<T>, String>,
     ) -> Result<T, ModuleError> {
-        let called = breaker.call(|| {
-            let mut instance = self.pool.take().map_or_else(|| self.instance(), Ok)?;
-            instance.refuel(fuel);
-            let answer = run(&mut instance)?;
-            self.pool.put(instance);
-            Ok(answer)
-        });
         let pack = || pack.to_owned();
-        match called {
+        match breaker.call(run) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(text)) => Err(ModuleError::Refused { pack: pack(), text }),
             Err(Some(fault)) => Err(ModuleError::Fault { pack: pack(), fault }),
             Err(None) => Err(ModuleError::Closed { pack: pack() }),
         }
-    }
-
-    /// A new instance that has read the pack.
-    fn instance(&self) -> Result<Instance, String> {
-        Instance::start(&*self.code, &self.files)
     }
 }
 
@@ -113,4 +130,8 @@ impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Module").field("files", &self.files.len()).finish_non_exhaustive()
     }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,51 +1,57 @@
-//! The instances of all modules that wait for a call.
+//! The instances of all modules that wait for a floor to generate.
 
 use std::{
     sync::{
-        LazyLock, Mutex, MutexGuard, PoisonError,
+        LazyLock, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread,
 };
 
-use super::guest::Instance;
+use super::{guest::Instance, lock};
 
-/// The instances of a module that wait for a call. All pools of the process share one bound.
-pub(super) struct Pool(u64);
+/// The instances of a module that wait for a call: one of its own, because a new one takes as long as ten floors, and
+/// those among the spare ones.
+pub(super) struct Pool {
+    id: u64,
+    own: Mutex<Option<Instance>>,
+}
 
-/// Instances, each with the pool that it belongs to, those that waited longest first.
-static WAITING: Mutex<Vec<(u64, Instance)>> = Mutex::new(Vec::new());
+/// Spare instances of all pools, each with the pool that it belongs to, those that waited longest first.
+static SPARE: Mutex<Vec<(u64, Instance)>> = Mutex::new(Vec::new());
 
 impl Pool {
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Relaxed))
+        Self { id: NEXT.fetch_add(1, Relaxed), own: Mutex::new(None) }
     }
 
     pub(super) fn take(&self) -> Option<Instance> {
-        let mut waiting = waiting();
-        let place = waiting.iter().rposition(|(pool, _)| *pool == self.0)?;
-        Some(waiting.remove(place).1)
+        let own = lock(&self.own).take();
+        own.or_else(|| {
+            let mut spare = lock(&SPARE);
+            let place = spare.iter().rposition(|(pool, _)| *pool == self.id)?;
+            Some(spare.remove(place).1)
+        })
     }
 
-    /// Keeps an instance. If as many wait as two modules of this machine use at once, the oldest is dropped.
+    /// Keeps an instance. If there are as many spare ones as processors, the oldest is dropped.
     pub(super) fn put(&self, instance: Instance) {
         // Asking the system takes as long as a third of a floor.
-        static MOST: LazyLock<usize> = LazyLock::new(|| 2 * thread::available_parallelism().map_or(1, usize::from));
-        let mut waiting = waiting();
-        let dropped = (waiting.len() >= *MOST).then(|| waiting.remove(0));
-        waiting.push((self.0, instance));
-        drop(waiting);
+        static MOST: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+        let mut own = lock(&self.own);
+        let Some(kept) = own.replace(instance) else { return };
+        drop(own);
+        let mut spare = lock(&SPARE);
+        let dropped = (spare.len() >= *MOST).then(|| spare.remove(0));
+        spare.push((self.id, kept));
+        drop(spare);
         drop(dropped);
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        waiting().retain(|(pool, _)| *pool != self.0);
+        lock(&SPARE).retain(|(pool, _)| *pool != self.id);
     }
-}
-
-fn waiting() -> MutexGuard<'static, Vec<(u64, Instance)>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }

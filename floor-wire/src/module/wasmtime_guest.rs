@@ -1,21 +1,35 @@
 //! An instance of a module in wasmtime.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
 
 use wasmtime::{Error, InstancePre, Memory, Store, Trap, TypedFunc, WasmParams, WasmResults};
 
 use super::{
     LOAD_FUEL,
-    engine::{Limits, Running, deadline, engine},
+    engine::{Limits, engine},
     guest::{Call, Code, Guest},
 };
 use crate::Request;
+
+/// Fuel after which a call looks at the clock: about 0.1 ms of arithmetic.
+const INTERVAL: u64 = 300_000;
+
+/// How long a call with `fuel` may take: more than three times as long as arithmetic takes for it.
+fn time_limit(fuel: u64) -> Duration {
+    Duration::from_millis(100) + Duration::from_nanos(fuel)
+}
 
 /// Seed, number, width, height, kind.
 type OfFloor = (u64, u32, u32, u32, u32);
 
 struct WasmtimeGuest {
     store: Store<Limits>,
+    deadline: Instant,
     memory: Memory,
     functions: Functions,
 }
@@ -32,11 +46,12 @@ struct Functions {
 impl Code for InstancePre<Limits> {
     /// With fuel to read its pack.
     fn instantiate(&self) -> Result<Box<dyn Guest>, String> {
-        let _running = Running::start();
         let mut store = Store::new(engine(), Limits::new());
         store.limiter(Limits::limiter);
-        refuel(&mut store, LOAD_FUEL);
-        let instance = Self::instantiate(self, &mut store).map_err(|error| format!("its start: {}", fault(&error)))?;
+        store.fuel_async_yield_interval(Some(INTERVAL)).expect("the engine counts fuel");
+        let deadline = refuel(&mut store, LOAD_FUEL);
+        let instance =
+            until(deadline, self.instantiate_async(&mut store)).map_err(|fault| format!("its start: {fault}"))?;
         let memory = instance.get_memory(&mut store, "memory").ok_or("it exports no memory with the name `memory`")?;
         let wrong = |error: Error| format!("{error:#}; docs/modules.md has the functions of a generator");
         let functions = Functions {
@@ -47,22 +62,21 @@ impl Code for InstancePre<Limits> {
             generate: instance.get_typed_func(&mut store, "floor_generate").map_err(wrong)?,
             panic: instance.get_typed_func(&mut store, "floor_panic").ok(),
         };
-        Ok(Box::new(WasmtimeGuest { store, memory, functions }))
+        Ok(Box::new(WasmtimeGuest { store, deadline, memory, functions }))
     }
 }
 
 impl Guest for WasmtimeGuest {
     fn call(&mut self, call: Call) -> Result<u64, String> {
-        let _running = Running::start();
-        let (store, functions) = (&mut self.store, &self.functions);
+        let (store, deadline, functions) = (&mut self.store, self.deadline, &self.functions);
         let of_floor = |Request { seed, number, width, height, kind }| (seed, number, width, height, kind);
         match call {
-            Call::Abi => run(store, &functions.abi, ()).map(u64::from),
-            Call::Input(length) => run(store, &functions.input, length).map(u64::from),
-            Call::Load => run(store, &functions.load, ()),
-            Call::Resolve(request) => run(store, &functions.resolve, of_floor(request)),
-            Call::Generate(request) => run(store, &functions.generate, of_floor(request)),
-            Call::Panic => run(store, functions.panic.as_ref().ok_or("it exports none")?, ()),
+            Call::Abi => run(store, deadline, &functions.abi, ()).map(u64::from),
+            Call::Input(length) => run(store, deadline, &functions.input, length).map(u64::from),
+            Call::Load => run(store, deadline, &functions.load, ()),
+            Call::Resolve(request) => run(store, deadline, &functions.resolve, of_floor(request)),
+            Call::Generate(request) => run(store, deadline, &functions.generate, of_floor(request)),
+            Call::Panic => run(store, deadline, functions.panic.as_ref().ok_or("it exports none")?, ()),
         }
     }
 
@@ -76,28 +90,41 @@ impl Guest for WasmtimeGuest {
     }
 
     fn refuel(&mut self, fuel: u64) {
-        refuel(&mut self.store, fuel);
+        self.deadline = refuel(&mut self.store, fuel);
     }
 }
 
-fn run<P: WasmParams, R: WasmResults>(
+fn run<P: WasmParams + Sync, R: WasmResults + Sync>(
     store: &mut Store<Limits>,
+    deadline: Instant,
     function: &TypedFunc<P, R>,
     parameters: P,
 ) -> Result<R, String> {
-    function.call(store, parameters).map_err(|error| fault(&error))
+    until(deadline, function.call_async(store, parameters))
 }
 
-fn refuel(store: &mut Store<Limits>, fuel: u64) {
+/// Runs `call`, which stops after each interval of fuel, until it ends or its time does.
+fn until<R>(deadline: Instant, call: impl Future<Output = wasmtime::Result<R>>) -> Result<R, String> {
+    let (mut call, mut context) = (pin!(call), Context::from_waker(Waker::noop()));
+    loop {
+        match call.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => return answer.map_err(|error| fault(&error)),
+            Poll::Pending if Instant::now() >= deadline => return Err("it has run too long".to_owned()),
+            Poll::Pending => {}
+        }
+    }
+}
+
+/// Gives a store `fuel`, and says when its time ends.
+fn refuel(store: &mut Store<Limits>, fuel: u64) -> Instant {
     store.set_fuel(fuel).expect("the engine counts fuel");
-    store.set_epoch_deadline(deadline(fuel));
+    Instant::now() + time_limit(fuel)
 }
 
 /// What ended a call, in the words of the runtime, without the stack of a module whose names were stripped.
 fn fault(error: &Error) -> String {
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => "it has used up its fuel".to_owned(),
-        Some(Trap::Interrupt) => "it has run too long".to_owned(),
         Some(trap) => trap.to_string(),
         None => error.root_cause().to_string(),
     }
