@@ -30,6 +30,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
         &[
             "floor-wire",
             "floor-module",
+            "floor-query",
             "floor-export",
             "floor-web-export",
             "floor-gen-c",

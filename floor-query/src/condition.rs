@@ -33,7 +33,7 @@ pub(crate) type Operation = fn(i128, i128) -> Option<i128>;
 
 impl Condition {
     /// Whether the floor meets the condition. Evaluates from left to right with short circuits. `None` on a division by
-    /// zero or an overflow of 128 bits; then the floor does not match.
+    /// zero, an overflow of 128 bits, or if the pack's own generator made no floor; then the floor does not match.
     #[must_use]
     pub fn holds(&self, floor: &Candidate<'_>) -> Option<bool> {
         self.0.holds(floor)
@@ -69,7 +69,7 @@ impl Quantity {
     fn evaluate(&self, floor: &Candidate<'_>) -> Option<i128> {
         match self {
             Self::Literal(number) => Some(*number),
-            Self::Fact(fact) => Some(fact.evaluate(floor)),
+            Self::Fact(fact) => fact.evaluate(floor),
             Self::Arithmetic(apply, left, right) => apply(left.evaluate(floor)?, right.evaluate(floor)?),
         }
     }
@@ -87,12 +87,14 @@ impl Quantity {
 mod tests {
     use std::cell::RefCell;
 
-    use floor_gen::{FloorSpec, Generator, Kind, Pack, pack::Files};
+    use floor_gen::{FloorSpec, Generator, Kind, pack::Files};
+    use floor_wire::LoadedPack;
 
     use super::*;
 
     fn candidate(generator: &RefCell<Generator>) -> Candidate<'_> {
-        Candidate::new(FloorSpec::resolve(42, 17, 48, 48, Some(Kind::Standard)).unwrap(), generator)
+        let spec = FloorSpec::resolve(42, 17, 48, 48, Some(Kind::Standard)).unwrap();
+        Candidate::new(LoadedPack::built_in(), spec, generator)
     }
 
     fn holds(condition: &str) -> Option<bool> {
@@ -173,18 +175,17 @@ mod tests {
     fn a_condition_on_a_pack_sees_its_themes_and_floors() {
         let mut files = Files::new();
         files.insert("pack.toml", b"name = \"hot\"\n[schedule]\nthemes = [\"forge\"]\n").unwrap();
-        let pack = Pack::read(files).unwrap();
+        let pack = LoadedPack::read(files).unwrap();
         let generator = RefCell::default();
-        let holds = |pack: &Pack, condition: &str| {
+        let holds = |pack: &LoadedPack, condition: &str| {
             let spec = pack.resolve(42, 1, 48, 48, None).unwrap();
-            Condition::of_pack(pack, condition).unwrap().holds(&Candidate::of_pack(pack, spec, &generator))
+            Condition::of_pack(pack.pack(), condition).unwrap().holds(&Candidate::new(pack, spec, &generator))
         };
         assert_eq!(holds(&pack, "theme == forge && rooms > 0"), Some(true));
-        let loaded = floor_wire::LoadedPack::read(pack.files().clone()).unwrap();
-        let spec = loaded.resolve(42, 1, 48, 48, None).unwrap();
-        let bytes = floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec).unwrap()).len();
+        let spec = pack.resolve(42, 1, 48, 48, None).unwrap();
+        let bytes = floor_wire::unframed(&pack.framed(&mut Generator::new(), &spec).unwrap()).len();
         assert_eq!(holds(&pack, &format!("bytes == {bytes}")), Some(true));
-        assert_eq!(holds(Pack::tower(), "theme == crypt && rooms > 0"), Some(true));
+        assert_eq!(holds(LoadedPack::built_in(), "theme == crypt && rooms > 0"), Some(true));
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::{
     collections::BTreeSet,
 };
 
-use floor_gen::{Behaviour, Floor, FloorSpec, Generator, Pack, RoomRole};
+use floor_gen::{FloorSpec, Generator};
+use floor_proto::v1::{Behaviour, Floor, FloorMetrics, RoomRole};
+use floor_wire::{LoadedPack, ModuleError};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
@@ -28,9 +30,9 @@ macro_rules! facts {
                 }
             }
 
-            /// The value of the fact. Generates the floor of the candidate if needed.
-            pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> i128 {
-                let value: fn(&Candidate<'_>) -> i128 = match self {
+            /// The value of the fact. Generates the floor of the candidate if needed; `None` if there is no such floor.
+            pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> Option<i128> {
+                let value: fn(&Candidate<'_>) -> Option<i128> = match self {
                     $(Self::$Fact => $value,)+
                 };
                 value(candidate)
@@ -41,43 +43,43 @@ macro_rules! facts {
 
 // Those that follow from the spec come first.
 facts! {
-    Kind = "kind": |floor| floor.spec.kind() as i128,
-    Theme = "theme": |floor| floor.theme() as i128,
-    Seed = "seed": |floor| floor.spec.seed().into(),
-    Number = "number": |floor| floor.spec.number().into(),
-    Width = "width": |floor| floor.spec.width().into(),
-    Height = "height": |floor| floor.spec.height().into(),
-    Rooms = "rooms": |floor| floor.generated().rooms.len() as i128,
-    Connections = "connections": |floor| floor.generated().connections.len() as i128,
-    Loops = "loops": |floor| floor.generated().metrics.loops.into(),
-    Locks = "locks": |floor| floor.generated().locks.len() as i128,
+    Kind = "kind": |floor| Some(floor.spec.kind() as i128),
+    Theme = "theme": |floor| floor.theme(),
+    Seed = "seed": |floor| Some(floor.spec.seed().into()),
+    Number = "number": |floor| Some(floor.spec.number().into()),
+    Width = "width": |floor| Some(floor.spec.width().into()),
+    Height = "height": |floor| Some(floor.spec.height().into()),
+    Rooms = "rooms": |floor| count(&floor.message()?.rooms, |_| true),
+    Connections = "connections": |floor| count(&floor.message()?.connections, |_| true),
+    Loops = "loops": |floor| Some(floor.metrics()?.loops.into()),
+    Locks = "locks": |floor| count(&floor.message()?.locks, |_| true),
     Secrets = "secrets": |floor| floor.rooms(RoomRole::Secret),
     Treasures = "treasures": |floor| floor.rooms(RoomRole::Treasure),
     Vaults = "vaults": |floor| floor.rooms(RoomRole::Vault),
     Shrines = "shrines": |floor| floor.rooms(RoomRole::Shrine),
     Shops = "shops": |floor| floor.rooms(RoomRole::Shop),
-    Spawns = "spawns": |floor| floor.generated().spawns.len() as i128,
+    Spawns = "spawns": |floor| count(&floor.message()?.spawns, |_| true),
     Sleepers = "sleepers": |floor| floor.spawns(Behaviour::Sleeps),
     Guards = "guards": |floor| floor.spawns(Behaviour::Guards),
     Patrollers = "patrollers": |floor| floor.spawns(Behaviour::Patrols),
     Wanderers = "wanderers": |floor| floor.spawns(Behaviour::Wanders),
-    Groups = "groups": |floor| floor.groups().len() as i128,
-    Items = "items": |floor| floor.generated().items.len() as i128,
-    Traps = "traps": |floor| floor.generated().traps.len() as i128,
-    Passable = "passable": |floor| floor.generated().metrics.passable_cells.into(),
-    CriticalPath = "critical_path": |floor| floor.generated().metrics.critical_path.into(),
-    Difficulty = "difficulty": |floor| floor.generated().metrics.difficulty.into(),
-    Bytes = "bytes": |floor| floor_wire::unframed(&floor_wire::framed_of(floor.pack, floor.generated())).len() as i128,
+    Groups = "groups": |floor| Some(floor.groups()?.len() as i128),
+    Items = "items": |floor| count(&floor.message()?.items, |_| true),
+    Traps = "traps": |floor| count(&floor.message()?.traps, |_| true),
+    Passable = "passable": |floor| Some(floor.metrics()?.passable_cells.into()),
+    CriticalPath = "critical_path": |floor| Some(floor.metrics()?.critical_path.into()),
+    Difficulty = "difficulty": |floor| Some(floor.metrics()?.difficulty.into()),
+    Bytes = "bytes": |floor| Some(floor_wire::unframed(&floor_wire::framed_message(floor.message()?)).len() as i128),
 }
 
 impl Fact {
-    /// The value as text; kinds and themes by name.
+    /// The value as text; kinds and themes by name. Empty if the floor could not be generated.
     #[must_use]
     pub fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
-            Self::Theme => candidate.pack.themes()[candidate.theme()].name().to_owned(),
-            number => number.evaluate(candidate).to_string(),
+            Self::Theme => candidate.theme_name().unwrap_or_default().to_owned(),
+            number => number.evaluate(candidate).map(|value| value.to_string()).unwrap_or_default(),
         }
     }
 }
@@ -87,21 +89,16 @@ impl Fact {
 pub struct Candidate<'g> {
     /// Names the floor.
     pub spec: FloorSpec,
-    pack: &'g Pack,
+    pack: &'g LoadedPack,
     generator: &'g RefCell<Generator>,
-    floor: OnceCell<Floor<'g>>,
+    floor: OnceCell<Result<Floor, ModuleError>>,
 }
 
 impl<'g> Candidate<'g> {
-    /// The floor of `spec`, which is of the built-in pack, to be generated by `generator`.
+    /// The floor of `spec`, which [`LoadedPack::resolve`] of `pack` returned, to be generated by `generator` or by that of
+    /// the pack.
     #[must_use]
-    pub fn new(spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
-        Self::of_pack(Pack::tower(), spec, generator)
-    }
-
-    /// The floor of `spec`, which [`Pack::resolve`] of `pack` returned, to be generated by `generator`.
-    #[must_use]
-    pub const fn of_pack(pack: &'g Pack, spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
+    pub const fn new(pack: &'g LoadedPack, spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
         Self { spec, pack, generator, floor: OnceCell::new() }
     }
 
@@ -111,27 +108,54 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some()
     }
 
-    /// The index of the theme.
-    fn theme(&self) -> usize {
-        self.pack.theme_of(self.spec.number())
+    /// Why the pack's own generator made no floor, if it was asked for it.
+    #[must_use]
+    pub fn error(&self) -> Option<&ModuleError> {
+        self.floor.get()?.as_ref().err()
     }
 
-    fn generated(&self) -> &Floor<'g> {
-        self.floor.get_or_init(|| self.generator.borrow_mut().generate_of(self.pack, &self.spec))
+    /// The index of the theme in the pack; -1 for one that the pack does not have.
+    fn theme(&self) -> Option<i128> {
+        let name = self.theme_name()?;
+        let index = self.pack.pack().themes().iter().position(|theme| theme.name() == name);
+        Some(index.map_or(-1, |index| index as i128))
+    }
+
+    /// The name of the theme. It follows from the schedule of the pack, unless the floor is authored or another generator's.
+    fn theme_name(&self) -> Option<&str> {
+        let pack = self.pack.pack();
+        if pack.generator().is_some() || self.pack.is_authored(&self.spec) {
+            return Some(&self.message()?.theme);
+        }
+        Some(pack.themes()[pack.theme_of(self.spec.number())].name())
+    }
+
+    fn message(&self) -> Option<&Floor> {
+        let generate = || self.pack.message(&mut self.generator.borrow_mut(), &self.spec);
+        self.floor.get_or_init(generate).as_ref().ok()
+    }
+
+    fn metrics(&self) -> Option<FloorMetrics> {
+        Some(self.message()?.metrics.unwrap_or_default())
     }
 
     /// The number of rooms with a role.
-    fn rooms(&self, role: RoomRole) -> i128 {
-        self.generated().rooms.iter().filter(|room| room.role == role).count() as i128
+    fn rooms(&self, role: RoomRole) -> Option<i128> {
+        count(&self.message()?.rooms, |room| room.role() == role)
     }
 
     /// The number of monsters with a behaviour.
-    fn spawns(&self, behaviour: Behaviour) -> i128 {
-        self.generated().spawns.iter().filter(|spawn| spawn.behaviour == behaviour).count() as i128
+    fn spawns(&self, behaviour: Behaviour) -> Option<i128> {
+        count(&self.message()?.spawns, |spawn| spawn.behaviour() == behaviour)
     }
 
     /// The groups of monsters.
-    fn groups(&self) -> BTreeSet<u8> {
-        self.generated().spawns.iter().map(|spawn| spawn.group).filter(|group| *group != 0).collect()
+    fn groups(&self) -> Option<BTreeSet<u32>> {
+        Some(self.message()?.spawns.iter().map(|spawn| spawn.group).filter(|group| *group != 0).collect())
     }
+}
+
+/// How many of `list` are meant.
+fn count<T>(list: &[T], is_meant: impl Fn(&T) -> bool) -> Option<i128> {
+    Some(list.iter().filter(|one| is_meant(one)).count() as i128)
 }

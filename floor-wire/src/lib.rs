@@ -44,15 +44,6 @@ pub fn framed(floor: &Floor<'_>) -> Bytes {
     framed_message(&message(floor))
 }
 
-/// The same for a floor of `pack`, which need not be the built-in one.
-#[must_use]
-pub fn framed_of(pack: &Pack, floor: &Floor<'_>) -> Bytes {
-    if pack.hash() == PackHash::BUILT_IN {
-        return framed(floor);
-    }
-    framed_message(&message_of(pack.hash(), reference(pack), floor))
-}
-
 /// `spec.pack` of the floors of a pack that is not the built-in one.
 fn reference(pack: &Pack) -> String {
     PackRef { name: pack.name(), hash: Some(pack.hash().0) }.to_string()
@@ -67,7 +58,9 @@ fn message_of(pack: PackHash, reference: String, floor: &Floor<'_>) -> v1::Floor
     }
 }
 
-fn framed_message(message: &v1::Floor) -> Bytes {
+/// The same for a floor that is a message.
+#[must_use]
+pub fn framed_message(message: &v1::Floor) -> Bytes {
     let mut bytes = hash::encode_hashed(message, FRAME_PREFIX_BYTES);
     let length = u32::try_from(bytes.len() - FRAME_PREFIX_BYTES).expect("a floor is far smaller than 4 GiB");
     bytes[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());

@@ -5,7 +5,7 @@ use floor_client::{EncodedFloor, Floor, FloorKind, FloorSpec};
 use floor_gen::{Generator, Kind};
 use floor_wire::{LoadedPack, ModuleError, ResolveError};
 
-use crate::{failure::UsageError, target::FloorName};
+use crate::target::FloorName;
 
 /// The resolved spec for the generator. A server with the same generator and the same pack resolves size and kind in the
 /// same way.
@@ -13,15 +13,6 @@ pub(crate) fn resolve(pack: &LoadedPack, requested: &FloorSpec) -> Result<floor_
     // Only the unspecified kind becomes `None`; then the pack's schedule chooses the kind.
     let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
     pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind)
-}
-
-/// Refuses packs with a generator of their own, for commands that look into that of this program.
-pub(crate) fn check_generator(pack: &LoadedPack) -> Result<(), UsageError> {
-    if pack.pack().generator().is_none() {
-        return Ok(());
-    }
-    let reference = pack.reference();
-    Err(UsageError(format!("{reference} has a generator of its own, and this command looks into that of floorctl")))
 }
 
 /// Generates the floor and encodes it as a server with the same generator and the same pack does.

@@ -223,6 +223,9 @@ fn commands_without_a_server_take_a_pack_of_this_machine() {
     let authored: Value = serde_json::from_str(&run(dir.path(), &["get", "1/12", "--pack", "mine"])).unwrap();
     assert_eq!((&authored["terrain"], &authored["items"]), (&json["terrain"], &json["items"]));
     assert!(run(dir.path(), &["pack", "check", "mine", "--floors", "1"]).contains("no errors in 1 authored floor"));
+    let items = format!("kind == maze && width == 48 && items == {}", json["items"].as_array().unwrap().len());
+    let found = run(dir.path(), &["search", "--seed", "1", "--numbers", "12", "--pack", "mine", "--where", &items]);
+    assert!(found.starts_with("1/12:maze@48x48"), "{found}");
     let (code, _, stderr) = floorctl(dir.path(), &["explain", "1/12", "--pack", "mine"]);
     assert!(code == Some(1) && stderr.contains("is authored"), "{stderr}");
 

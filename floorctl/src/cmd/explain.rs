@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::{
     cli::Server,
+    failure::UsageError,
     local,
     output::{self, ReportFormat},
     profile::{Attempt, GenerationProfile, Stage, micros},
@@ -63,7 +64,11 @@ struct ExplainJson<'a> {
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let pack = self.target.tower().pack_or_built_in()?;
-        local::check_generator(&pack)?;
+        if pack.pack().generator().is_some() {
+            let reference = pack.reference();
+            let why = format!("{reference} has a generator of its own, and this command looks into that of floorctl");
+            return Err(UsageError(why).into());
+        }
         let spec = local::resolve(&pack, &self.target.floor())?;
         if pack.is_authored(&spec) {
             bail!("floor {} is authored: it is a file of the pack, and not generated", local::name(&spec));

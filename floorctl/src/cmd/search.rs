@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
     str::FromStr,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, Theme};
 use floor_query::{Candidate, Condition, Fact, seed};
-use floor_wire::{LoadedPack, ResolveError};
+use floor_wire::{LoadedPack, ModuleError, ResolveError};
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -123,20 +123,31 @@ impl Search {
         let shown = if self.json { Fact::ALL.to_vec() } else { space.condition.facts().into_iter().collect() };
         let bar = progress::bar("searching", space.floors);
         let (started, generated) = (Instant::now(), AtomicU64::new(0));
+        // How many floors the pack's own generator failed to make, and one of its errors.
+        let failed = Mutex::new((0, None));
+        let note = |error: &ModuleError| {
+            // What its generator says does not exist is no failure.
+            if !matches!(error, ModuleError::Refused { .. }) {
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                *failed = (failed.0 + 1, Some(error.to_string()));
+            }
+        };
         let (mut scanned, mut matches) = (0, 0);
         let end = crate::parallel_scan::in_order(
             space.floors,
             RefCell::<Generator>::default,
             |generator, index| {
-                let candidate = Candidate::of_pack(space.pack.pack(), space.spec(index).ok()?, generator);
-                // An authored floor is not generated, and so is not searched.
-                let matches =
-                    !space.pack.is_authored(&candidate.spec) && space.condition.holds(&candidate) == Some(true);
-                let found = matches.then(|| Match {
+                let spec = space.spec(index);
+                if let Err(ResolveError::Module(error)) = &spec {
+                    note(error);
+                }
+                let candidate = Candidate::new(&space.pack, spec.ok()?, generator);
+                let found = (space.condition.holds(&candidate) == Some(true)).then(|| Match {
                     name: local::name(&candidate.spec).to_string(),
                     facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
                 });
                 generated.fetch_add(candidate.was_generated().into(), Ordering::Relaxed);
+                candidate.error().inspect(|error| note(error));
                 found
             },
             |indexes, found| {
@@ -163,6 +174,10 @@ impl Search {
             "{match_count} in {scanned} floors, {generated} of them generated, in {:.2} s",
             started.elapsed().as_secs_f64()
         )?;
+        if let (count, Some(error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let floors = if count == 1 { "floor has" } else { "floors have" };
+            writeln!(io::stderr(), "{} {floors} failed, the last one with: {error}", HumanCount(count))?;
+        }
         Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -188,7 +203,6 @@ impl<'a> SearchSpace<'a> {
     /// Checks that every index names a valid floor.
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let pack = search.tower.pack_or_built_in()?;
-        local::check_generator(&pack)?;
         let condition = condition(&pack, &search.condition)?;
         let (first_seed, towers) = match &search.seeds {
             Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),

@@ -78,12 +78,7 @@ pub extern "C" fn looks() {
 #[unsafe(no_mangle)]
 pub extern "C" fn condition() -> bool {
     let text = read(|input| String::from_utf8_lossy(input).into_owned());
-    let parsed = with_pack(|pack| match pack.pack().generator() {
-        Some(_) => {
-            Err(format!("{} has a generator of its own, and the search looks into that of this page", pack.reference()))
-        }
-        None => Condition::of_pack(pack.pack(), &text),
-    });
+    let parsed = with_pack(|pack| Condition::of_pack(pack.pack(), &text));
     respond(parsed.map(|parsed| {
         CONDITION.set(Some(parsed));
         Vec::new()
@@ -92,7 +87,7 @@ pub extern "C" fn condition() -> bool {
 
 /// Looks for floors of the open pack that meet the condition: `count` of them from index `first`, of the floors `from` to
 /// `from + numbers - 1` of tower `seed`, then of the next tower, and so on. The output has a line for each match: seed,
-/// number, kind, and each fact of the condition with its value.
+/// number, kind, and each fact of the condition with its value. A floor of which the pack's own generator fails ends it.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "an export takes numbers")]
 pub extern "C" fn scan(
@@ -115,9 +110,8 @@ pub extern "C" fn scan(
             let seed = seed.wrapping_add(index / numbers);
             let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
             GENERATOR.with(|generator| {
-                let candidate = Candidate::of_pack(pack.pack(), spec, generator);
-                // An authored floor is not generated, and so is not searched.
-                if !pack.is_authored(&spec) && condition.holds(&candidate) == Some(true) {
+                let candidate = Candidate::new(pack, spec, generator);
+                if condition.holds(&candidate) == Some(true) {
                     // Writing to a String cannot fail.
                     let _ = write!(lines, "{}\t{}\t{}", spec.seed(), spec.number(), spec.kind());
                     for fact in &facts {
@@ -126,8 +120,11 @@ pub extern "C" fn scan(
                     lines.push('\n');
                 }
                 generated += u32::from(candidate.was_generated());
-            });
-            Ok::<_, ResolveError>(lines)
+                match candidate.error() {
+                    None | Some(ModuleError::Refused { .. }) => Ok(lines),
+                    Some(fault) => Err(ResolveError::Module(fault.clone())),
+                }
+            })
         })
     };
     let found = with_pack(scan);
