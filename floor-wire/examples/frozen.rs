@@ -1,5 +1,5 @@
 //! What a floor of a frozen pack costs, beside the same floor of the generator in this program: the medians of both, and
-//! of their ratios, in one run that alternates.
+//! of their ratios, in one run that alternates. Before that, what loading the pack takes.
 //!
 //! ```sh
 //! floorctl pack freeze tower -o tower.floorpack
@@ -8,7 +8,7 @@
 
 use std::{env, error::Error, path::Path, time::Instant};
 
-use floor_gen::{Generator, Kind};
+use floor_gen::{Generator, Kind, pack::PackErrors};
 use floor_wire::{LoadedPack, pack_files};
 
 /// Floors of each kind.
@@ -17,9 +17,13 @@ const FLOORS: u32 = 400;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("name the file of a frozen pack")?;
     let files = pack_files::read(Path::new(&path))?;
-    let started = Instant::now();
-    let frozen = LoadedPack::read(files)?;
-    println!("loaded in {:.0} ms", started.elapsed().as_secs_f64() * 1000.0);
+    let load = || -> Result<(LoadedPack, f64), PackErrors> {
+        let started = Instant::now();
+        Ok((LoadedPack::read(files.clone())?, started.elapsed().as_secs_f64() * 1000.0))
+    };
+    let (frozen, first) = load()?;
+    let (_, another) = load()?;
+    println!("loaded in {first:.0} ms, another pack with the same generator in {another:.0} ms");
     let (native, mut generator) = (LoadedPack::built_in(), Generator::new());
     let mut timed = |pack: &LoadedPack, number: u32, kind: Kind| -> Result<f64, Box<dyn Error>> {
         let spec = pack.resolve(7, number, 0, 0, Some(kind))?;

@@ -1,6 +1,6 @@
 //! The engine that all modules share.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use rayon::ThreadPoolBuilder;
 use wasmtime::{
@@ -8,7 +8,10 @@ use wasmtime::{
     StoreLimitsBuilder,
 };
 
-use super::limits::{MAX_MEMORY, MAX_TABLE};
+use super::{
+    limits::{MAX_MEMORY, MAX_TABLE},
+    lock,
+};
 
 /// The most bytes of a stack.
 const MAX_STACK: usize = 512 << 10;
@@ -46,8 +49,29 @@ pub(super) fn engine() -> &'static Engine {
     })
 }
 
+/// A compiled module, ready for instances.
+pub(super) type Compiled = InstancePre<Limits>;
+
+/// Modules in use, with their bytes.
+static IN_USE: Mutex<Vec<(Vec<u8>, Weak<Compiled>)>> = Mutex::new(Vec::new());
+
+/// Compiles a module, unless it is in use: packs that one version of floorctl has frozen, and versions of a pack whose texts
+/// were edited, have one.
+pub(super) fn compile(wasm: &[u8]) -> Result<Arc<Compiled>, String> {
+    if let Some((_, code)) = lock(&IN_USE).iter().find(|(bytes, _)| bytes == wasm)
+        && let Some(code) = code.upgrade()
+    {
+        return Ok(code);
+    }
+    let code = Arc::new(compile_new(wasm)?);
+    let mut in_use = lock(&IN_USE);
+    in_use.retain(|(_, code)| code.strong_count() > 0);
+    in_use.push((wasm.to_vec(), Arc::downgrade(&code)));
+    Ok(code)
+}
+
 /// Compiles a module, and checks that it imports nothing.
-pub(super) fn compile(wasm: &[u8]) -> Result<InstancePre<Limits>, String> {
+fn compile_new(wasm: &[u8]) -> Result<Compiled, String> {
     // Threads of its own: those that rayon shares do not go along into a process that is forked, as Python does it.
     let threads = ThreadPoolBuilder::new().build().map_err(|error| format!("no threads to compile it: {error}"))?;
     let module = threads.install(|| Module::new(engine(), wasm));
@@ -58,4 +82,20 @@ pub(super) fn compile(wasm: &[u8]) -> Result<InstancePre<Limits>, String> {
     }
     let pre: WasmResult<_> = Linker::new(engine()).instantiate_pre(&module);
     pre.map_err(|error| format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_is_in_use_is_compiled_once() {
+        let wasm = |text: &str| wat::parse_str(format!("(module (memory 1) (data \"{text}\"))")).unwrap();
+        let one = compile(&wasm("one")).unwrap();
+        assert!(Arc::ptr_eq(&one, &compile(&wasm("one")).unwrap()));
+        assert!(!Arc::ptr_eq(&one, &compile(&wasm("other")).unwrap()));
+        drop(one);
+        compile(&wasm("third")).unwrap();
+        assert!(!lock(&IN_USE).iter().any(|(bytes, _)| *bytes == wasm("one")));
+    }
 }

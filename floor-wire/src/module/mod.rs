@@ -18,7 +18,7 @@ pub use guest::{Call, Code, Compile, Guest};
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use floor_gen::{FloorSpec, PackHash, pack::Files};
@@ -39,7 +39,7 @@ const CELL_FUEL: u64 = 100_000;
 
 /// The generator of a pack, compiled.
 pub(crate) struct Module {
-    code: Box<dyn Code>,
+    code: Arc<dyn Code>,
     /// The canonical form of the pack's files without the generator.
     files: Vec<u8>,
     /// Resolves requests, one at a time: every request waits for that, for a fraction of a microsecond, and a new instance
@@ -55,15 +55,15 @@ impl Module {
     /// Compiles `wasm` in wasmtime, and lets an instance read `files`, the others of the pack.
     #[cfg(feature = "modules")]
     pub(crate) fn load(wasm: &[u8], files: &Files) -> Result<Self, String> {
-        Self::start(Box::new(engine::compile(wasm)?), files)
+        Self::start(engine::compile(wasm)?, files)
     }
 
     /// The same in the engine of `compile`.
     pub(crate) fn load_in(compile: Compile, wasm: &[u8], files: &Files) -> Result<Self, String> {
-        Self::start(compile(&limits::limited(wasm))?, files)
+        Self::start(compile(&limits::limited(wasm))?.into(), files)
     }
 
-    fn start(code: Box<dyn Code>, files: &Files) -> Result<Self, String> {
+    fn start(code: Arc<dyn Code>, files: &Files) -> Result<Self, String> {
         let files = files.to_bytes();
         let resolver = Instance::start(&*code, &files)?;
         let breakers = [Breaker::new(), Breaker::new()];

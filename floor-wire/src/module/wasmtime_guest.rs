@@ -7,11 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use wasmtime::{Error, InstancePre, Memory, Store, Trap, TypedFunc, WasmParams, WasmResults};
+use wasmtime::{Error, Memory, Store, Trap, TypedFunc, WasmParams, WasmResults};
 
 use super::{
     LOAD_FUEL,
-    engine::{Limits, engine},
+    engine::{Compiled, Limits, engine},
     guest::{Call, Code, Guest},
 };
 use crate::Request;
@@ -43,7 +43,7 @@ struct Functions {
     panic: Option<TypedFunc<(), u64>>,
 }
 
-impl Code for InstancePre<Limits> {
+impl Code for Compiled {
     /// With fuel to read its pack.
     fn instantiate(&self) -> Result<Box<dyn Guest>, String> {
         let mut store = Store::new(engine(), Limits::new());
