@@ -41,7 +41,7 @@ macro_rules! facts {
     };
 }
 
-// Those that follow from the spec come first.
+// Those that follow from the spec come first, and the theme, if the pack has no generator of its own.
 facts! {
     Kind = "kind": |floor| Some(floor.spec.kind() as i128),
     Theme = "theme": |floor| floor.theme(),
@@ -49,23 +49,23 @@ facts! {
     Number = "number": |floor| Some(floor.spec.number().into()),
     Width = "width": |floor| Some(floor.spec.width().into()),
     Height = "height": |floor| Some(floor.spec.height().into()),
-    Rooms = "rooms": |floor| count(&floor.message()?.rooms, |_| true),
-    Connections = "connections": |floor| count(&floor.message()?.connections, |_| true),
+    Rooms = "rooms": |floor| Some(floor.message()?.rooms.len() as i128),
+    Connections = "connections": |floor| Some(floor.message()?.connections.len() as i128),
     Loops = "loops": |floor| Some(floor.metrics()?.loops.into()),
-    Locks = "locks": |floor| count(&floor.message()?.locks, |_| true),
+    Locks = "locks": |floor| Some(floor.message()?.locks.len() as i128),
     Secrets = "secrets": |floor| floor.rooms(RoomRole::Secret),
     Treasures = "treasures": |floor| floor.rooms(RoomRole::Treasure),
     Vaults = "vaults": |floor| floor.rooms(RoomRole::Vault),
     Shrines = "shrines": |floor| floor.rooms(RoomRole::Shrine),
     Shops = "shops": |floor| floor.rooms(RoomRole::Shop),
-    Spawns = "spawns": |floor| count(&floor.message()?.spawns, |_| true),
+    Spawns = "spawns": |floor| Some(floor.message()?.spawns.len() as i128),
     Sleepers = "sleepers": |floor| floor.spawns(Behaviour::Sleeps),
     Guards = "guards": |floor| floor.spawns(Behaviour::Guards),
     Patrollers = "patrollers": |floor| floor.spawns(Behaviour::Patrols),
     Wanderers = "wanderers": |floor| floor.spawns(Behaviour::Wanders),
     Groups = "groups": |floor| Some(floor.groups()?.len() as i128),
-    Items = "items": |floor| count(&floor.message()?.items, |_| true),
-    Traps = "traps": |floor| count(&floor.message()?.traps, |_| true),
+    Items = "items": |floor| Some(floor.message()?.items.len() as i128),
+    Traps = "traps": |floor| Some(floor.message()?.traps.len() as i128),
     Passable = "passable": |floor| Some(floor.metrics()?.passable_cells.into()),
     CriticalPath = "critical_path": |floor| Some(floor.metrics()?.critical_path.into()),
     Difficulty = "difficulty": |floor| Some(floor.metrics()?.difficulty.into()),
@@ -73,12 +73,13 @@ facts! {
 }
 
 impl Fact {
-    /// The value as text; kinds and themes by name. Empty if the floor could not be generated.
+    /// The value as text; kinds and themes by name. Empty if the pack's own generator made no floor.
     #[must_use]
     pub fn display(self, candidate: &Candidate<'_>) -> String {
         match self {
             Self::Kind => candidate.spec.kind().name().to_owned(),
-            Self::Theme => candidate.theme_name().unwrap_or_default().to_owned(),
+            // A generator may write what a terminal would obey.
+            Self::Theme => candidate.theme_name().unwrap_or_default().replace(char::is_control, " "),
             number => number.evaluate(candidate).map(|value| value.to_string()).unwrap_or_default(),
         }
     }
@@ -102,10 +103,10 @@ impl<'g> Candidate<'g> {
         Self { spec, pack, generator, floor: OnceCell::new() }
     }
 
-    /// Whether the floor was generated.
+    /// Whether the floor was generated, and not read from the pack.
     #[must_use]
     pub fn was_generated(&self) -> bool {
-        self.floor.get().is_some()
+        self.floor.get().is_some() && !self.pack.is_authored(&self.spec)
     }
 
     /// Why the pack's own generator made no floor, if it was asked for it.

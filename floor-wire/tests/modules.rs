@@ -260,9 +260,10 @@ fn a_time_limit_ends_what_lasts_long_for_its_fuel() {
     // Nor what a loop costs that does not turn.
     for (before, body) in [(&*function, "(call $f (i32.const 0))"), ("", &*"(loop)".repeat(20_000))] {
         let (error, took) = endless(before, body);
-        assert!(error.contains("floor_generate: it has run too long") || before.is_empty(), "{error}");
+        let ends = ["it has run too long", "it has used up its fuel"];
+        assert!(ends.iter().any(|end| error.contains(&format!("floor_generate: {end}"))), "{error}");
         // A floor of 16x16 may take 0.18 s.
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < Duration::from_secs(1), "{took:?}");
     }
 }
 

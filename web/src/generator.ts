@@ -13,6 +13,7 @@ interface Exports extends BufferExports {
   condition(): number;
   scan(seed: bigint, from: number, numbers: number, width: number, height: number, kind: number, first: bigint, count: number): number;
   generated(): number;
+  failed(): number;
   files_max_bytes(): number;
   files_max(): number;
   files_clear(): void;
@@ -129,14 +130,15 @@ export class Generator {
     if (!this.#exports.condition()) throw new SyntaxError(text(this.#exports));
   }
 
-  /** Looks at `count` floors of `space` from index `first` on: a line for each match, and how many were generated. */
-  scan({ spec, numbers }: Space, first: bigint, count: number): { matches: string[]; generated: number } {
+  /** Looks at `count` floors of `space` from index `first` on: a line for each match, how many were generated, and how many the pack's own generator failed to make. */
+  scan({ spec, numbers }: Space, first: bigint, count: number): { matches: string[]; generated: number; failed: number } {
     const { seed, number, width, height, kind } = spec;
     this.#usePack();
     if (!this.#exports.scan(seed, number, numbers, width, height, kind, first, count)) {
       throw new RangeError(text(this.#exports));
     }
-    return { matches: text(this.#exports).split("\n").filter(Boolean), generated: this.#exports.generated() };
+    const matches = text(this.#exports).split("\n").filter(Boolean);
+    return { matches, generated: this.#exports.generated(), failed: this.#exports.failed() };
   }
 
   /** The files of the pack of which floors and matches are, as they were without errors; undefined: the built-in pack. */

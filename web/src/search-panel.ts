@@ -150,10 +150,10 @@ export class SearchPanel {
     this.host.announce(text);
   }
 
-  #progress({ looked, total, generated, perSecond, ended }: Progress, matches: number): void {
+  #progress({ looked, total, generated, failed, perSecond, ended }: Progress, matches: number): void {
     element<HTMLProgressElement>("progress").value = Number(looked) / Number(total);
     const text = `${matches === 1 ? "1 match" : `${matches} matches`} in ${looked.toLocaleString("en")} of ` +
-      `${several(Number(total), "floor")}, ${generated.toLocaleString("en")} generated, ` +
+      `${several(Number(total), "floor")}, ${generated.toLocaleString("en")} generated, ${failed ? `${failed.toLocaleString("en")} failed, ` : ""}` +
       `${Math.round(perSecond).toLocaleString("en")} a second.`;
     if (ended) this.#ended(text);
     else element("found").textContent = text;

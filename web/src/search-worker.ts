@@ -5,7 +5,7 @@ import type { Files } from "./pack-files";
 
 export interface Begin { module: WebAssembly.Module; pack?: Files; condition: string; space: Space }
 export interface Part { first: bigint; count: number }
-export interface Done extends Part { matches: string[]; generated: number; ms: number }
+export interface Done extends Part { matches: string[]; generated: number; failed: number; ms: number }
 
 let generator: Generator;
 let space: Space;

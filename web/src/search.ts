@@ -5,13 +5,15 @@ import type { Generator, Space } from "./generator";
 import type { Begin, Done, Part } from "./search-worker";
 
 export interface Match { seed: bigint; number: number; kind: string; facts: string[] }
-export interface Progress { looked: bigint; total: bigint; generated: number; perSecond: number; ended: boolean }
+export interface Progress { looked: bigint; total: bigint; generated: number; failed: number; perSecond: number; ended: boolean }
 
 /** How long a part should take, in milliseconds: short enough for a prompt end, long enough to keep workers busy. */
 const PART_MS = 120;
 const FIRST_PART = 16;
 const MAX_PART = 200_000;
 const MAX_WORKERS = 16;
+/** How long no worker answers before a search is given up, in milliseconds: a pack's own generator may have no end. */
+const STALL = 60_000;
 
 export class Search {
   #workers: Worker[] = [];
@@ -22,6 +24,8 @@ export class Search {
   #emitted = 0n;
   #found = 0;
   #generated = 0;
+  #failed = 0;
+  #stall = 0;
   #started = performance.now();
 
   constructor(
@@ -41,10 +45,20 @@ export class Search {
       this.#workers.push(worker);
       this.#give(worker);
     }
+    this.#watch();
+  }
+
+  #watch(): void {
+    clearTimeout(this.#stall);
+    this.#stall = window.setTimeout(() => {
+      this.stop();
+      this.onError(`its floors take too long: no answer for ${STALL / 1000} s`);
+    }, STALL);
   }
 
   /** Ends the search. */
   stop(): void {
+    clearTimeout(this.#stall);
     this.#workers.forEach((worker) => worker.terminate());
     this.#workers = [];
   }
@@ -58,10 +72,12 @@ export class Search {
   }
 
   #done(worker: Worker, part: Done): void {
+    this.#watch();
     const wanted = Math.round((part.count * PART_MS) / Math.max(part.ms, 1));
     this.#size = Math.min(Math.max(wanted, FIRST_PART), this.#size * 4, MAX_PART);
     this.#looked += BigInt(part.count);
     this.#generated += part.generated;
+    this.#failed += part.failed;
     this.#waiting.set(part.first, part);
     this.#emit();
     const ended = this.#emitted >= this.total || this.#found >= this.limit;
@@ -69,7 +85,7 @@ export class Search {
     else this.#give(worker);
     const seconds = (performance.now() - this.#started) / 1000;
     this.onProgress({
-      looked: this.#looked, total: this.total, generated: this.#generated,
+      looked: this.#looked, total: this.total, generated: this.#generated, failed: this.#failed,
       perSecond: Number(this.#looked) / seconds, ended,
     });
   }

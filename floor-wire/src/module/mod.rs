@@ -73,10 +73,17 @@ impl Module {
     /// What a request leaves open, resolved: its width, height and kind.
     pub(crate) fn resolve(&self, pack: &str, hash: PackHash, request: Request) -> Result<FloorSpec, ModuleError> {
         self.call(pack, &self.breakers[0], || {
-            let mut resolver = lock(&self.resolver);
             let run = |instance: &mut Instance| instance.resolve(hash, request);
-            let (answer, instance) = self.run(resolver.take(), RESOLVE_FUEL, run)?;
-            *resolver = Some(instance);
+            let mut resolver = lock(&self.resolver);
+            if let Some(instance) = resolver.take() {
+                let (answer, instance) = self.run(Some(instance), RESOLVE_FUEL, run)?;
+                *resolver = Some(instance);
+                return Ok(answer);
+            }
+            // After a failure. Others need not wait for a new one.
+            drop(resolver);
+            let (answer, instance) = self.run(None, RESOLVE_FUEL, run)?;
+            *lock(&self.resolver) = Some(instance);
             Ok(answer)
         })
     }

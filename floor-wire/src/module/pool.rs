@@ -10,8 +10,8 @@ use std::{
 
 use super::{guest::Instance, lock};
 
-/// The instances of a module that wait for a call: one of its own, because a new one takes as long as ten floors, and
-/// those among the spare ones.
+/// The instances of a module that wait for a call: one of its own, because a new one takes as long as several floors,
+/// and those among the spare ones.
 pub(super) struct Pool {
     id: u64,
     own: Mutex<Option<Instance>>,
@@ -52,6 +52,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        lock(&SPARE).retain(|(pool, _)| *pool != self.id);
+        let own = lock(&SPARE).extract_if(.., |(pool, _)| *pool == self.id).collect::<Vec<_>>();
+        drop(own);
     }
 }

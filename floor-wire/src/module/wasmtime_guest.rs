@@ -103,14 +103,15 @@ fn run<P: WasmParams + Sync, R: WasmResults + Sync>(
     until(deadline, function.call_async(store, parameters))
 }
 
-/// Runs `call`, which stops after each interval of fuel, until it ends or its time does.
+/// Runs `call`, which pauses after each interval of fuel, until it ends or its time does.
 fn until<R>(deadline: Instant, call: impl Future<Output = wasmtime::Result<R>>) -> Result<R, String> {
     let (mut call, mut context) = (pin!(call), Context::from_waker(Waker::noop()));
     loop {
-        match call.as_mut().poll(&mut context) {
-            Poll::Ready(answer) => return answer.map_err(|error| fault(&error)),
-            Poll::Pending if Instant::now() >= deadline => return Err("it has run too long".to_owned()),
-            Poll::Pending => {}
+        if Instant::now() >= deadline {
+            return Err("it has run too long".to_owned());
+        }
+        if let Poll::Ready(answer) = call.as_mut().poll(&mut context) {
+            return answer.map_err(|error| fault(&error));
         }
     }
 }

@@ -7,13 +7,13 @@ use std::{
     process::ExitCode,
     str::FromStr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, Theme};
 use floor_query::{Candidate, Condition, Fact, seed};
@@ -123,37 +123,34 @@ impl Search {
         let shown = if self.json { Fact::ALL.to_vec() } else { space.condition.facts().into_iter().collect() };
         let bar = progress::bar("searching", space.floors);
         let (started, generated) = (Instant::now(), AtomicU64::new(0));
-        // How many floors the pack's own generator failed to make, and one of its errors.
-        let failed = Mutex::new((0, None));
-        let note = |error: &ModuleError| {
-            // What its generator says does not exist is no failure.
-            if !matches!(error, ModuleError::Refused { .. }) {
-                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                *failed = (failed.0 + 1, Some(error.to_string()));
-            }
-        };
         let (mut scanned, mut matches) = (0, 0);
+        // How many floors the pack's own generator failed to make, and the first error.
+        let (mut failures, mut failure) = (0, None);
         let end = crate::parallel_scan::in_order(
             space.floors,
             RefCell::<Generator>::default,
             |generator, index| {
-                let spec = space.spec(index);
-                if let Err(ResolveError::Module(error)) = &spec {
-                    note(error);
-                }
-                let candidate = Candidate::new(&space.pack, spec.ok()?, generator);
-                let found = (space.condition.holds(&candidate) == Some(true)).then(|| Match {
-                    name: local::name(&candidate.spec).to_string(),
-                    facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
-                });
-                generated.fetch_add(candidate.was_generated().into(), Ordering::Relaxed);
-                candidate.error().inspect(|error| note(error));
-                found
+                let (found, was_generated) = space.test(index, &shown, generator);
+                generated.fetch_add(was_generated.into(), Ordering::Relaxed);
+                found.transpose()
             },
             |indexes, found| {
                 scanned += indexes.end - indexes.start;
                 bar.inc(indexes.end - indexes.start);
                 for found in found {
+                    let found = match found {
+                        Ok(found) => found,
+                        // The rest would not be tried.
+                        Err(closed @ ModuleError::Closed { .. }) => {
+                            let cause = failure.take().map(|error| format!(": {error}")).unwrap_or_default();
+                            return ControlFlow::Break(Err(anyhow!("{closed}{cause}")));
+                        }
+                        Err(error) => {
+                            failures += 1;
+                            failure.get_or_insert(error);
+                            continue;
+                        }
+                    };
                     let printed = self.print(&bar, &found);
                     matches += 1;
                     if printed.is_err() || Some(matches) == self.limit {
@@ -174,9 +171,9 @@ impl Search {
             "{match_count} in {scanned} floors, {generated} of them generated, in {:.2} s",
             started.elapsed().as_secs_f64()
         )?;
-        if let (count, Some(error)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let floors = if count == 1 { "floor has" } else { "floors have" };
-            writeln!(io::stderr(), "{} {floors} failed, the last one with: {error}", HumanCount(count))?;
+        if let Some(error) = failure {
+            let floors = if failures == 1 { "floor has" } else { "floors have" };
+            writeln!(io::stderr(), "{} {floors} failed, the first one with: {error}", HumanCount(failures))?;
         }
         Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -211,9 +208,34 @@ impl<'a> SearchSpace<'a> {
         let floors = towers.saturating_mul(search.numbers.len().into());
         let floors = u64::try_from(floors).context("these are more floors than can be counted; narrow --seeds")?;
         for number in search.numbers.bounds() {
-            local::resolve(&pack, &search.tower.floor(number))?;
+            match local::resolve(&pack, &search.tower.floor(number)) {
+                // That the pack's own generator has no such floor is said of each.
+                Ok(_) | Err(ResolveError::Module(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(Self { search, pack, condition, first_seed, floors })
+    }
+
+    /// The floor, if it meets the condition, and whether it was generated. That it does not exist is no error.
+    fn test(
+        &self,
+        index: u64,
+        shown: &[Fact],
+        generator: &RefCell<Generator>,
+    ) -> (Result<Option<Match>, ModuleError>, bool) {
+        let spec = match self.spec(index) {
+            Ok(spec) => spec,
+            Err(ResolveError::Module(error)) => return (no_match(error), false),
+            Err(_) => return (Ok(None), false),
+        };
+        let candidate = Candidate::new(&self.pack, spec, generator);
+        let found = (self.condition.holds(&candidate) == Some(true)).then(|| Match {
+            name: local::name(&spec).to_string(),
+            facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
+        });
+        let found = candidate.error().map_or(Ok(found), |error| no_match(error.clone()));
+        (found, candidate.was_generated())
     }
 
     fn spec(&self, index: u64) -> Result<FloorSpec, ResolveError> {
@@ -223,6 +245,11 @@ impl<'a> SearchSpace<'a> {
         requested.seed = self.first_seed + index / numbers.len();
         local::resolve(&self.pack, &requested)
     }
+}
+
+/// No match, if the generator says that there is no such floor.
+fn no_match(error: ModuleError) -> Result<Option<Match>, ModuleError> {
+    if matches!(error, ModuleError::Refused { .. }) { Ok(None) } else { Err(error) }
 }
 
 /// The condition, which may name the themes of `pack`.
@@ -244,7 +271,9 @@ impl Serialize for Match {
         map.serialize_entry("floor", &self.name)?;
         for (fact, value) in &self.facts {
             match value.parse::<u64>() {
-                Ok(number) if *fact != Fact::Seed => map.serialize_entry(&camel_case(fact.name()), &number)?,
+                Ok(number) if !matches!(fact, Fact::Seed | Fact::Theme) => {
+                    map.serialize_entry(&camel_case(fact.name()), &number)?;
+                }
                 _ => map.serialize_entry(&camel_case(fact.name()), value)?,
             }
         }

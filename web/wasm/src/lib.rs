@@ -30,6 +30,7 @@ thread_local! {
     static GENERATOR: RefCell<Generator> = RefCell::default();
     static CONDITION: RefCell<Option<Condition>> = const { RefCell::new(None) };
     static GENERATED: Cell<u32> = const { Cell::new(0) };
+    static FAILED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The version of the generator in this module.
@@ -87,7 +88,7 @@ pub extern "C" fn condition() -> bool {
 
 /// Looks for floors of the open pack that meet the condition: `count` of them from index `first`, of the floors `from` to
 /// `from + numbers - 1` of tower `seed`, then of the next tower, and so on. The output has a line for each match: seed,
-/// number, kind, and each fact of the condition with its value. A floor of which the pack's own generator fails ends it.
+/// number, kind, and each fact of the condition with its value.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "an export takes numbers")]
 pub extern "C" fn scan(
@@ -102,39 +103,56 @@ pub extern "C" fn scan(
 ) -> bool {
     let Some(condition) = CONDITION.take() else { return respond(Err("there is no condition".to_owned())) };
     let facts = condition.facts();
-    let mut generated = 0;
+    let (mut generated, mut failed) = (0, 0);
+    let mut lines = String::new();
     let scan = |pack: &LoadedPack| {
-        (first..first + u64::from(count)).try_fold(String::new(), |mut lines, index| {
+        for index in first..first + u64::from(count) {
             let numbers = u64::from(numbers.max(1));
             let number = from.saturating_add((index % numbers) as u32);
             let seed = seed.wrapping_add(index / numbers);
-            let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
+            let spec = match pack.resolve(seed, number, width, height, Kind::from_number(kind)) {
+                Ok(spec) => spec,
+                Err(ResolveError::Module(error)) => {
+                    failed += u32::from(is_fault(&error));
+                    continue;
+                }
+                Err(error) => return Err(error.to_string()),
+            };
             GENERATOR.with(|generator| {
                 let candidate = Candidate::new(pack, spec, generator);
                 if condition.holds(&candidate) == Some(true) {
-                    // Writing to a String cannot fail.
-                    let _ = write!(lines, "{}\t{}\t{}", spec.seed(), spec.number(), spec.kind());
-                    for fact in &facts {
-                        let _ = write!(lines, "\t{} {}", fact.name(), fact.display(&candidate));
-                    }
-                    lines.push('\n');
+                    let facts = facts.iter().map(|fact| format!("\t{} {}", fact.name(), fact.display(&candidate)));
+                    let line =
+                        format!("{}\t{}\t{}{}\n", spec.seed(), spec.number(), spec.kind(), facts.collect::<String>());
+                    // To tell the facts can show that there is no such floor.
+                    lines += if candidate.error().is_none() { &line } else { "" };
                 }
                 generated += u32::from(candidate.was_generated());
-                match candidate.error() {
-                    None | Some(ModuleError::Refused { .. }) => Ok(lines),
-                    Some(fault) => Err(ResolveError::Module(fault.clone())),
-                }
-            })
-        })
+                failed += u32::from(candidate.error().is_some_and(is_fault));
+            });
+        }
+        Ok(lines.into_bytes())
     };
     let found = with_pack(scan);
     CONDITION.set(Some(condition));
     GENERATED.set(generated);
-    respond(found.map(String::into_bytes).map_err(|error| error.to_string()))
+    FAILED.set(failed);
+    respond(found)
+}
+
+/// Whether the pack's own generator failed. If it says that there is no such floor, it did not.
+fn is_fault(error: &ModuleError) -> bool {
+    !matches!(error, ModuleError::Refused { .. })
 }
 
 /// How many floors the last [`scan`] generated. It generates none whose spec decides.
 #[unsafe(no_mangle)]
 pub extern "C" fn generated() -> u32 {
     GENERATED.get()
+}
+
+/// How many floors of the last [`scan`] the pack's own generator failed to make.
+#[unsafe(no_mangle)]
+pub extern "C" fn failed() -> u32 {
+    FAILED.get()
 }
