@@ -11,10 +11,7 @@ pub mod buffers;
 mod guests;
 pub mod pack;
 
-use std::{
-    cell::{Cell, RefCell},
-    fmt::Write as _,
-};
+use std::cell::{Cell, RefCell};
 
 use floor_gen::{
     GENERATOR_VERSION, Generator, Kind, Theme,
