@@ -284,16 +284,21 @@ await check("a page of another version than the server says which one it draws",
   await close(page);
 });
 
+/** Searches until there are `limit` matches, and shows the second. */
+async function findSecond(page, where, limit) {
+  await page.fill("#where", where);
+  await page.fill("#limit", String(limit));
+  await page.click("#search button[type=submit]");
+  await page.waitForFunction((limit) => document.querySelectorAll("#matches li").length === limit, limit);
+  await page.click("#matches li:nth-child(2) button");
+}
+
 await check("a search finds floors, shows errors and can be cancelled", async () => {
   const page = await open();
   await page.click("#tab-search");
   await page.fill("#where", "kind == cavrn");
   assert.match(await text(page, "where-error"), /column 9: nothing is called `cavrn`; did you mean `cavern`\?/);
-  await page.fill("#where", "kind == cavern && loops > 3");
-  await page.fill("#limit", "3");
-  await page.click("#search button[type=submit]");
-  await page.waitForFunction(() => document.querySelectorAll("#matches li").length === 3);
-  await page.click("#matches li:nth-child(2) button");
+  await findSecond(page, "kind == cavern && loops > 3", 3);
   assert.match(await text(page, "about"), /cavern/);
   const loops = await page.evaluate(() => document.querySelector("#facts").textContent.match(/Loops(\d+)/)[1]);
   assert(Number(loops) > 3, loops);
@@ -641,11 +646,7 @@ await check("a pack's own generator makes the floors on record, and one that fai
   await page.click("#sheet li:nth-child(3) button");
   assert.match(await text(page, "about"), /^Floor 3 /);
   await page.click("#tab-search");
-  await page.fill("#where", "kind == cavern && loops > 1");
-  await page.fill("#limit", "2");
-  await page.click("#search button[type=submit]");
-  await page.waitForFunction(() => document.querySelectorAll("#matches li").length === 2);
-  await page.click("#matches li:nth-child(2) button");
+  await findSecond(page, "kind == cavern && loops > 1", 2);
   assert.match(await text(page, "about"), /cavern/);
   await page.click("#pack-close");
   // A module without functions.
