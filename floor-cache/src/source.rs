@@ -1,6 +1,7 @@
 //! The interface of the generator behind the last tier.
 
 use std::{
+    collections::HashMap,
     fmt,
     sync::{
         Arc,
@@ -12,7 +13,10 @@ use std::{
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
-use crate::key::{Class, Key};
+use crate::{
+    key::{Class, Key},
+    sync::Mutex,
+};
 
 /// Generates values. A [`Chain`](crate::Chain) calls it when no tier has a value.
 pub trait Source: fmt::Debug + Send + Sync + 'static {
@@ -68,19 +72,45 @@ impl GenerationRequest {
 /// The count of abandoned work, beyond any number of callers.
 const ABANDONED: usize = usize::MAX;
 
-/// The callers that wait for a value. A [`Source`] reads it to skip work that no caller waits for. Cheap to clone.
+/// The callers that wait for a value, by client. A [`Source`] reads it to skip work that no caller waits for, and to serve
+/// work in the place of the client that is served first. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Demand(Arc<AtomicUsize>);
+pub struct Demand(Arc<DemandState>);
+
+#[derive(Debug, Default)]
+struct DemandState {
+    callers: AtomicUsize,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// How many callers of each client wait.
+    callers: HashMap<ClientId, usize>,
+    observer: Option<Box<dyn DemandObserver>>,
+}
+
+/// Is told which clients wait for a value. It is called under the lock of the demand, so it must not wait for another
+/// caller.
+pub trait DemandObserver: Send + Sync {
+    /// The first caller of `client` waits.
+    fn joined(&self, client: ClientId);
+    /// The last caller of `client` has left.
+    fn left(&self, client: ClientId);
+}
 
 /// A caller that waits, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct DemandGuard(Arc<AtomicUsize>);
+pub(crate) struct DemandGuard {
+    demand: Demand,
+    client: ClientId,
+}
 
 impl Demand {
     /// The demand for work that is always wanted, such as measurements of the server itself.
     #[must_use]
     pub fn always() -> Self {
-        Self(Arc::new(AtomicUsize::new(1)))
+        Self(Arc::new(DemandState { callers: AtomicUsize::new(1), ..DemandState::default() }))
     }
 
     /// No caller yet.
@@ -91,27 +121,56 @@ impl Demand {
     /// Whether a caller waits.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        !matches!(self.0.load(SeqCst), 0 | ABANDONED)
+        !matches!(self.0.callers.load(SeqCst), 0 | ABANDONED)
     }
 
     /// Abandons the work if no caller waits: later callers start it anew. Returns whether it is abandoned; the source
     /// then answers with [`SourceError::Abandoned`].
     #[must_use]
     pub fn abandon(&self) -> bool {
-        matches!(self.0.compare_exchange(0, ABANDONED, SeqCst, SeqCst), Ok(_) | Err(ABANDONED))
+        matches!(self.0.callers.compare_exchange(0, ABANDONED, SeqCst, SeqCst), Ok(_) | Err(ABANDONED))
     }
 
-    /// Counts a caller, unless the work is abandoned.
-    pub(crate) fn join(&self) -> Option<DemandGuard> {
+    /// Tells `observer` of the clients that wait now, and of each that joins or leaves.
+    pub fn observe(&self, observer: impl DemandObserver + 'static) {
+        let mut waiting = self.0.waiting.lock();
+        waiting.callers.keys().for_each(|client| observer.joined(*client));
+        waiting.observer = Some(Box::new(observer));
+    }
+
+    /// Counts a caller of `client`, unless the work is abandoned.
+    pub(crate) fn join(&self, client: ClientId) -> Option<DemandGuard> {
         let add = |callers: usize| (callers != ABANDONED).then(|| callers + 1);
-        self.0.fetch_update(SeqCst, SeqCst, add).ok()?;
-        Some(DemandGuard(Arc::clone(&self.0)))
+        self.0.callers.fetch_update(SeqCst, SeqCst, add).ok()?;
+        let mut waiting = self.0.waiting.lock();
+        let callers = waiting.callers.entry(client).or_default();
+        *callers += 1;
+        if let (1, Some(observer)) = (*callers, &waiting.observer) {
+            observer.joined(client);
+        }
+        Some(DemandGuard { demand: self.clone(), client })
     }
 }
 
 impl Drop for DemandGuard {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
+        let DemandState { callers, waiting } = &*self.demand.0;
+        let mut waiting = waiting.lock();
+        if let Some(of_client) = waiting.callers.get_mut(&self.client) {
+            *of_client -= 1;
+            if *of_client == 0 {
+                waiting.callers.remove(&self.client);
+                waiting.observer.iter().for_each(|observer| observer.left(self.client));
+            }
+        }
+        drop(waiting);
+        callers.fetch_sub(1, SeqCst);
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting").field("callers", &self.callers).finish_non_exhaustive()
     }
 }
 
@@ -182,12 +241,40 @@ mod tests {
     #[test]
     fn work_is_abandoned_only_without_callers_and_then_for_good() {
         let demand = Demand::none();
-        let (first, second) = (demand.join().unwrap(), demand.join().unwrap());
+        let join = || demand.join(ClientId(7));
+        let (first, second) = (join().unwrap(), join().unwrap());
         drop(first);
         assert!(demand.is_wanted() && !demand.abandon());
         drop(second);
         assert!(!demand.is_wanted() && demand.abandon() && demand.abandon());
-        assert!(demand.join().is_none(), "a later caller starts the work anew");
+        assert!(join().is_none(), "a later caller starts the work anew");
         assert!(!Demand::always().abandon());
+    }
+
+    /// The clients that it was told of, with a sign for those that left.
+    #[derive(Clone, Default)]
+    struct Told(Arc<Mutex<Vec<i64>>>);
+
+    impl DemandObserver for Told {
+        fn joined(&self, client: ClientId) {
+            self.0.lock().push(client.0 as i64);
+        }
+
+        fn left(&self, client: ClientId) {
+            self.0.lock().push(-(client.0 as i64));
+        }
+    }
+
+    #[test]
+    fn an_observer_learns_of_each_client_once() {
+        let (demand, told) = (Demand::none(), Told::default());
+        let join = |client| demand.join(ClientId(client));
+        let early = join(1);
+        demand.observe(told.clone());
+        let (again, other) = (join(1), join(2));
+        drop(early);
+        drop(other);
+        drop(again);
+        assert_eq!(*told.0.lock(), [1, 2, -2, -1]);
     }
 }

@@ -22,53 +22,68 @@ pub(super) struct Capacity {
     pub(super) cost: u64,
 }
 
-/// A bounded queue of jobs, fair between clients.
+/// A bounded queue of jobs, fair between clients. Clients that wait for the same job share it: it has a place among the jobs
+/// of each, leaves with the first of these that is served, and counts as served for that client alone. Of the capacity it
+/// takes part as a job of the first of them.
 #[derive(Debug)]
 pub(super) struct FairQueue<J> {
     capacity: Capacity,
-    clients: HashMap<ClientId, Backlog<J>>,
-    /// The clients with jobs, in the order in which they are served next: by start tag, then by arrival.
+    jobs: HashMap<JobId, Queued<J>>,
+    /// Cost of all jobs.
+    cost: u64,
+    clients: HashMap<ClientId, Backlog>,
+    /// The clients with places, in the order in which they are served next: by start tag, then by arrival.
     order: BTreeSet<(u64, u64, ClientId)>,
-    /// The start tag of the job that left last.
+    /// The start tag of the place that was served last.
     virtual_time: u64,
     arrivals: u64,
-    jobs: usize,
-    cost: u64,
 }
 
-/// The jobs of one client.
+/// Identifies a job of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct JobId(u64);
+
 #[derive(Debug)]
-struct Backlog<J> {
-    jobs: VecDeque<Entry<J>>,
+struct Queued<J> {
+    job: J,
     cost: u64,
-    /// The finish tag of its newest job.
+    /// The clients among whose jobs it has a place; not empty. It counts as a job of the first.
+    clients: Vec<ClientId>,
+}
+
+/// The places of one client, and how much of the capacity its jobs take.
+#[derive(Debug, Default)]
+struct Backlog {
+    places: VecDeque<Place>,
+    jobs: usize,
+    cost: u64,
+    /// The finish tag of its newest place.
     finish: u64,
 }
 
 #[derive(Debug)]
-struct Entry<J> {
+struct Place {
     start: u64,
     arrival: u64,
-    cost: u64,
-    job: J,
+    job: JobId,
 }
 
 impl<J> FairQueue<J> {
     pub(super) fn new(capacity: Capacity) -> Self {
         Self {
             capacity,
+            jobs: HashMap::new(),
+            cost: 0,
             clients: HashMap::new(),
             order: BTreeSet::new(),
             virtual_time: 0,
             arrivals: 0,
-            jobs: 0,
-            cost: 0,
         }
     }
 
     /// The number of jobs.
-    pub(super) const fn len(&self) -> usize {
-        self.jobs
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
     }
 
     /// Cost of all jobs.
@@ -80,33 +95,52 @@ impl<J> FairQueue<J> {
     ///
     /// # Errors
     /// The job itself, if the queue is full and no client has a larger share of it.
-    pub(super) fn push(&mut self, client: ClientId, cost: u64, job: J) -> Result<Vec<J>, J> {
+    pub(super) fn push(&mut self, client: ClientId, cost: u64, job: J) -> Result<(JobId, Vec<J>), J> {
         let mut displaced = Vec::new();
         while self.is_full_for(cost) {
             let share = self.share_with(client, 1, cost);
             match self.largest_client() {
                 Some(largest) if largest != client && self.share_with(largest, 0, 0) > share => {
-                    displaced.extend(self.remove_newest(largest));
+                    displaced.extend(self.displace_newest(largest));
                 }
                 // Jobs that already made room are gone; that is rare and costs their callers a retry.
                 _ if displaced.is_empty() => return Err(job),
                 _ => break,
             }
         }
-        self.arrivals += 1;
-        let arrival = self.arrivals;
-        let idle = Backlog { jobs: VecDeque::new(), cost: 0, finish: 0 };
-        let backlog = self.clients.entry(client).or_insert(idle);
-        let start = backlog.finish.max(self.virtual_time);
-        backlog.finish = start.saturating_add(cost);
-        backlog.cost += cost;
-        if backlog.jobs.is_empty() {
-            self.order.insert((start, arrival, client));
-        }
-        backlog.jobs.push_back(Entry { start, arrival, cost, job });
-        self.jobs += 1;
+        let id = JobId(self.arrivals);
+        self.jobs.insert(id, Queued { job, cost, clients: vec![client] });
         self.cost += cost;
-        Ok(displaced)
+        self.count(client, cost);
+        self.add_place(client, id, cost);
+        Ok((id, displaced))
+    }
+
+    /// Gives the job a place among those of `client`, which waits for it too. Nothing happens if the job has left.
+    pub(super) fn join(&mut self, id: JobId, client: ClientId) {
+        let Some(queued) = self.jobs.get_mut(&id) else { return };
+        if !queued.clients.contains(&client) {
+            queued.clients.push(client);
+            let cost = queued.cost;
+            self.add_place(client, id, cost);
+        }
+    }
+
+    /// Takes the job from the places of `client`, which waits for it no more. The last place stays: whether a job that no
+    /// caller waits for is worth its work is the worker's question.
+    pub(super) fn leave(&mut self, id: JobId, client: ClientId) {
+        let Some(queued) = self.jobs.get_mut(&id) else { return };
+        if queued.clients.len() > 1
+            && let Some(index) = queued.clients.iter().position(|other| *other == client)
+        {
+            queued.clients.remove(index);
+            let (next, cost) = (queued.clients[0], queued.cost);
+            if index == 0 {
+                self.uncount(client, cost);
+                self.count(next, cost);
+            }
+            self.remove_place(client, id, cost);
+        }
     }
 
     /// The next job.
@@ -114,15 +148,18 @@ impl<J> FairQueue<J> {
         let (start, _, client) = self.order.pop_first()?;
         self.virtual_time = start;
         let backlog = self.clients.get_mut(&client)?;
-        let entry = backlog.jobs.pop_front()?;
-        backlog.cost -= entry.cost;
-        if let Some(next) = backlog.jobs.front() {
+        let served = backlog.places.pop_front()?.job;
+        if let Some(next) = backlog.places.front() {
             self.order.insert((next.start, next.arrival, client));
         }
-        self.jobs -= 1;
-        self.cost -= entry.cost;
+        let Queued { job, cost, clients } = self.jobs.remove(&served)?;
+        self.cost -= cost;
+        self.uncount(clients[0], cost);
+        for other in clients.into_iter().filter(|other| *other != client) {
+            self.remove_place(other, served, cost);
+        }
         self.forget_idle_clients();
-        Some(entry.job)
+        Some(job)
     }
 
     /// Share of the queue that the client with the largest share has, 0 ..= 1.
@@ -130,15 +167,15 @@ impl<J> FairQueue<J> {
         self.largest_client().map_or(0.0, |client| self.share_with(client, 0, 0))
     }
 
-    const fn is_full_for(&self, cost: u64) -> bool {
+    fn is_full_for(&self, cost: u64) -> bool {
         // A job that costs more than the limit by itself is accepted by an empty queue.
-        self.jobs >= self.capacity.jobs || (self.jobs > 0 && self.cost.saturating_add(cost) > self.capacity.cost)
+        let is_empty = self.jobs.is_empty();
+        self.len() >= self.capacity.jobs || (!is_empty && self.cost.saturating_add(cost) > self.capacity.cost)
     }
 
     /// Share of the queue that `client` would have with so many more jobs of so much cost.
     fn share_with(&self, client: ClientId, jobs: usize, cost: u64) -> f64 {
-        let (has_jobs, has_cost) =
-            self.clients.get(&client).map_or((0, 0), |backlog| (backlog.jobs.len(), backlog.cost));
+        let (has_jobs, has_cost) = self.clients.get(&client).map_or((0, 0), |backlog| (backlog.jobs, backlog.cost));
         let of_jobs = (has_jobs + jobs) as f64 / self.capacity.jobs as f64;
         let of_cost = (has_cost + cost) as f64 / self.capacity.cost as f64;
         of_jobs.max(of_cost)
@@ -149,18 +186,61 @@ impl<J> FairQueue<J> {
         clients.max_by(|a, b| self.share_with(*a, 0, 0).total_cmp(&self.share_with(*b, 0, 0)))
     }
 
-    /// Removes the newest job of `client`.
-    fn remove_newest(&mut self, client: ClientId) -> Option<J> {
-        let backlog = self.clients.get_mut(&client)?;
-        let entry = backlog.jobs.pop_back()?;
-        backlog.cost -= entry.cost;
-        backlog.finish = entry.start;
-        if backlog.jobs.is_empty() {
-            self.order.remove(&(entry.start, entry.arrival, client));
+    /// Counts a job as one of `client`.
+    fn count(&mut self, client: ClientId, cost: u64) {
+        let backlog = self.clients.entry(client).or_default();
+        backlog.jobs += 1;
+        backlog.cost += cost;
+    }
+
+    fn uncount(&mut self, client: ClientId, cost: u64) {
+        if let Some(backlog) = self.clients.get_mut(&client) {
+            backlog.jobs -= 1;
+            backlog.cost -= cost;
         }
-        self.jobs -= 1;
-        self.cost -= entry.cost;
-        Some(entry.job)
+    }
+
+    fn add_place(&mut self, client: ClientId, job: JobId, cost: u64) {
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        let backlog = self.clients.entry(client).or_default();
+        let start = backlog.finish.max(self.virtual_time);
+        backlog.finish = start.saturating_add(cost);
+        if backlog.places.is_empty() {
+            self.order.insert((start, arrival, client));
+        }
+        backlog.places.push_back(Place { start, arrival, job });
+    }
+
+    /// Removes a place that was not served, so that it costs `client` nothing: its later places move up.
+    fn remove_place(&mut self, client: ClientId, job: JobId, cost: u64) {
+        let Some(backlog) = self.clients.get_mut(&client) else { return };
+        let Some(index) = backlog.places.iter().position(|place| place.job == job) else { return };
+        let front = backlog.places.front().map(|place| (place.start, place.arrival, client));
+        backlog.places.remove(index);
+        // No place moves to before what is served now.
+        let earlier = |tag: u64| tag.min(tag.saturating_sub(cost).max(self.virtual_time));
+        backlog.places.iter_mut().skip(index).for_each(|place| place.start = earlier(place.start));
+        backlog.finish = earlier(backlog.finish);
+        if index == 0 {
+            front.map(|front| self.order.remove(&front));
+            self.order.extend(backlog.places.front().map(|place| (place.start, place.arrival, client)));
+        }
+    }
+
+    /// Takes the newest job of `client` from it. Returns the job if no other client waits for it.
+    fn displace_newest(&mut self, client: ClientId) -> Option<J> {
+        let places = self.clients.get(&client)?.places.iter().rev();
+        let newest = places.map(|place| place.job).find(|job| self.jobs[job].clients[0] == client)?;
+        self.leave(newest, client);
+        if self.jobs[&newest].clients != [client] {
+            return None;
+        }
+        let Queued { job, cost, .. } = self.jobs.remove(&newest)?;
+        self.cost -= cost;
+        self.uncount(client, cost);
+        self.remove_place(client, newest, cost);
+        Some(job)
     }
 
     /// Forgets clients without jobs when the queue is empty, and when there are too many of them.
@@ -168,7 +248,7 @@ impl<J> FairQueue<J> {
         if self.order.is_empty() {
             self.clients.clear();
         } else if self.clients.len() > self.order.len() + REMEMBERED_CLIENTS {
-            self.clients.retain(|_, backlog| !backlog.jobs.is_empty());
+            self.clients.retain(|_, backlog| !backlog.places.is_empty());
         }
     }
 }
@@ -191,6 +271,11 @@ mod tests {
         for _ in 0..jobs {
             queue.push(client, cost, (client, cost)).unwrap();
         }
+    }
+
+    /// Adds a job, and returns those that had to make room for it.
+    fn displaced(queue: &mut FairQueue<(ClientId, u64)>, client: ClientId, cost: u64) -> Option<Vec<(ClientId, u64)>> {
+        queue.push(client, cost, (client, cost)).ok().map(|(_, displaced)| displaced)
     }
 
     #[test]
@@ -235,24 +320,24 @@ mod tests {
     fn a_full_queue_makes_room_for_a_client_with_a_smaller_share() {
         let mut queue = queue(10, 1_000_000);
         fill(&mut queue, A, 10, 5);
-        assert_eq!(queue.push(A, 5, (A, 5)), Err((A, 5)), "A has all of it");
-        assert_eq!(queue.push(B, 7, (B, 7)), Ok(vec![(A, 5)]));
+        assert_eq!(displaced(&mut queue, A, 5), None, "A has all of it");
+        assert_eq!(displaced(&mut queue, B, 7), Some(vec![(A, 5)]));
         assert_eq!(queue.len(), 10);
         for _ in 0..4 {
-            assert_eq!(queue.push(B, 7, (B, 7)).map(|displaced| displaced.len()), Ok(1));
+            assert_eq!(displaced(&mut queue, B, 7).map(|displaced| displaced.len()), Some(1));
         }
-        assert_eq!(queue.push(B, 7, (B, 7)), Err((B, 7)), "equal shares");
+        assert_eq!(displaced(&mut queue, B, 7), None, "equal shares");
     }
 
     #[test]
     fn cost_is_bounded_like_places() {
         let mut queue = queue(1000, 100);
         fill(&mut queue, A, 10, 10);
-        assert_eq!(queue.push(A, 10, (A, 10)), Err((A, 10)));
-        assert_eq!(queue.push(B, 10, (B, 10)), Ok(vec![(A, 10)]));
+        assert_eq!(displaced(&mut queue, A, 10), None);
+        assert_eq!(displaced(&mut queue, B, 10), Some(vec![(A, 10)]));
         assert_eq!(queue.cost(), 100);
         let mut empty = self::queue(1000, 100);
-        assert_eq!(empty.push(C, 500, (C, 500)), Ok(vec![]), "an empty queue takes any job");
+        assert_eq!(displaced(&mut empty, C, 500), Some(vec![]), "an empty queue takes any job");
     }
 
     #[test]
@@ -268,20 +353,102 @@ mod tests {
         assert!(queue.clients.is_empty());
     }
 
+    #[test]
+    fn a_shared_job_is_served_in_the_best_place_and_costs_only_who_was_served() {
+        let mut queue = queue(1000, 1_000_000);
+        fill(&mut queue, A, 10, 100);
+        let (shared, _) = queue.push(A, 100, (C, 100)).unwrap();
+        fill(&mut queue, A, 1, 100);
+        queue.pop();
+        fill(&mut queue, B, 1, 10);
+        queue.join(shared, C);
+        queue.join(shared, C);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let place = order.iter().position(|(client, _)| *client == C).unwrap();
+        assert!(place <= 2, "{order:?}");
+        assert_eq!(order.len(), 11, "each once");
+        // C was served 100; A is not charged for it.
+        fill(&mut queue, A, 1, 100);
+        fill(&mut queue, C, 1, 100);
+        assert_eq!(queue.pop(), Some((A, 100)));
+    }
+
+    #[test]
+    fn a_shared_job_stays_as_long_as_a_client_waits_for_it() {
+        let mut queue = queue(2, 1_000_000);
+        let (shared, _) = queue.push(A, 1, (A, 1)).unwrap();
+        fill(&mut queue, A, 1, 1);
+        queue.join(shared, B);
+        queue.leave(shared, A);
+        assert_eq!(displaced(&mut queue, B, 1), None, "now it counts as one of B");
+        assert_eq!(displaced(&mut queue, C, 1), None, "nobody has more than one");
+        queue.join(shared, C);
+        queue.leave(shared, B);
+        queue.leave(shared, C);
+        assert_eq!(queue.len(), 2, "the last place stays");
+        // Of the two jobs of A, the one that C waits for is kept.
+        let mut queue = self::queue(2, 1_000_000);
+        fill(&mut queue, A, 1, 1);
+        let (shared, _) = queue.push(A, 1, (C, 1)).unwrap();
+        queue.join(shared, C);
+        assert_eq!(displaced(&mut queue, B, 1), None, "A and C have one each");
+        fill(&mut queue, C, 0, 0);
+        assert_eq!(queue.pop(), Some((A, 1)));
+        assert_eq!(queue.pop(), Some((C, 1)));
+        queue.join(shared, B);
+        assert_eq!((queue.pop(), queue.clients.len()), (None, 0), "a job that has left is joined by no client");
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Push { client: u64, cost: u64 },
+        Pop,
+        Join { job: usize, client: u64 },
+        Leave { job: usize, client: u64 },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => (0u64..4, 1u64..50).prop_map(|(client, cost)| Step::Push { client, cost }),
+            2 => Just(Step::Pop),
+            2 => (0usize..40, 0u64..4).prop_map(|(job, client)| Step::Join { job, client }),
+            1 => (0usize..40, 0u64..4).prop_map(|(job, client)| Step::Leave { job, client }),
+        ]
+    }
+
     proptest! {
         #[test]
-        fn counts_agree_with_what_is_queued(steps in prop::collection::vec((0u64..4, 1u64..50, any::<bool>()), 1..300)) {
+        fn counts_agree_with_what_is_queued(steps in prop::collection::vec(step(), 1..300)) {
             let mut queue = queue(20, 400);
-            let (mut entered, mut left) = (0, 0);
-            for (client, cost, pop) in steps {
-                if pop {
-                    left += usize::from(queue.pop().is_some());
-                } else if let Ok(displaced) = queue.push(ClientId(client), cost, (ClientId(client), cost)) {
-                    entered += 1;
-                    left += displaced.len();
+            let (mut entered, mut left, mut ids) = (0, 0, Vec::new());
+            for step in steps {
+                match step {
+                    Step::Pop => left += usize::from(queue.pop().is_some()),
+                    Step::Push { client, cost } => {
+                        if let Ok((id, displaced)) = queue.push(ClientId(client), cost, (ClientId(client), cost)) {
+                            entered += 1;
+                            left += displaced.len();
+                            ids.push(id);
+                        }
+                    }
+                    Step::Join { job, client } => {
+                        ids.iter().rev().nth(job).into_iter().for_each(|id| queue.join(*id, ClientId(client)));
+                    }
+                    Step::Leave { job, client } => {
+                        ids.iter().rev().nth(job).into_iter().for_each(|id| queue.leave(*id, ClientId(client)));
+                    }
                 }
                 prop_assert!(queue.len() <= 20);
                 prop_assert_eq!(queue.len(), entered - left);
+                let sum = |of: fn(&Backlog) -> u64| queue.clients.values().map(of).sum::<u64>();
+                prop_assert_eq!(sum(|backlog| backlog.cost), queue.cost());
+                prop_assert_eq!(sum(|backlog| backlog.jobs as u64), queue.len() as u64);
+                let places: usize = queue.jobs.values().map(|queued| queued.clients.len()).sum();
+                prop_assert_eq!(sum(|backlog| backlog.places.len() as u64), places as u64);
+                let fronts: BTreeSet<_> = queue.clients.iter().filter_map(|(client, backlog)| {
+                    backlog.places.front().map(|place| (place.start, place.arrival, *client))
+                }).collect();
+                prop_assert_eq!(&queue.order, &fronts);
             }
             let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
             prop_assert_eq!(rest.len(), entered - left);

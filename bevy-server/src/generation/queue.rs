@@ -3,14 +3,16 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use bevy::prelude::*;
-use floor_cache::{Class, ClientId, Demand, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError};
+use floor_cache::{
+    Class, ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError,
+};
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
@@ -21,7 +23,7 @@ use {std::io, tokio::runtime::Handle};
 use super::{
     answers::{Answers, Reply},
     costs::Costs,
-    fair_queue::{Capacity, FairQueue},
+    fair_queue::{Capacity, FairQueue, JobId},
     refusals::RefusedFloors,
 };
 use crate::{
@@ -110,7 +112,7 @@ pub(super) struct Job {
     pub(super) key: Key,
     pub(super) client: ClientId,
     pub(super) cells: u64,
-    /// Of the client's quota, and of its tenant's; `None` for a background job.
+    /// Of the client's quota, and of its tenant's; `None` for work of the server itself.
     pub(super) charges: [Option<Charge>; 2],
     /// Where the floor is counted, if its caller has a tenant.
     pub(super) tenant: Option<Arc<TenantAccount>>,
@@ -291,6 +293,26 @@ const fn of_tenants(quota: Quota) -> Quota {
     Quota { cells_per_second: None, ..quota }
 }
 
+/// Gives a job a place in the queue for each client that waits for it.
+struct JobPlaces {
+    queue: Weak<Queue>,
+    id: JobId,
+}
+
+impl DemandObserver for JobPlaces {
+    fn joined(&self, client: ClientId) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.lock().foreground.join(self.id, client);
+        }
+    }
+
+    fn left(&self, client: ClientId) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.lock().foreground.leave(self.id, client);
+        }
+    }
+}
+
 impl Job {
     /// The client of the queue to which it belongs.
     fn lane(&self) -> ClientId {
@@ -300,7 +322,7 @@ impl Job {
 
 impl Queue {
     fn generate(
-        &self,
+        self: &Arc<Self>,
         request: GenerationRequest,
         tenant: Option<Arc<TenantAccount>>,
     ) -> BoxFuture<'static, Result<Made, SourceError>> {
@@ -309,14 +331,19 @@ impl Queue {
     }
 
     fn push(
-        &self,
+        self: &Arc<Self>,
         request: GenerationRequest,
         tenant: Option<Arc<TenantAccount>>,
     ) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let GenerationRequest { key, priority, client, demand } = request;
         let (reply, answer) = oneshot::channel();
         let cells = cells_of(&key);
-        let job = Job { key, client, cells, charges: [None, None], tenant, demand, reply, woke: None };
+        let charges = self.charge(client, cells, tenant.as_ref());
+        if charges.is_err() && priority == Priority::Foreground {
+            self.refused.by_quota(client);
+            tenant.iter().for_each(|tenant| tenant.counts.refused_by_quota.inc());
+        }
+        let job = Job { key, client, cells, charges: charges?, tenant, demand, reply, woke: None };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
             Priority::Background => self.push_background(job)?,
@@ -339,22 +366,28 @@ impl Queue {
         Ok(())
     }
 
-    fn push_foreground(&self, mut job: Job) -> Result<(), SourceError> {
-        let (client, cells, cost) = (job.client, job.cells, self.costs.run(&job.key, job.cells));
-        let (lane, tenant) = (job.lane(), job.tenant.clone());
+    /// Charges `client` and its `tenant` for a floor of `cells`. The server itself pays nothing.
+    fn charge(
+        &self,
+        client: ClientId,
+        cells: u64,
+        tenant: Option<&Arc<TenantAccount>>,
+    ) -> Result<[Option<Charge>; 2], SourceError> {
+        if client == ClientId::default() {
+            return Ok([None, None]);
+        }
         let charge = |quotas, client, who| {
             Charge::new(quotas, client, cells).map_err(|retry_after| SourceError::Limited { who, retry_after })
         };
-        let own = charge(&self.quotas, client, "this client");
-        let charges = own.and_then(|own| match &tenant {
-            // If this fails, its own is given back.
-            Some(tenant) => Ok([Some(own), Some(charge(&self.tenant_quotas, tenant.id, "the tenant of this client")?)]),
-            None => Ok([Some(own), None]),
-        });
-        job.charges = charges.inspect_err(|_| {
-            self.refused.by_quota(client);
-            tenant.iter().for_each(|tenant| tenant.counts.refused_by_quota.inc());
-        })?;
+        let own = charge(&self.quotas, client, "this client")?;
+        // If this fails, its own is given back.
+        let of_tenant = tenant.map(|tenant| charge(&self.tenant_quotas, tenant.id, "the tenant of this client"));
+        Ok([Some(own), of_tenant.transpose()?])
+    }
+
+    fn push_foreground(self: &Arc<Self>, mut job: Job) -> Result<(), SourceError> {
+        let (lane, cost, demand) = (job.lane(), self.costs.run(&job.key, job.cells), job.demand.clone());
+        let is_shared = job.tenant.is_none();
         let mut jobs = self.lock();
         if jobs.is_stopped {
             return Err(SourceError::Stopped);
@@ -363,7 +396,7 @@ impl Queue {
             job.woke = Some(Instant::now());
         }
         let pushed = jobs.foreground.push(lane, cost, job);
-        if pushed.as_ref().map_or(true, |displaced| !displaced.is_empty()) {
+        if pushed.as_ref().map_or(true, |(_, displaced)| !displaced.is_empty()) {
             jobs.note_full();
         }
         if pushed.is_ok() {
@@ -372,11 +405,15 @@ impl Queue {
         let (queued, queued_cost) = (jobs.foreground.len(), jobs.foreground.cost());
         drop(jobs);
         let busy = || self.busy_error(queued, queued_cost);
-        let displaced = pushed.map_err(|job| {
+        let (id, displaced) = pushed.map_err(|job| {
             self.count_displaced(&job);
             busy()
         })?;
         self.arrived.notify_one();
+        // All callers of a tenant's chain are one client of the queue.
+        if is_shared {
+            demand.observe(JobPlaces { queue: Arc::downgrade(self), id });
+        }
         for job in displaced {
             self.waiting.dec();
             self.count_displaced(&job);

@@ -6,10 +6,12 @@ use std::{
 };
 
 use bevy::prelude::*;
+use floor_cache::ClientId;
 
 use super::{
     Prefetcher, Step,
     recorder::{CLIMBER_TIMEOUT, StepBatches},
+    tower::StepOf,
 };
 
 /// Maximum of climbers.
@@ -20,6 +22,8 @@ const MAX_CLIMBERS: usize = 4096;
 pub(super) struct Climber {
     last_step: Step,
     last_step_at: Instant,
+    /// The client that took it, which pays for the floors above.
+    client: ClientId,
     /// How many floors above `last_step` to prefetch.
     window: u32,
     /// Floors whose prefetch has started and that were not requested yet.
@@ -31,8 +35,9 @@ pub(super) struct Climber {
 impl Climber {
     /// A climber after its first step. The window starts at one floor and doubles with every step, because one step may
     /// be chance (Linux's readahead also starts small).
-    const fn new(step: Step, now: Instant) -> Self {
-        Self { last_step: step, last_step_at: now, window: 1, prefetched: VecDeque::new(), needs_prefetch: true }
+    const fn new(StepOf { step, client }: StepOf, now: Instant) -> Self {
+        let prefetched = VecDeque::new();
+        Self { last_step: step, last_step_at: now, client, window: 1, prefetched, needs_prefetch: true }
     }
 }
 
@@ -52,14 +57,15 @@ pub(super) fn update_climbers(
     let climber_count = climbers.iter().len();
     // Entities are spawned after this system, and a later step may belong to a new climber.
     let mut new_climbers = HashMap::new();
-    for step in batches.drain() {
+    for taken @ StepOf { step, client } in batches.drain() {
         if let Some(climber) = by_step.get(&step).and_then(|entity| find(*entity, &mut climbers, &mut new_climbers)) {
             // A step of another climber to the same floor.
             climber.last_step_at = now;
         } else if let Some(entity) = steps_below(step, prefetcher.ahead).find_map(|below| by_step.remove(&below))
             && let Some(climber) = find(entity, &mut climbers, &mut new_climbers)
         {
-            (climber.last_step, climber.last_step_at, climber.needs_prefetch) = (step, now, true);
+            (climber.last_step, climber.last_step_at, climber.client) = (step, now, client);
+            climber.needs_prefetch = true;
             climber.window = (2 * climber.window).min(prefetcher.ahead);
             // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
@@ -67,7 +73,7 @@ pub(super) fn update_climbers(
             by_step.insert(step, entity);
         } else if climber_count + new_climbers.len() < MAX_CLIMBERS {
             let entity = commands.spawn_empty().id();
-            new_climbers.insert(entity, Climber::new(step, now));
+            new_climbers.insert(entity, Climber::new(taken, now));
             by_step.insert(step, entity);
         }
     }
@@ -107,7 +113,7 @@ pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Re
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
             }
-            prefetcher.start_prefetch(&spec, climber.last_step.tower.tenant());
+            prefetcher.start_prefetch(&spec, climber.last_step.tower.tenant(), climber.client);
             climber.prefetched.push_back(number);
         }
     }
@@ -187,7 +193,9 @@ mod tests {
 
     /// Runs one update with these steps. Returns the last step of every climber, checked against the map.
     fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-        app.world().resource::<StepBatches>().send(steps.into_iter().collect());
+        let client = ClientId(1);
+        let batch = steps.into_iter().map(|step| StepOf { step, client }).collect();
+        app.world().resource::<StepBatches>().send(batch);
         app.update();
         let mut climbers = app.world_mut().query::<(Entity, &Climber)>();
         let (world, by_step) = (app.world(), app.world().resource::<Climbers>());
@@ -243,7 +251,8 @@ mod tests {
     async fn an_inactive_climber_is_removed_without_the_active_one_on_the_same_floor() {
         let mut app = following_app(&Handle::current());
         let last_step_at = Instant::now().checked_sub(CLIMBER_TIMEOUT).unwrap();
-        app.world_mut().spawn(Climber { needs_prefetch: false, ..Climber::new(step(7, 2), last_step_at) });
+        let taken = StepOf { step: step(7, 2), client: ClientId(1) };
+        app.world_mut().spawn(Climber { needs_prefetch: false, ..Climber::new(taken, last_step_at) });
         assert_eq!(after(&mut app, [step(7, 2)]), [step(7, 2)]);
     }
 }

@@ -7,9 +7,10 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
+use floor_cache::ClientId;
 use tokio::time::Instant;
 
-use super::tower::{AccessHistory, Step, Tower};
+use super::tower::{AccessHistory, Step, StepOf, Tower};
 use crate::lifecycle::{EventSender, ServerEvent};
 
 /// Steps per batch. More are dropped, which bounds the cost on a busy server.
@@ -25,8 +26,8 @@ const TIMEOUT_CHECK_DELAY: Duration = Duration::from_secs(61);
 /// The batches of steps that [`send_batches`] sends to the app. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub(super) struct StepBatches {
-    sender: Sender<Vec<Step>>,
-    receiver: Receiver<Vec<Step>>,
+    sender: Sender<Vec<StepOf>>,
+    receiver: Receiver<Vec<StepOf>>,
 }
 
 impl Default for StepBatches {
@@ -37,13 +38,13 @@ impl Default for StepBatches {
 }
 
 impl StepBatches {
-    pub(super) fn send(&self, batch: Vec<Step>) {
+    pub(super) fn send(&self, batch: Vec<StepOf>) {
         // The channel is unbounded and never closes.
         let _ = self.sender.try_send(batch);
     }
 
     /// Removes the steps of every batch, oldest first.
-    pub(super) fn drain(&self) -> impl Iterator<Item = Step> {
+    pub(super) fn drain(&self) -> impl Iterator<Item = StepOf> {
         std::iter::from_fn(|| self.receiver.try_recv().ok()).flatten()
     }
 }
@@ -52,8 +53,8 @@ impl StepBatches {
 #[derive(Resource, Debug, Clone)]
 pub struct AccessRecorder {
     history: Arc<Mutex<AccessHistory>>,
-    sender: Sender<Step>,
-    receiver: Receiver<Step>,
+    sender: Sender<StepOf>,
+    receiver: Receiver<StepOf>,
 }
 
 impl Default for AccessRecorder {
@@ -64,15 +65,15 @@ impl Default for AccessRecorder {
 }
 
 impl AccessRecorder {
-    /// Records an access to a scheduled floor of `tower`, and whether memory missed it. Never waits: a concurrent access
-    /// may be missed.
-    pub fn record(&self, tower: Tower, number: u32, was_missed: bool) {
+    /// Records an access of `client` to a scheduled floor of `tower`, and whether memory missed it. Never waits: a
+    /// concurrent access may be missed.
+    pub fn record(&self, client: ClientId, tower: Tower, number: u32, was_missed: bool) {
         let Ok(mut history) = self.history.try_lock() else { return };
         let step = history.record(Step { tower, number }, was_missed);
         drop(history);
         if let Some(step) = step {
             // If the channel is full, the step is dropped.
-            let _ = self.sender.try_send(step);
+            let _ = self.sender.try_send(StepOf { step, client });
         }
     }
 }

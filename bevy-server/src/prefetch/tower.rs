@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, mem};
 
+use floor_cache::ClientId;
 use floor_gen::{FloorSpec, PackHash};
 
 use crate::{packs::Packs, tenants::TenantId};
@@ -50,6 +51,13 @@ pub struct Step {
     pub tower: Tower,
     /// The requested floor.
     pub number: u32,
+}
+
+/// A step, and the client that took it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepOf {
+    pub(super) step: Step,
+    pub(super) client: ClientId,
 }
 
 /// Towers per map: as many as climbers. At least that many towers are remembered, and at most twice as many (1.3 MB).

@@ -3,7 +3,7 @@
 use floor_proto::v1::StreamFloorsRequest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use test_support::{Server, Setup};
+use test_support::{Server, Setup, wait_until};
 
 use crate::{OTHER_ADDRESS, assert_tells_when_to_retry, get, large};
 
@@ -56,4 +56,29 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
     assert!(first["refusals"].as_u64().unwrap() >= 2, "{shown}");
     assert_eq!(*second, json!({"name": OTHER_ADDRESS, "floors": 1, "cells": 10_000, "refusals": 0}));
     assert_eq!(server.page("/readyz").0, 200);
+}
+
+/// A client that climbs makes the server generate the floors above it, and pays for them.
+#[tokio::test]
+async fn floors_made_ahead_are_charged_to_who_climbs() {
+    /// Of 100x100.
+    const FLOORS: u64 = 12;
+    let data = TempDir::new().unwrap();
+    let server = Setup::new(&data)
+        .with("LIMITS__CELLS_PER_SECOND", "1")
+        .with("LIMITS__BURST_CELLS", &(FLOORS * 10_000).to_string())
+        .with("CACHE__CHAIN", r#"["lru"]"#)
+        .with("PREFETCH__AHEAD", "8")
+        .start();
+    let mut client = server.client().await;
+    let mut climbed = 0;
+    while client.get_floor(get(5, 20 + climbed)).await.is_ok() {
+        climbed += 1;
+        assert!(u64::from(climbed) <= FLOORS, "the quota holds");
+    }
+    wait_until("the burst is used up", || server.generations() == FLOORS as f64);
+    assert!(u64::from(climbed) <= FLOORS, "{climbed}");
+    let (_, body) = server.page("/clients");
+    let shown: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((&shown["clients"][0]["name"], &shown["clients"][0]["floors"]), (&json!("127.0.0.1"), &json!(FLOORS)));
 }

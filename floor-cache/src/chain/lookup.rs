@@ -177,7 +177,7 @@ impl Chain {
     async fn join_and_wait(&self, key: Hashed, options: Options) -> Result<(Found, bool), SourceError> {
         let mut attempt = 1;
         loop {
-            let (waiter, coalesced) = match self.join(key, options.priority) {
+            let (waiter, coalesced) = match self.join(key, options) {
                 Join::Found(found) => return Ok((found, false)),
                 Join::Wait(waiter) => (waiter, true),
                 Join::Lead(leader, waiter) => {
@@ -227,7 +227,7 @@ impl Chain {
         let mut waiters = Vec::with_capacity(missing.len());
         let memory: Vec<Step> = if options.trace { self.0.stack.memory_miss_steps() } else { Vec::new() };
         for (key, positions) in missing {
-            match self.join(key, options.priority) {
+            match self.join(key, options) {
                 Join::Found(found) => {
                     for position in positions {
                         served[position] = Some(Served::found(found.clone(), false, options, &memory));
@@ -258,8 +258,8 @@ impl Chain {
         Ok(served.into_iter().map(|served| served.expect("every missing value was fetched")).collect())
     }
 
-    fn join(&self, key: Hashed, priority: Priority) -> Join {
-        self.0.stack.flights.join(key, priority, |key| self.0.stack.peek(key))
+    fn join(&self, key: Hashed, options: Options) -> Join {
+        self.0.stack.flights.join(key, options, |key| self.0.stack.peek(key))
     }
 
     /// Runs the flights of `leaders` without waiting as far as possible. Returns what is left to do.
@@ -280,7 +280,7 @@ impl Chain {
     /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
     /// generation.
     async fn refresh(&self, key: Key, options: Options) -> Result<Served, SourceError> {
-        let (found, coalesced) = match self.0.refreshes.join(Hashed::new(&key), options.priority, |_| None) {
+        let (found, coalesced) = match self.0.refreshes.join(Hashed::new(&key), options, |_| None) {
             Join::Found(found) => (found, false),
             Join::Wait(waiter) => {
                 self.0.coalesced.add(1);

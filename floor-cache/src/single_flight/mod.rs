@@ -12,7 +12,6 @@ mod schedules;
 use schedules::Mutex;
 
 #[cfg(not(test))]
-#[cfg(not(test))]
 use crate::sync::Mutex;
 use crate::{
     hash::{Hashed, IdentityHasher},
@@ -57,8 +56,8 @@ impl Flights {
 
     /// Joins the flight of `key` or starts one, then calls `peek` to look in memory again: an earlier flight may have
     /// completed and stored the value since the caller looked.
-    pub(crate) fn join(&self, key: Hashed, priority: Priority, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
-        let (mut leader, waiter) = match self.lead(key, priority) {
+    pub(crate) fn join(&self, key: Hashed, options: Options, peek: impl FnOnce(&Hashed) -> Option<Found>) -> Join {
+        let (mut leader, waiter) = match self.lead(key, options) {
             Ok(leads) => leads,
             Err(waiter) => return Join::Wait(waiter),
         };
@@ -71,17 +70,18 @@ impl Flights {
     ///
     /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
     /// starts its own flight, and later callers join that one. No caller joins a flight that its source has abandoned.
-    fn lead(&self, key: Hashed, priority: Priority) -> Result<(Leader, Waiter), Waiter> {
+    fn lead(&self, key: Hashed, options: Options) -> Result<(Leader, Waiter), Waiter> {
+        let Options { priority, client, .. } = options;
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
-            && let Some(demand) = flight.demand.join()
+            && let Some(demand) = flight.demand.join(client)
         {
             return Err(Waiter { key: *key.key(), outcome: flight.outcome.clone(), _demand: Some(demand) });
         }
         let (sender, receiver) = oneshot::channel();
         let (outcome, id, demand) = (receiver.shared(), Arc::new(()), Demand::none());
-        let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join() };
+        let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join(client) };
         table.insert(key, Flight { outcome, demand: demand.clone(), priority, id: id.clone() });
         Ok((Leader { flights: self.clone(), key, demand, id, sender: Some(sender) }, waiter))
     }

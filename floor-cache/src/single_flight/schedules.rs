@@ -16,7 +16,7 @@ use super::{FlightResult, Flights, Join, Leader};
 use crate::{
     hash::Hashed,
     key::{Class, Key},
-    served::Found,
+    served::{Found, Options},
     source::{Priority, SourceError},
 };
 
@@ -44,6 +44,10 @@ fn key() -> Hashed {
     Hashed::new(&Key::new([7; Key::LEN - 1], Class::new(1)))
 }
 
+fn options(priority: Priority) -> Options {
+    Options { priority, ..Options::default() }
+}
+
 /// The `number`th generated value.
 fn value(number: u32) -> Found {
     Found { value: Bytes::from(vec![number as u8]), by: "generated", steps: Arc::new([]) }
@@ -62,7 +66,7 @@ impl Fixture {
         if let Some(found) = self.peek() {
             return Ok(found);
         }
-        let waiter = match self.flights.join(key(), priority, |_| self.peek()) {
+        let waiter = match self.flights.join(key(), options(priority), |_| self.peek()) {
             Join::Found(found) => return Ok(found),
             Join::Wait(waiter) => waiter,
             Join::Lead(leader, waiter) => {
@@ -133,7 +137,7 @@ fn a_dropped_leader_fails_its_waiters_and_the_next_caller_starts_again() {
         future::block_on(async {
             let fixture = Fixture::new();
             // The task of this leader is dropped before it completes the flight.
-            let Ok((leader, _waiter)) = fixture.flights.lead(key(), Priority::Foreground) else {
+            let Ok((leader, _waiter)) = fixture.flights.lead(key(), options(Priority::Foreground)) else {
                 panic!("no other flight exists yet")
             };
             let cut_off = future::spawn(async move {
@@ -181,7 +185,7 @@ fn a_caller_after_forget_does_not_get_the_value_of_the_forgotten_flight() {
     let explore = || {
         future::block_on(async {
             let flights = Flights::new();
-            let leader = || match flights.lead(key(), Priority::Foreground) {
+            let leader = || match flights.lead(key(), options(Priority::Foreground)) {
                 Ok((leader, _waiter)) => leader,
                 Err(_) => panic!("the flight was forgotten, or none existed"),
             };
@@ -189,7 +193,7 @@ fn a_caller_after_forget_does_not_get_the_value_of_the_forgotten_flight() {
             flights.forget(&key());
             let outcome = future::spawn(async move { old.complete(Ok(value(0))) });
             let mut new = leader();
-            let Err(late) = flights.lead(key(), Priority::Foreground) else {
+            let Err(late) = flights.lead(key(), options(Priority::Foreground)) else {
                 panic!("the old flight removed the new one from the table")
             };
             new.complete(Ok(value(1)));

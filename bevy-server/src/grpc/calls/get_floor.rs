@@ -36,7 +36,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
         let tower = Tower::of(&spec, call.tenant, sides);
-        recorder.record(tower, spec.number(), served.by != TierKind::Lru.name());
+        recorder.record(call.options().client, tower, spec.number(), served.by != TierKind::Lru.name());
     }
     let mut response = respond(call.framing, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
