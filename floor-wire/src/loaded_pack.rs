@@ -4,14 +4,16 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use floor_gen::{
-    FloorSpec, Generator, Kind, Pack, PackHash,
+    FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, PackHash,
     pack::{Checks, Files, PackError, PackErrors},
 };
-use floor_proto::{pack::BUILT_IN, v1};
+use floor_proto::{FRAME_PREFIX_BYTES, pack::BUILT_IN, v1};
+use prost::Message;
 
 #[cfg(feature = "authored")]
 use crate::authored::read as read_authored;
@@ -60,6 +62,10 @@ impl Module {
         match *self {}
     }
 
+    const fn resolving_time(&self) -> Duration {
+        match *self {}
+    }
+
     fn generate<T>(&self, _: &str, _: &FloorSpec, _: impl Fn(&[u8]) -> Result<T, String>) -> Result<T, ModuleError> {
         match *self {}
     }
@@ -75,6 +81,8 @@ pub struct LoadedPack {
     reference: String,
     authored: ByPlace<Authored>,
     module: Option<Module>,
+    /// The answer to `GetPack`, once it was asked for.
+    framed_files: OnceLock<Bytes>,
 }
 
 /// An authored floor. Of its spec only the sides and the kind count.
@@ -93,7 +101,13 @@ impl LoadedPack {
     }
 
     const fn tower() -> Self {
-        Self { read: None, reference: String::new(), authored: BTreeMap::new(), module: None }
+        Self {
+            read: None,
+            reference: String::new(),
+            authored: BTreeMap::new(),
+            module: None,
+            framed_files: OnceLock::new(),
+        }
     }
 
     /// Reads a pack and checks its authored floors.
@@ -159,7 +173,7 @@ impl LoadedPack {
             };
             (place, Authored { spec, message: v1::Floor { theme, pack_hash: hash.0, ..message } })
         });
-        Ok(Self { authored: authored.collect(), read: Some(pack), reference, module })
+        Ok(Self { authored: authored.collect(), read: Some(pack), reference, module, framed_files: OnceLock::new() })
     }
 
     /// Reads the bytes of a `.floorpack` file, or of the answer of `GetPack`, which may be the built-in pack.
@@ -184,6 +198,38 @@ impl LoadedPack {
     #[must_use]
     pub fn reference(&self) -> &str {
         &self.reference
+    }
+
+    /// The answer to `GetPack` as a gRPC frame. The first call encodes it, which copies all files.
+    #[must_use]
+    pub fn framed_files(&self) -> Bytes {
+        let encode = || {
+            let message = v1::Pack {
+                name: self.pack().name().to_owned(),
+                hash: self.pack().hash().0,
+                generator_version: GENERATOR_VERSION,
+                file: self.pack().files().to_bytes(),
+            };
+            let mut frame = BytesMut::with_capacity(FRAME_PREFIX_BYTES + message.encoded_len());
+            frame.put_u8(0);
+            frame.put_u32(u32::try_from(message.encoded_len()).expect("a pack has at most 4 MiB"));
+            message.encode(&mut frame).expect("a BytesMut grows");
+            frame.freeze()
+        };
+        self.framed_files.get_or_init(encode).clone()
+    }
+
+    /// Whether [`framed_files`](Self::framed_files) has its answer.
+    #[must_use]
+    pub fn is_framed(&self) -> bool {
+        self.framed_files.get().is_some()
+    }
+
+    /// About how long [`resolve`](Self::resolve) takes, if the pack's own generator does it, from the longest of its last
+    /// calls; else zero.
+    #[must_use]
+    pub fn resolving_time(&self) -> Duration {
+        self.module.as_ref().map_or(Duration::ZERO, Module::resolving_time)
     }
 
     /// The number of authored floors.
@@ -307,12 +353,9 @@ fn same_shape(one: &FloorSpec, other: &FloorSpec) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use floor_proto::hash;
     #[cfg(feature = "authored")]
-    use {
-        floor_proto::floor_json::{self, FLOOR},
-        prost::Message,
-    };
+    use floor_proto::floor_json::{self, FLOOR};
+    use floor_proto::hash;
 
     use super::*;
 

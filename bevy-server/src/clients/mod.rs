@@ -12,7 +12,7 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     thread,
     time::Duration,
 };
@@ -41,10 +41,21 @@ const MAX_NAME_CHARS: usize = 256;
 /// The address that stands for an unknown one.
 pub(crate) const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// How many pieces of JSON may be converted at once: one core remains for other calls, if there are several. A client has
-/// as many places in the line.
-pub(crate) static CONVERSIONS_AT_ONCE: LazyLock<usize> =
-    LazyLock::new(|| thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)));
+/// The places of a client in the lines for work beside the threads of connections, short and long.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    pub(crate) short: Arc<Semaphore>,
+    pub(crate) long: Arc<Semaphore>,
+}
+
+impl Turns {
+    /// As many places as all clients have together.
+    pub(crate) fn new() -> Self {
+        // One core remains for other calls, if there are several.
+        let places = thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1));
+        Self { short: Arc::new(Semaphore::new(places)), long: Arc::new(Semaphore::new(places)) }
+    }
+}
 
 /// The clients of the server. Cheap to clone.
 ///
@@ -98,8 +109,7 @@ struct ClientState {
     unsent: ClientUse,
     /// Bytes of requests that are being received.
     receiving: ClientUse,
-    /// Its places in the line for conversions of JSON.
-    conversions: Arc<Semaphore>,
+    turns: Turns,
 }
 
 impl Clients {
@@ -165,8 +175,8 @@ impl Clients {
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
-        let (registry, conversions) = (Arc::downgrade(&self.0), Arc::new(Semaphore::new(*CONVERSIONS_AT_ONCE)));
-        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, conversions });
+        let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
+        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, turns });
         clients.insert(id, Arc::downgrade(&state));
         Client { state, address, tenant: None }
     }
@@ -323,8 +333,15 @@ impl Client {
         &self.state.receiving
     }
 
-    pub(crate) fn conversions(&self) -> &Arc<Semaphore> {
-        &self.state.conversions
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.state.turns
+    }
+
+    /// Counts `time` of work for its calls, beside generation.
+    pub(crate) fn count_offloaded(&self, time: Duration) {
+        if let Some(registry) = self.state.registry.upgrade() {
+            registry.recent.offloaded(self.state.id, time, || Some(self.state.label()));
+        }
     }
 }
 

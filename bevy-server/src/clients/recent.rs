@@ -36,6 +36,8 @@ pub(crate) struct ClientActivity {
     pub(crate) cells: u64,
     /// Floors that were not generated, because of its quota or a full queue.
     pub(crate) refusals: u64,
+    /// Time of other work for its calls, such as making JSON.
+    pub(crate) offloaded: Duration,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,11 @@ impl RecentUse {
         Arc::clone(&row.name)
     }
 
+    /// Counts work of another kind for `client`.
+    pub(super) fn offloaded(&self, client: ClientId, time: Duration, name: impl FnOnce() -> Option<Arc<str>>) {
+        self.lock().row(Instant::now(), client, name).offloaded += time;
+    }
+
     /// The clients with the most refusals and those with the most generated cells, the latter first.
     pub(super) fn most_active(&self) -> Vec<ClientActivity> {
         let rows = self.lock().rows(Instant::now());
@@ -87,7 +94,8 @@ impl Windows {
             None => None,
         };
         let (client, name) = named.unwrap_or_else(|| (OTHERS, Arc::clone(&OTHERS_NAME)));
-        self.current.entry(client).or_insert(ClientActivity { name, floors: 0, cells: 0, refusals: 0 })
+        let none = ClientActivity { name, floors: 0, cells: 0, refusals: 0, offloaded: Duration::ZERO };
+        self.current.entry(client).or_insert(none)
     }
 
     /// The rows of both windows, those of one client together.
@@ -118,6 +126,7 @@ impl ClientActivity {
         self.floors += other.floors;
         self.cells += other.cells;
         self.refusals += other.refusals;
+        self.offloaded += other.offloaded;
     }
 }
 
@@ -173,7 +182,9 @@ mod tests {
 
     #[test]
     fn clients_with_many_refusals_and_clients_with_many_cells_are_shown() {
-        let row = |name: String, cells, refusals| ClientActivity { name: name.into(), floors: 1, cells, refusals };
+        let offloaded = Duration::ZERO;
+        let row =
+            |name: String, cells, refusals| ClientActivity { name: name.into(), floors: 1, cells, refusals, offloaded };
         let large = (0..50).map(|cells| row(format!("large {cells}"), 100 + cells, 0));
         let refused = (0..50).map(|refusals| row(format!("refused {refusals}"), 0, refusals));
         let shown = most_active(large.chain(refused).collect());

@@ -17,6 +17,7 @@ mod connect;
 mod connection;
 mod cors;
 mod framing;
+mod offload;
 mod request_body;
 mod routing;
 mod server;

@@ -4,7 +4,7 @@ use std::{convert::Infallible, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use hyper::body::Incoming;
 use tonic::Status;
@@ -60,6 +60,15 @@ fn route<B>(request: &Request<B>) -> Route {
     if *request.method() == Method::OPTIONS {
         return Route::Preflight;
     }
+    // A GET has no content, whatever its content type says.
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return match path {
+            // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
+            Ok(rpc) if answers_get(rpc) => Route::Floors(Framing::ConnectGet(Encoding::Json)),
+            Ok(rpc) => Route::Refused(Refusal::Method(rpc)),
+            Err(_) => Route::Refused(Refusal::Path),
+        };
+    }
     if starts_with(media_type, b"application/grpc-web") {
         return match Web::of(media_type, request.headers()).filter(|_| is_post) {
             Some(web) if path.is_ok() => Route::Floors(Framing::GrpcWeb(web)),
@@ -77,10 +86,6 @@ fn route<B>(request: &Request<B>) -> Route {
     let Ok(rpc) = path else {
         return Route::Refused(Refusal::Path);
     };
-    if matches!(*request.method(), Method::GET | Method::HEAD) && answers_get(rpc) {
-        // The query has the encoding; until it is parsed, only errors are sent, and they are JSON.
-        return Route::Floors(Framing::ConnectGet(Encoding::Json));
-    }
     Route::Refused(if is_post { Refusal::ContentType(rpc) } else { Refusal::Method(rpc) })
 }
 
@@ -96,6 +101,12 @@ fn is_for_floor_service<B>(request: &Request<B>) -> bool {
 
 fn starts_with(media_type: &[u8], prefix: &[u8]) -> bool {
     media_type.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+/// Whether the answer is no floor and no pack.
+fn is_error(response: &Response<FloorBody>) -> bool {
+    !response.status().is_success() && response.status() != StatusCode::NOT_MODIFIED
+        || response.headers().contains_key(Status::GRPC_STATUS)
 }
 
 /// Whether a page makes the request: it says where it is from.
@@ -155,8 +166,28 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
+        let route = route(&request);
+        let mut response = self.answer(request, route).await;
+        let may_be_stored = match route {
+            // A POST, which caches leave alone.
+            Route::Floors(Framing::Grpc) => true,
+            Route::Floors(_) => !is_error(&response),
+            _ => false,
+        };
+        if !may_be_stored {
+            // Caches may store some errors by default, and a status of 200 that is an error in a header.
+            let no_store = HeaderValue::from_static("no-store");
+            response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+        }
+        response
+    }
+
+    async fn answer<B>(&self, request: Request<B>, route: Route) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
         // Boxed, all but one, to keep the future of a floor call small.
-        match route(&request) {
+        match route {
             Route::Floors(framing) if framing == Framing::Grpc || !is_of_page(&request) => {
                 let mut response = self.call_floors(request, framing).await;
                 if let Framing::ConnectGet(_) = framing {
@@ -325,7 +356,12 @@ mod tests {
             ),
             ("POST", "/grpc.health.v1.Health/Check", "application/grpc-web-text ", "Refused(GrpcWebPath)"),
             ("POST", floor, "application/grpc-web+json", "Refused(GrpcWeb)"),
-            ("GET", floor, "application/grpc-web", "Refused(GrpcWeb)"),
+            ("GET", floor, "application/grpc-web", "Floors(ConnectGet(Json))"),
+            ("GET", floor, "application/grpc", "Floors(ConnectGet(Json))"),
+            ("HEAD", floor, "application/connect+json", "Floors(ConnectGet(Json))"),
+            ("GET", stream, "application/grpc-web-text", "Refused(Method(StreamFloors))"),
+            ("GET", "/grpc.health.v1.Health/Check", "application/grpc", "Refused(Path)"),
+            ("DELETE", floor, "application/grpc-web", "Refused(GrpcWeb)"),
             ("POST", floor, "application/connect+json; charset=utf-8", "Refused(ContentType(GetFloor))"),
             ("POST", stream, "application/connect+PROTO;x=y", "Floors(ConnectStream(Proto))"),
             ("OPTIONS", floor, "", "Preflight"),

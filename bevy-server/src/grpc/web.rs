@@ -4,6 +4,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use base64::{DecodeError, Engine as _, engine::general_purpose::STANDARD};
@@ -13,7 +14,8 @@ use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Body, Frame};
 use tonic::Status;
 
-use super::framing::WebEncoding;
+use super::{framing::WebEncoding, offload::Offload};
+use crate::clients::Client;
 
 /// The flag of the frame with the trailers.
 const TRAILERS: u8 = 0x80;
@@ -27,16 +29,32 @@ pub(super) fn failed<B: Default>(encoding: WebEncoding, status: Status) -> Respo
     response
 }
 
-/// `bytes` as a client with this encoding reads them.
-pub(super) fn encoded(encoding: WebEncoding, bytes: Bytes) -> Bytes {
+/// `bytes` as `client`, with this encoding, reads them.
+pub(super) async fn encoded(
+    offload: &Offload,
+    client: &Client,
+    encoding: WebEncoding,
+    bytes: Bytes,
+) -> Result<Bytes, Status> {
     match encoding {
-        WebEncoding::Binary => bytes,
-        WebEncoding::Base64 => STANDARD.encode(bytes).into(),
+        WebEncoding::Binary => Ok(bytes),
+        WebEncoding::Base64 => {
+            let estimate = Duration::from_nanos(bytes.len() as u64);
+            offload.run(client, estimate, move || STANDARD.encode(bytes).into()).await
+        }
     }
 }
 
-/// The last frame of a body.
-pub(super) fn trailers_frame(trailers: &HeaderMap) -> Bytes {
+/// The last frame of a body, as a client with this encoding reads it.
+pub(super) fn trailers(encoding: WebEncoding, trailers: &HeaderMap) -> Bytes {
+    let frame = trailers_frame(trailers);
+    match encoding {
+        WebEncoding::Binary => frame,
+        WebEncoding::Base64 => STANDARD.encode(frame).into(),
+    }
+}
+
+fn trailers_frame(trailers: &HeaderMap) -> Bytes {
     let length: usize = trailers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3).sum();
     let mut frame = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length);
     frame.put_u8(TRAILERS);

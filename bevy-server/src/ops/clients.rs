@@ -14,6 +14,9 @@ pub(super) async fn most_active(State(state): State<Arc<OpsState>>) -> Response 
 }
 
 fn row(client: &ClientActivity) -> Value {
-    let ClientActivity { name, floors, cells, refusals } = client;
-    serde_json::json!({ "name": &**name, "floors": floors, "cells": cells, "refusals": refusals })
+    let ClientActivity { name, floors, cells, refusals, offloaded } = client;
+    let offloaded = offloaded.as_millis() as u64;
+    serde_json::json!({
+        "name": &**name, "floors": floors, "cells": cells, "refusals": refusals, "offloadedMs": offloaded,
+    })
 }

@@ -54,7 +54,7 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
     assert_eq!((&first["name"], &first["floors"]), (&json!("127.0.0.1"), &json!(BURST_FLOORS)), "{shown}");
     assert_eq!(first["cells"], BURST_FLOORS * 512 * 512, "{shown}");
     assert!(first["refusals"].as_u64().unwrap() >= 2, "{shown}");
-    assert_eq!(*second, json!({"name": OTHER_ADDRESS, "floors": 1, "cells": 10_000, "refusals": 0}));
+    assert_eq!(*second, json!({"name": OTHER_ADDRESS, "floors": 1, "cells": 10_000, "refusals": 0, "offloadedMs": 0}));
     assert_eq!(server.page("/readyz").0, 200);
 }
 

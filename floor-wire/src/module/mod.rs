@@ -18,7 +18,11 @@ pub use guest::{Call, Code, Compile, Guest};
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use floor_gen::{FloorSpec, PackHash, pack::Files};
@@ -31,8 +35,10 @@ use pool::Pool;
 /// Fuel to create an instance and read the pack: about 0.3 s.
 #[cfg(feature = "modules")]
 const LOAD_FUEL: u64 = 1_000_000_000;
-/// Fuel to resolve a request: about a millisecond of arithmetic, because requests wait for it in the thread that received them.
+/// Fuel to resolve a request: about a millisecond of arithmetic.
 const RESOLVE_FUEL: u64 = 1_000_000;
+/// What resolving takes before it was measured: long, so that the first call is not made where it must be short.
+const UNKNOWN_NANOSECONDS: u64 = 1_000_000;
 /// Fuel for a floor: so much and for each cell so much. `tower` takes 200 to 1,400 a cell.
 const FLOOR_FUEL: u64 = 50_000_000;
 const CELL_FUEL: u64 = 100_000;
@@ -45,6 +51,8 @@ pub(crate) struct Module {
     /// Resolves requests, one at a time: every request waits for that, for a fraction of a microsecond, and a new instance
     /// takes milliseconds.
     resolver: Mutex<Option<Instance>>,
+    /// How long resolving takes, in nanoseconds: the longest of the last calls, less a 64th for each call since.
+    resolving: AtomicU64,
     /// Generates floors.
     pool: Pool,
     /// Of resolving and of generating: requests that are resolved say nothing of floors that fail.
@@ -67,7 +75,8 @@ impl Module {
         let files = files.to_bytes();
         let resolver = Instance::start(&*code, &files)?;
         let breakers = [Breaker::new(), Breaker::new()];
-        Ok(Self { code, files, resolver: Mutex::new(Some(resolver)), pool: Pool::new(), breakers })
+        let (resolver, resolving) = (Mutex::new(Some(resolver)), AtomicU64::new(UNKNOWN_NANOSECONDS));
+        Ok(Self { code, files, resolver, resolving, pool: Pool::new(), breakers })
     }
 
     /// What a request leaves open, resolved: its width, height and kind.
@@ -76,16 +85,31 @@ impl Module {
             let run = |instance: &mut Instance| instance.resolve(hash, request);
             let mut resolver = lock(&self.resolver);
             if let Some(instance) = resolver.take() {
-                let (answer, instance) = self.run(Some(instance), RESOLVE_FUEL, run)?;
+                let (answer, instance) = self.timed(|| self.run(Some(instance), RESOLVE_FUEL, run))?;
                 *resolver = Some(instance);
                 return Ok(answer);
             }
             // After a failure. Others need not wait for a new one.
             drop(resolver);
-            let (answer, instance) = self.run(None, RESOLVE_FUEL, run)?;
+            let (answer, instance) = self.timed(|| self.run(None, RESOLVE_FUEL, run))?;
             *lock(&self.resolver) = Some(instance);
             Ok(answer)
         })
+    }
+
+    /// About how long [`resolve`](Self::resolve) takes.
+    pub(crate) fn resolving_time(&self) -> Duration {
+        Duration::from_nanos(self.resolving.load(Relaxed))
+    }
+
+    /// Runs `resolve`, and notes how long that takes.
+    fn timed<T>(&self, resolve: impl FnOnce() -> T) -> T {
+        let stopwatch = Stopwatch::start();
+        let result = resolve();
+        let before = self.resolving.load(Relaxed);
+        // A call at the same time may be forgotten; the next one counts.
+        self.resolving.store(stopwatch.nanoseconds().max(before - before.div_ceil(64)), Relaxed);
+        result
     }
 
     /// Generates the floor of `spec`, and makes `accept` of it.
@@ -136,6 +160,26 @@ impl Module {
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Module").field("files", &self.files.len()).finish_non_exhaustive()
+    }
+}
+
+/// A clock, which engines of callers may not have.
+struct Stopwatch(#[cfg(feature = "modules")] std::time::Instant);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(
+            #[cfg(feature = "modules")]
+            std::time::Instant::now(),
+        )
+    }
+
+    #[allow(clippy::unused_self, reason = "the other one needs it")]
+    fn nanoseconds(&self) -> u64 {
+        #[cfg(feature = "modules")]
+        return u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        #[cfg(not(feature = "modules"))]
+        return 0;
     }
 }
 

@@ -1,6 +1,6 @@
 //! `BatchGetFloors`: up to 256 floors in one response.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use bytes::{Buf, BufMut, BytesMut};
 use floor_cache::Served;
@@ -19,7 +19,7 @@ use tonic::Status;
 
 use super::{
     FloorBody, Received, ServiceState,
-    request::{Unresolved, resolve},
+    request::{Refused, Unresolved, decoded, resolve},
     response::{ServedCounts, add_trace, put_prefix, respond},
 };
 use crate::{
@@ -31,11 +31,10 @@ use crate::{
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
-    let Received { call, message, record } = received;
+    let Received { call, client, message, record } = received;
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
-    let keys: Vec<_> = decode(state.deps.packs.for_caller(call.tenant), &message)?.iter().map(key::of).collect();
-    drop(message);
+    let keys: Vec<_> = decoded(state, client, &call, message, decode).await?.iter().map(key::of).collect();
     let timer = LookupTimer::start(record);
     let get =
         async { state.deps.chains.of(call.tenant).get_many(&keys, call.options()).await.map_err(from_source_error) };
@@ -52,29 +51,30 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     Ok(response)
 }
 
-fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<Vec<FloorSpec>, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Vec<FloorSpec>, Refused> {
     let count = count_specs(message).map_err(|error| malformed(&error))?;
     if !(1..=MAX_BATCH).contains(&count) {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
-        return Err(invalid(vec![Violation::new("specs", description)]));
+        return Err(invalid(vec![Violation::new("specs", description)]).into());
     }
     let request = v1::BatchGetFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let mut specs = Vec::with_capacity(count);
     let mut violations = Vec::new();
     for (i, requested) in request.specs.iter().enumerate() {
-        match resolve(packs, Some(requested), format_args!("specs[{i}]")) {
+        match resolve(packs, Some(requested), format_args!("specs[{i}]"), &mut allowed) {
             Ok(spec) => specs.push(spec),
             Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
-            Err(Unresolved::OfPack(status)) => return Err(*status),
+            Err(Unresolved::Refused(Refused::TakesLong(one))) => return Err(Refused::TakesLong(one * count as u32)),
+            Err(Unresolved::Refused(refused)) => return Err(refused),
         }
     }
     if !violations.is_empty() {
-        return Err(invalid(violations));
+        return Err(invalid(violations).into());
     }
     let cells: u64 = specs.iter().map(|spec| spec.cells() as u64).sum();
     if cells > MAX_BATCH_CELLS {
         let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at most, these have {cells}");
-        return Err(invalid(vec![Violation::new("specs", description)]));
+        return Err(invalid(vec![Violation::new("specs", description)]).into());
     }
     Ok(specs)
 }

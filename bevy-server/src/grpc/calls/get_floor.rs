@@ -1,6 +1,6 @@
 //! `GetFloor`: one floor.
 
-use std::slice;
+use std::{slice, time::Duration};
 
 use floor_cache::TierKind;
 use floor_gen::FloorSpec;
@@ -11,7 +11,7 @@ use tonic::Status;
 
 use super::{
     FloorBody, Received, ServiceState,
-    request::resolve,
+    request::{Refused, decoded, resolve},
     response::{add_trace, respond},
 };
 use crate::{
@@ -24,10 +24,8 @@ use crate::{
 };
 
 pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
-    let Received { call, message, record } = received;
-    let Requested { spec, sides, scheduled } = decode(state.deps.packs.for_caller(call.tenant), &message)?;
-    // The message may be large, and the lookup may take long.
-    drop(message);
+    let Received { call, client, message, record } = received;
+    let Requested { spec, sides, scheduled } = decoded(state, client, &call, message, decode).await?;
     let key = key::of(&spec);
     let timer = LookupTimer::start(record);
     // A hit in memory is ready at the first poll: no task, no timer, no allocation.
@@ -36,7 +34,7 @@ pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Resu
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = state.deps.access_recorder.as_ref().filter(|_| scheduled) {
         let tower = Tower::of(&spec, call.tenant, sides);
-        recorder.record(call.options().client, tower, spec.number(), served.by != TierKind::Lru.name());
+        recorder.record(client.id(), tower, spec.number(), served.by != TierKind::Lru.name());
     }
     let mut response = respond(call.framing, FloorBody::unary(served.value), HeaderValue::from_static(served.by));
     if served.coalesced {
@@ -55,9 +53,10 @@ struct Requested {
     scheduled: bool,
 }
 
-fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<Requested, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Requested, Refused> {
     let request = v1::GetFloorRequest::decode(message).map_err(|error| malformed(&error))?;
-    let spec = resolve(packs, request.spec.as_ref(), "spec").map_err(|unresolved| unresolved.status(invalid))?;
+    let spec = resolve(packs, request.spec.as_ref(), "spec", &mut allowed);
+    let spec = spec.map_err(|unresolved| unresolved.or_invalid(invalid))?;
     let requested = request.spec.unwrap_or_default();
     Ok(Requested { spec, sides: (requested.width, requested.height), scheduled: requested.kind == 0 })
 }

@@ -36,8 +36,9 @@ use stream_floors::FloorStream;
 
 use super::{
     InFlight, InFlightGuard, RequestMetrics, Rpc, SERVICE_NAME,
-    connect::{self, Caching, Conversions, INLINE_JSON_BYTES, Query},
+    connect::{self, Caching, INLINE_JSON_BYTES, Query},
     framing::{Encoding, Framing, Web, WebEncoding},
+    offload::Offload,
     request_body::{Charge, RequestBody},
     status, web,
 };
@@ -95,7 +96,7 @@ impl FloorService {
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
         let receiving = Budget::receiving(request::RECEIVING_BYTES);
-        Self(Arc::new(ServiceState { deps, receiving, conversions: Conversions::new(), since: Instant::now() }))
+        Self(Arc::new(ServiceState { deps, receiving, offload: Offload::new(), since: Instant::now() }))
     }
 
     /// Handles one call of `client`. Every error is a status in the response.
@@ -194,7 +195,7 @@ struct ServiceState {
     deps: ServiceDeps,
     /// The memory for large requests that are being received.
     receiving: Budget,
-    conversions: Conversions,
+    offload: Offload,
     since: Instant,
 }
 
@@ -304,6 +305,7 @@ struct CallHead {
 /// A call whose message has arrived.
 struct Received<'a> {
     call: Call,
+    client: &'a Client,
     message: Bytes,
     record: Option<&'a Arc<CallRecord>>,
 }
@@ -371,18 +373,18 @@ async fn answer(
     let refused = |status: &Status| state.count_refusal(Limit::Generation, status);
     let mut response = match rpc {
         Rpc::GetFloor => {
-            let received = Received { call, message, record };
+            let received = Received { call, client: &client, message, record };
             let floor = pin!(get_floor::answer(state, received).inspect_err(refused));
             charge_waiting(state, &client, floor).await?
         }
         Rpc::BatchGetFloors => {
-            let received = Received { call, message, record };
+            let received = Received { call, client: &client, message, record };
             let floors = pin!(batch_get_floors::answer(state, received).inspect_err(refused));
             charge_waiting(state, &client, floors).await?
         }
         Rpc::GetServerInfo => get_server_info::answer(state, call, message)?,
         Rpc::ListPacks => packs::list(state, call, message)?,
-        Rpc::GetPack => packs::get(state, &client, call, message)?,
+        Rpc::GetPack => packs::get(state, &client, call, message).await?,
         Rpc::StreamFloors => {
             // A stream counts its refusals itself: they may come after its start.
             let record = record.cloned();
@@ -391,7 +393,9 @@ async fn answer(
         }
     };
     if let Framing::GrpcWeb(Web { answer, .. }) = call.framing {
-        frame_for_web(response.body_mut(), answer);
+        // Boxed to keep the futures of other calls small.
+        let encode = Box::pin(frame_for_web(state, &client, response.body_mut(), answer));
+        call.with_deadline(encode).await?;
     } else if call.framing != Framing::Grpc {
         response.body_mut().remove_framing();
         let encoding = call.framing.encoding();
@@ -402,7 +406,7 @@ async fn answer(
         if encoding == Encoding::Json && !is_known {
             let growing = state.reserve_unsent(&client, JSON_GROWTH * response.body().unsent_bytes())?;
             // Boxed to keep the futures of other calls small.
-            let encode = Box::pin(connect::encode_json(&mut response, rpc, &state.conversions, &client));
+            let encode = Box::pin(connect::encode_json(&mut response, rpc, &state.offload, &client));
             call.with_deadline(encode).await?;
             drop(growing);
         }
@@ -421,7 +425,8 @@ async fn request_of_json(state: &ServiceState, client: &Client, rpc: Rpc, json: 
         return connect::request_of_json(rpc, &json);
     }
     let _waiting = state.reserve_call(client, WAITING_CALL_BYTES + json.len())?;
-    state.conversions.run(client, move || connect::request_of_json(rpc, &json)).await?
+    let time = connect::parsing_time(json.len());
+    state.offload.run(client, time, move || connect::request_of_json(rpc, &json)).await?
 }
 
 /// The result of `work`. If it has to wait, the client pays for the call meanwhile.
@@ -455,13 +460,19 @@ fn admit(
 }
 
 /// Puts the trailers of a unary answer into its body, and encodes both.
-fn frame_for_web(body: &mut FloorBody, encoding: WebEncoding) {
+async fn frame_for_web(
+    state: &ServiceState,
+    client: &Client,
+    body: &mut FloorBody,
+    encoding: WebEncoding,
+) -> Result<(), Status> {
     if encoding == WebEncoding::Base64
         && let Some((message, _)) = body.take_unary()
     {
-        *body = FloorBody::whole(web::encoded(encoding, message.into_bytes()));
+        *body = FloorBody::whole(web::encoded(&state.offload, client, encoding, message.into_bytes()).await?);
     }
-    body.end_with(web::encoded(encoding, web::trailers_frame(&OK_TRAILERS)));
+    body.end_with(web::trailers(encoding, &OK_TRAILERS));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! `ListPacks` and `GetPack`: what packs the caller may use, and the files of one.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use floor_gen::GENERATOR_VERSION;
 use floor_proto::v1;
 use http::Response;
 use prost::Message;
 use tonic::Status;
 
-use super::{Call, FloorBody, ServiceState, request::find_pack, response::respond_message};
+use super::{
+    Call, FloorBody, ServiceState,
+    request::find_pack,
+    response::{respond_frame, respond_message},
+};
 use crate::{
     clients::Client,
     grpc::status::{invalid, malformed},
@@ -27,8 +32,8 @@ pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<R
     Ok(respond_message(&call, &v1::ListPacksResponse { packs }))
 }
 
-/// The files of the pack. A copy of them is made, which the client pays for before.
-pub(super) fn get(
+/// The files of the pack, as one frame that all calls share.
+pub(super) async fn get(
     state: &ServiceState,
     client: &Client,
     call: Call,
@@ -36,15 +41,8 @@ pub(super) fn get(
 ) -> Result<Response<FloorBody>, Status> {
     let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
     let packs = state.deps.packs.for_caller(call.tenant);
-    let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.status(invalid))?;
-    let files = pack.pack().files();
-    // The files are copied, then the message, then the frame.
-    let _copies = state.reserve_unsent(client, 3 * files.encoded_len())?;
-    let answer = v1::Pack {
-        name: pack.pack().name().to_owned(),
-        hash: pack.pack().hash().0,
-        generator_version: GENERATOR_VERSION,
-        file: files.to_bytes(),
-    };
-    Ok(respond_message(&call, &answer))
+    let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.or_invalid(invalid))?;
+    let time = Duration::from_nanos(if pack.is_framed() { 0 } else { 2 * pack.pack().files().encoded_len() as u64 });
+    let frame = call.with_deadline(state.offload.run(client, time, move || pack.framed_files())).await?;
+    Ok(respond_frame(&call, frame))
 }

@@ -19,6 +19,7 @@ use http_body_util::BodyExt;
 use prost::Message as _;
 use tonic::{Status, metadata::MetadataValue};
 
+use super::ServiceState;
 use crate::{
     clients::{Client, Reserved},
     config::NoCache,
@@ -26,6 +27,7 @@ use crate::{
         Rpc,
         connect::{self, MAX_JSON_BYTES},
         framing::{Encoding, Framing, Web, WebEncoding},
+        offload::INLINE,
         request_body::Charge,
         status::{self, Violation},
         web::TextBody,
@@ -421,22 +423,67 @@ fn too_large(length: usize, limit: usize) -> Status {
     Status::out_of_range(format!("the request message has {length} bytes or more; the limit is {limit}"))
 }
 
+/// Why a request names no floors.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// They do not exist.
+    Status(Box<Status>),
+    /// It takes so long to find out, and less was allowed.
+    TakesLong(Duration),
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self::Status(Box::new(status))
+    }
+}
+
+impl From<Refused> for Status {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Status(status) => *status,
+            Refused::TakesLong(time) => Self::internal(format!("no thread has {time:?} for this request")),
+        }
+    }
+}
+
 /// Why a spec names no floor.
 #[derive(Debug)]
 pub(super) enum Unresolved {
     /// Its fields are wrong.
     Invalid(Vec<Violation>),
-    /// The server has no such pack, or the pack's own generator has no such floor.
-    OfPack(Box<Status>),
+    /// The server has no such pack, or the pack's own generator has no such floor or takes long.
+    Refused(Refused),
 }
 
 impl Unresolved {
-    /// The status of the call; `invalid` makes one of violations.
-    pub(super) fn status(self, invalid: impl FnOnce(Vec<Violation>) -> Status) -> Status {
+    /// Why the request is refused; `invalid` makes a status of violations.
+    pub(super) fn or_invalid(self, invalid: impl FnOnce(Vec<Violation>) -> Status) -> Refused {
         match self {
-            Self::Invalid(violations) => invalid(violations),
-            Self::OfPack(status) => *status,
+            Self::Invalid(violations) => invalid(violations).into(),
+            Self::Refused(refused) => refused,
         }
+    }
+}
+
+/// What `decode` reads of `message`, with the packs of the caller and within a time. If resolving takes longer than a thread
+/// of connections has, `decode` runs again in another.
+pub(super) async fn decoded<T: Send + 'static>(
+    state: &ServiceState,
+    client: &Client,
+    call: &Call,
+    message: Bytes,
+    decode: fn(VisiblePacks<'_>, &[u8], Duration) -> Result<T, Refused>,
+) -> Result<T, Status> {
+    let packs = &state.deps.packs;
+    match decode(packs.for_caller(call.tenant), &message, INLINE) {
+        Err(Refused::TakesLong(time)) => {
+            let (packs, tenant) = (packs.clone(), call.tenant);
+            let decode = move || decode(packs.for_caller(tenant), &message, Duration::MAX);
+            // Boxed because it is rare.
+            Ok(call.with_deadline(Box::pin(state.offload.run(client, time, decode))).await??)
+        }
+        decoded => Ok(decoded?),
     }
 }
 
@@ -449,7 +496,7 @@ pub(super) fn find_pack(
 ) -> Result<FoundPack, Unresolved> {
     packs.find(requested).map_err(|unknown| match unknown {
         UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
-        UnknownPack::Unknown { known } => Unresolved::OfPack(Box::new(status::unknown_pack(requested, &known))),
+        UnknownPack::Unknown { known } => Unresolved::Refused(status::unknown_pack(requested, &known).into()),
     })
 }
 
@@ -469,11 +516,13 @@ pub(super) fn names_packs(packs: VisiblePacks<'_>, rpc: Rpc, message: &[u8]) -> 
     }
 }
 
-/// Resolves the spec in `field` of the request. What is resolved is valid, and no code behind checks it again.
+/// Resolves the spec in `field` of the request, if that takes no longer than `allowed`, from which it takes its time. What is
+/// resolved is valid, and no code behind checks it again.
 pub(super) fn resolve(
     packs: VisiblePacks<'_>,
     requested: Option<&v1::FloorSpec>,
     field: impl Display,
+    allowed: &mut Duration,
 ) -> Result<FloorSpec, Unresolved> {
     let Some(requested) = requested else {
         return Err(Unresolved::Invalid(vec![Violation::new(field.to_string(), "missing: it must name a floor")]));
@@ -490,12 +539,14 @@ pub(super) fn resolve(
         }
         Err(unknown) => return Err(unknown),
     };
+    let time = pack.resolving_time();
+    *allowed = allowed.checked_sub(time).ok_or(Unresolved::Refused(Refused::TakesLong(time)))?;
     let resolved =
         kind.map(|kind| pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind));
     match resolved {
         Some(Ok(spec)) => Ok(spec),
         Some(Err(ResolveError::Module(error))) => {
-            Err(Unresolved::OfPack(Box::new(status::from_module_error(&packs.note(error)))))
+            Err(Unresolved::Refused(status::from_module_error(&packs.note(error)).into()))
         }
         _ => Err(Unresolved::Invalid(field_violations(requested, kind.is_some(), &field))),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use floor_cache::{Served, Step};
 use floor_proto::FRAME_PREFIX_BYTES;
 use http::{HeaderMap, HeaderValue, Response, header};
@@ -28,7 +28,12 @@ pub(super) fn respond_message(call: &Call, message: &impl Message) -> Response<F
     let mut bytes = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length);
     put_prefix(&mut bytes, length);
     message.encode(&mut bytes).expect("a BytesMut grows");
-    let mut response = head(call.framing, FloorBody::unary(bytes.freeze()));
+    respond_frame(call, bytes.freeze())
+}
+
+/// As [`respond_message`], of a message that has its frame prefix.
+pub(super) fn respond_frame(call: &Call, frame: Bytes) -> Response<FloorBody> {
+    let mut response = head(call.framing, FloorBody::unary(frame));
     add_trace(call, &[], response.headers_mut());
     response
 }

@@ -1,9 +1,9 @@
 //! `StreamFloors`: fetches a window of floors at a time, in order, as fast as the client reads.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use floor_cache::{Served, Step};
+use floor_cache::{Key, Served, Step};
 use floor_gen::{FloorSpec, Kind};
 use floor_proto::{
     limits::{MAX_FLOOR, MAX_STREAM},
@@ -18,7 +18,7 @@ use tonic::{Code, Status};
 use super::{
     Call, FloorBody, MetricsGuard, ServiceState,
     body::{OK_TRAILERS, StreamBody, StreamItem},
-    request::{Unresolved, resolve},
+    request::{Refused, Unresolved, decoded, resolve},
     response::{ServedCounts, add_trace, error_trailers, head},
 };
 use crate::{
@@ -69,8 +69,7 @@ impl FloorStream {
         in_flight: InFlightGuard,
         record: Option<Arc<CallRecord>>,
     ) -> Result<Self, Status> {
-        let range = decode(state.deps.packs.for_caller(call.tenant), &message)?;
-        drop(message);
+        let range = decoded(&state, &client, &call, message, decode).await?;
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
         let reserved = state.deps.unsent.reserve(&client, 0);
@@ -117,9 +116,11 @@ impl FloorStream {
         let Some(served) = self.ready.next() else { return Ok(None) };
         let reserved = self.reserved.split(served.value.len());
         let written = match self.call.framing {
-            Framing::GrpcWeb(Web { answer: answer @ WebEncoding::Base64, .. }) => web::encoded(answer, served.value),
+            Framing::GrpcWeb(Web { answer: answer @ WebEncoding::Base64, .. }) => {
+                web::encoded(&self.state.offload, &self.client, answer, served.value).await?
+            }
             framing if framing.encoding() == Encoding::Json => {
-                connect::enveloped_json(served.value, &self.state.conversions, &self.client).await?
+                connect::enveloped_json(served.value, &self.state.offload, &self.client).await?
             }
             _ => return Ok(Some((served.value, reserved))),
         };
@@ -137,18 +138,30 @@ impl FloorStream {
         }
         let trailers = self.trailers(error.map_or_else(|| OK_TRAILERS.clone(), error_trailers));
         let message = match self.call.framing {
-            Framing::GrpcWeb(Web { answer, .. }) => Some(web::encoded(answer, web::trailers_frame(&trailers))),
+            Framing::GrpcWeb(Web { answer, .. }) => Some(web::trailers(answer, &trailers)),
             _ => None,
         };
         StreamItem::End { code, trailers, message }
     }
 
+    /// The keys of the next window.
+    async fn next_keys(&mut self) -> Result<Vec<Key>, Status> {
+        let (mut range, window) = (self.range.clone(), self.window);
+        let time = range.pack.resolving_time() * window as u32;
+        let resolve = move || {
+            let specs = range.by_ref().take(window);
+            let keys = specs.map(|spec| spec.map(|spec| key::of(&spec))).collect::<Result<Vec<_>, _>>();
+            (range, keys)
+        };
+        let keys;
+        (self.range, keys) = self.state.offload.run(&self.client, time, resolve).await?;
+        keys.map_err(|error| status::from_module_error(&self.state.deps.packs.note(error)))
+    }
+
     /// Fetches the next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
-        let packs = &self.state.deps.packs;
-        let resolved = self.range.by_ref().take(self.window).map(|spec| spec.map(|spec| key::of(&spec)));
-        let keys =
-            resolved.collect::<Result<Vec<_>, _>>().map_err(|error| status::from_module_error(&packs.note(error)))?;
+        let call = self.call;
+        let keys = call.with_deadline(self.next_keys()).await?;
         if keys.is_empty() {
             return Ok(());
         }
@@ -226,16 +239,16 @@ impl Iterator for FloorRange {
     }
 }
 
-fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<FloorRange, Status> {
+fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<FloorRange, Refused> {
     let request = v1::StreamFloorsRequest::decode(message).map_err(|error| malformed(&error))?;
     let count = request.count;
     let mut violations = Vec::new();
     if !(1..=MAX_STREAM).contains(&count) {
         violations.push(Violation::new("count", format!("a stream holds 1 ..= {MAX_STREAM} floors, not {count}")));
     }
-    match resolve(packs, request.first.as_ref(), "first") {
+    match resolve(packs, request.first.as_ref(), "first", &mut allowed) {
         Err(Unresolved::Invalid(wrong)) => violations.extend(wrong),
-        Err(Unresolved::OfPack(status)) => return Err(*status),
+        Err(Unresolved::Refused(refused)) => return Err(refused),
         Ok(first) if u64::from(first.number()) + u64::from(count) > u64::from(MAX_FLOOR) + 1 => {
             let description =
                 format!("{count} floors from {} on pass floor {MAX_FLOOR}, the last of a tower", first.number());
@@ -250,5 +263,5 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8]) -> Result<FloorRange, Status>
         }
         Ok(_) => {}
     }
-    Err(invalid(violations))
+    Err(invalid(violations).into())
 }

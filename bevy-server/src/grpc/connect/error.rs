@@ -62,8 +62,6 @@ pub(in crate::grpc) fn failed(status: &Status) -> Response<FloorBody> {
     if status.code() == Code::Unimplemented {
         response.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
-    // Some statuses may be stored by default.
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

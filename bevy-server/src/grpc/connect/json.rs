@@ -1,7 +1,7 @@
 //! JSON in place of encoded messages: requests are decoded to protobuf before a call begins, and answers are made of its
 //! protobuf.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, sync::LazyLock, time::Duration};
 
 use bytes::{Buf, Bytes};
 use floor_proto::{
@@ -15,11 +15,11 @@ use prost::{
 };
 use tonic::Status;
 
-use super::conversion::Conversions;
 use crate::{
     clients::Client,
     grpc::{
         Rpc, SERVICE_NAME,
+        offload::Offload,
         status::{Violation, invalid},
     },
 };
@@ -30,6 +30,16 @@ pub(in crate::grpc) const MAX_JSON_BYTES: usize = 128 << 10;
 pub(in crate::grpc) const INLINE_JSON_BYTES: usize = 1 << 10;
 /// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each.
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
+
+/// About how long it takes to read a request in JSON.
+pub(in crate::grpc) const fn parsing_time(bytes: usize) -> Duration {
+    Duration::from_nanos(20 * bytes as u64)
+}
+
+/// About how long it takes to write a message of `bytes` as JSON.
+const fn writing_time(bytes: usize) -> Duration {
+    Duration::from_nanos(40 * bytes as u64)
+}
 
 /// Integers up to this are numbers of floating point without rounding.
 const MAX_EXACT: f64 = (1_u64 << 53) as f64;
@@ -131,36 +141,29 @@ fn end_of_string(json: &[u8], start: usize) -> usize {
 }
 
 /// The JSON of an encoded response.
-pub(super) async fn response(
-    rpc: Rpc,
-    message: Bytes,
-    conversions: &Conversions,
-    client: &Client,
-) -> Result<Vec<u8>, Status> {
+pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, client: &Client) -> Result<Vec<u8>, Status> {
     if rpc == Rpc::BatchGetFloors {
-        return batch(message, conversions, client).await;
+        return batch(message, offload, client).await;
     }
+    let time = writing_time(message.len());
     let convert = move || {
         let mut json = Vec::with_capacity(3 * message.len());
         CODECS.of(rpc).1.encode(message, &mut json).map(|()| json)
     };
-    let mut json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
+    let mut json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
     // Until it is sent, its client pays for its length.
     json.shrink_to_fit();
     Ok(json)
 }
 
 /// The JSON of a floor of a stream, which has a prefix, as it has itself.
-pub(in crate::grpc) async fn enveloped(
-    floor: Bytes,
-    conversions: &Conversions,
-    client: &Client,
-) -> Result<Bytes, Status> {
+pub(in crate::grpc) async fn enveloped(floor: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+    let time = writing_time(floor.len());
     let convert = move || {
         let mut json = vec![0; FRAME_PREFIX_BYTES];
         CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map(|()| json)
     };
-    let mut json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
+    let mut json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
     let length = u32::try_from(json.len() - FRAME_PREFIX_BYTES).expect("a floor is far below 4 GiB");
     json[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
     Ok(json.into())
@@ -175,7 +178,7 @@ pub(super) fn detail(name: &str, message: &[u8]) -> Option<serde_json::Value> {
 
 /// The JSON of a `BatchGetFloorsResponse`, a floor at a time: decoded, all floors together would take many times the
 /// memory of the answer, and others would wait for all of them.
-async fn batch(mut message: Bytes, conversions: &Conversions, client: &Client) -> Result<Vec<u8>, Status> {
+async fn batch(mut message: Bytes, offload: &Offload, client: &Client) -> Result<Vec<u8>, Status> {
     let mut json = Vec::with_capacity(3 * message.len());
     json.extend_from_slice(b"{\"floors\":[");
     let mut is_first = true;
@@ -184,8 +187,9 @@ async fn batch(mut message: Bytes, conversions: &Conversions, client: &Client) -
             json.push(b',');
         }
         is_first = false;
+        let time = writing_time(floor.len());
         let convert = move || CODECS.floor.encode(floor, &mut json).map(|()| json);
-        json = conversions.run(client, convert).await?.map_err(|error| defect(&error))?;
+        json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
     }
     json.extend_from_slice(b"]}");
     json.shrink_to_fit();
@@ -264,8 +268,8 @@ mod tests {
     async fn a_batch_has_the_json_of_the_whole_message() {
         let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
         let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
-        let (conversions, client) = (Conversions::new(), Clients::new(ClientIdentity::default()).unknown());
-        let response = |message| response(Rpc::BatchGetFloors, message, &conversions, &client);
+        let (offload, client) = (Offload::new(), Clients::new(ClientIdentity::default()).unknown());
+        let response = |message| response(Rpc::BatchGetFloors, message, &offload, &client);
         let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
         assert_eq!(String::from_utf8(json).unwrap(), wanted);

@@ -7,10 +7,10 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use tonic::Status;
 
-use super::{conversion::Conversions, json};
+use super::json;
 use crate::{
     clients::Client,
-    grpc::{FloorBody, Rpc, framing::Encoding},
+    grpc::{FloorBody, Rpc, framing::Encoding, offload::Offload},
     headers::FLOOR_SERVER_US,
 };
 
@@ -62,11 +62,11 @@ pub(in crate::grpc) fn add_caching(
 pub(in crate::grpc) async fn encode_json(
     response: &mut Response<FloorBody>,
     rpc: Rpc,
-    conversions: &Conversions,
+    offload: &Offload,
     client: &Client,
 ) -> Result<(), Status> {
     let message = mem::take(response.body_mut()).take_unary().map(|(message, _)| message.into_bytes());
-    let json = json::response(rpc, message.unwrap_or_default(), conversions, client).await?;
+    let json = json::response(rpc, message.unwrap_or_default(), offload, client).await?;
     *response.body_mut() = FloorBody::whole(json.into());
     Ok(())
 }
