@@ -7,7 +7,7 @@ use std::{future::Future, net::Ipv4Addr, slice};
 
 use benches::{floors::Entries, load, pregenerated::layers_in_memory, stores};
 use bevy_server::{
-    clients::{Budget, Clients},
+    clients::{Budgets, Clients},
     config::{ClientIdentity, NoCache},
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
     metrics::Refusals,
@@ -87,7 +87,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
         in_flight: InFlight::default(),
         access_recorder: None,
         clients,
-        unsent: Budget::unsent(usize::MAX),
+        budgets: Budgets::new(usize::MAX, false),
         no_cache: NoCache::None,
         observer: None,
     };

@@ -72,6 +72,7 @@ limits! {
     Scope = "scope",
     Unauthenticated = "unauthenticated",
     Unsent = "unsent",
+    Watches = "watches",
 }
 
 /// `floors_clients_refused_total{reason}`. Cheap to clone.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bevy_server::{
-    clients::{Budget, Clients},
+    clients::{Budgets, Clients},
     config::Config,
     generation::GenerationQueue,
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
@@ -165,7 +165,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let in_flight = InFlight::default();
     let refusals = Refusals::register(&registry).unwrap();
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
-    let (access_recorder, unsent, no_cache) = (None, Budget::unsent(1 << 20), config.no_cache);
+    let (access_recorder, budgets, no_cache) = (None, Budgets::new(1 << 20, false), config.no_cache);
     let service = FloorService::new(ServiceDeps {
         chains: chain.into(),
         packs: Packs::built_in(),
@@ -174,7 +174,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
         in_flight: in_flight.clone(),
         access_recorder,
         clients,
-        unsent,
+        budgets,
         no_cache,
         observer: None,
     });

@@ -242,6 +242,15 @@ impl RawHttp2 {
         self.stream.write_all(frames).unwrap();
     }
 
+    /// Reads until the server answers a ping that was sent, or closes the connection. Calls may be refused and reset.
+    pub fn await_ping(&mut self) {
+        while let Some(frame) = self.next_frame() {
+            if (frame.kind, frame.flags) == (Self::PING, Self::LAST) {
+                break;
+            }
+        }
+    }
+
     /// Sends `frames` and a ping, and waits until the server answers the ping. It has then handled the frames.
     pub fn send_and_wait(&mut self, frames: Vec<u8>) {
         self.send(&[frames, Self::ping()].concat());

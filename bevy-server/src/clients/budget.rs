@@ -1,4 +1,4 @@
-//! Memory budgets that clients share.
+//! Memory budgets that clients share: which there are, and how much of one a client gets.
 
 use std::sync::{
     Arc,
@@ -7,23 +7,74 @@ use std::sync::{
 
 use super::Client;
 
+/// Requests that are being received, and calls that wait for their floors: 16 of the largest messages, and what their
+/// calls hold.
+const RECEIVING_BYTES: usize = 65 << 20;
+/// Watches of health, which last as long as their clients want: 512.
+const WATCHES_BYTES: usize = 16 << 20;
+/// Of these, what one client may have: 32.
+const WATCHES_BYTES_OF_CLIENT: usize = 1 << 20;
 /// What a client without other bytes may have of an exhausted budget: a floor, so that others cannot shut it out.
 const ALWAYS_ALLOWED: usize = 64 << 10;
+/// The part of a budget for strangers, if callers can prove who they are.
+const STRANGERS_PART: usize = 4;
+
+/// The memory budgets of the port. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Budgets {
+    /// Responses that wait to be sent.
+    pub(crate) unsent: Budget,
+    /// Requests that are being received, and calls that wait for their floors.
+    pub(crate) receiving: Budget,
+    /// Watches of health.
+    pub(crate) watches: Budget,
+}
+
+impl Budgets {
+    /// Budgets with `unsent` bytes for responses that wait to be sent. If `can_prove`, callers can prove who they are, and
+    /// those who do share no budget with strangers.
+    #[must_use]
+    pub fn new(unsent: usize, can_prove: bool) -> Self {
+        let new = |limit, of_one, counter| Budget::new(limit, of_one, can_prove, counter);
+        Self {
+            unsent: new(unsent, usize::MAX, Client::unsent),
+            receiving: new(RECEIVING_BYTES, usize::MAX, Client::receiving),
+            watches: new(WATCHES_BYTES, WATCHES_BYTES_OF_CLIENT, Client::watches),
+        }
+    }
+
+    /// Bytes in use, and the most that were in use since the last call.
+    pub(crate) fn take_peak(&self) -> (usize, usize) {
+        let budgets = [&self.unsent, &self.receiving, &self.watches];
+        let peaks = budgets.map(Budget::take_peak);
+        (peaks.iter().map(|(used, _)| used).sum(), peaks.iter().map(|(_, peak)| peak).sum())
+    }
+}
 
 /// A memory budget that clients share. A client gets at most as much as it leaves free, so that one client never takes
 /// all of it (dynamic thresholds: A. Choudhury and E. Hahne, "Dynamic Queue Length Thresholds", 1998). Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Budget(Arc<BudgetState>);
+pub(crate) struct Budget(Arc<BudgetState>);
 
 #[derive(Debug)]
 struct BudgetState {
+    /// Of clients that are addresses.
+    strangers: Pool,
+    /// Of clients that have proved who they are. `None`: none can, and all share the one pool.
+    proved: Option<Pool>,
+    /// The most that one client may have.
+    of_one: usize,
+    /// Selects the counter of a client.
+    counter: fn(&Client) -> &ClientUse,
+}
+
+#[derive(Debug)]
+struct Pool {
     /// In bytes.
     limit: usize,
     used: AtomicUsize,
     /// The most that was in use since [`take_peak`](Budget::take_peak).
     peak: AtomicUsize,
-    /// Selects the counter of a client.
-    of_client: fn(&Client) -> &ClientUse,
 }
 
 /// The bytes that one client has of a budget.
@@ -32,78 +83,81 @@ pub(crate) struct ClientUse(AtomicUsize);
 
 /// Bytes of a budget, returned when dropped.
 #[derive(Debug)]
-pub struct Reserved {
+pub(crate) struct Reserved {
     budget: Budget,
     client: Client,
     bytes: usize,
 }
 
 impl Budget {
-    /// A budget of `limit` bytes for responses that wait to be sent.
-    #[must_use]
-    pub fn unsent(limit: usize) -> Self {
-        Self::new(limit, Client::unsent)
-    }
-
-    /// A budget of `limit` bytes for requests that are being received.
-    #[must_use]
-    pub fn receiving(limit: usize) -> Self {
-        Self::new(limit, Client::receiving)
-    }
-
-    fn new(limit: usize, of_client: fn(&Client) -> &ClientUse) -> Self {
-        Self(Arc::new(BudgetState { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0), of_client }))
+    fn new(limit: usize, of_one: usize, can_prove: bool, counter: fn(&Client) -> &ClientUse) -> Self {
+        let pool = |limit| Pool { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) };
+        let strangers = if can_prove { limit / STRANGERS_PART } else { limit };
+        let proved = can_prove.then(|| pool(limit - strangers));
+        Self(Arc::new(BudgetState { strangers: pool(strangers), proved, of_one, counter }))
     }
 
     /// Reserves `bytes` for `client`. `None` if the client would then have more than is left free. A client that has
     /// nothing else gets 64 KiB even of an exhausted budget.
     #[must_use]
-    pub fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
+    pub(crate) fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
         let reserved = self.reserve(client, bytes);
-        let used = self.0.used.load(Relaxed);
-        let of_client = (self.0.of_client)(client).0.load(Relaxed);
+        let pool = self.pool(client);
+        let used = pool.used.load(Relaxed);
+        let of_client = (self.0.counter)(client).0.load(Relaxed);
         // What a client has alone may take all that is free.
         let is_alone = of_client == bytes;
-        let threshold = if is_alone { bytes } else { self.0.limit.saturating_sub(used) };
-        let is_allowed = used <= self.0.limit && of_client <= threshold;
+        let threshold = if is_alone { bytes } else { pool.limit.saturating_sub(used).min(self.0.of_one) };
+        let is_allowed = used <= pool.limit && of_client <= threshold;
         (is_allowed || (is_alone && bytes <= ALWAYS_ALLOWED)).then_some(reserved)
     }
 
     /// Whether `client` has more than is left free.
     pub(crate) fn is_exceeded_by(&self, client: &Client) -> bool {
-        let free = self.0.limit.saturating_sub(self.0.used.load(Relaxed));
-        (self.0.of_client)(client).0.load(Relaxed) > free
+        let pool = self.pool(client);
+        let free = pool.limit.saturating_sub(pool.used.load(Relaxed));
+        (self.0.counter)(client).0.load(Relaxed) > free
     }
 
     /// Counts `bytes` that cannot be refused any more.
     #[must_use]
     pub(crate) fn reserve(&self, client: &Client, bytes: usize) -> Reserved {
-        let used = self.0.used.fetch_add(bytes, Relaxed) + bytes;
+        let pool = self.pool(client);
+        let used = pool.used.fetch_add(bytes, Relaxed) + bytes;
         // Mostly only read.
-        if used > self.0.peak.load(Relaxed) {
-            self.0.peak.fetch_max(used, Relaxed);
+        if used > pool.peak.load(Relaxed) {
+            pool.peak.fetch_max(used, Relaxed);
         }
-        (self.0.of_client)(client).0.fetch_add(bytes, Relaxed);
+        (self.0.counter)(client).0.fetch_add(bytes, Relaxed);
         Reserved { budget: self.clone(), client: client.clone(), bytes }
     }
 
     /// Bytes in use, and the most that were in use since the last call.
     pub(crate) fn take_peak(&self) -> (usize, usize) {
-        let used = self.used();
-        (used, self.0.peak.swap(used, Relaxed))
+        let pools = [Some(&self.0.strangers), self.0.proved.as_ref()];
+        pools.into_iter().flatten().fold((0, 0), |(all, peak), pool| {
+            let used = pool.used.load(Relaxed);
+            (all + used, peak + pool.peak.swap(used, Relaxed))
+        })
     }
 
-    /// Bytes in use.
-    #[must_use]
-    pub fn used(&self) -> usize {
-        self.0.used.load(Relaxed)
+    fn pool(&self, client: &Client) -> &Pool {
+        match &self.0.proved {
+            Some(proved) if client.is_authenticated() => proved,
+            _ => &self.0.strangers,
+        }
+    }
+
+    fn give_back(&self, client: &Client, bytes: usize) {
+        self.pool(client).used.fetch_sub(bytes, Relaxed);
+        (self.0.counter)(client).0.fetch_sub(bytes, Relaxed);
     }
 }
 
 impl Reserved {
     /// Splits off `bytes`, or as many as there are.
     #[must_use]
-    pub fn split(&mut self, bytes: usize) -> Self {
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Self { budget: self.budget.clone(), client: self.client.clone(), bytes }
@@ -112,48 +166,83 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        self.budget.0.used.fetch_sub(self.bytes, Relaxed);
-        (self.budget.0.of_client)(&self.client).0.fetch_sub(self.bytes, Relaxed);
+        self.budget.give_back(&self.client, self.bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::{clients::Clients, config::ClientIdentity};
 
+    fn clients() -> Clients {
+        Clients::new(ClientIdentity::default())
+    }
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    /// As many pieces of `bytes` as `client` gets.
+    fn fill(budget: &Budget, client: &Client, bytes: usize) -> Vec<Reserved> {
+        std::iter::from_fn(|| budget.try_reserve(client, bytes)).collect()
+    }
+
     #[test]
     fn one_client_gets_half_and_others_still_get_some() {
-        let clients = Clients::new(ClientIdentity::default());
-        let client = |last: u8| clients.at(std::net::IpAddr::from([10, 0, 0, last]));
-        let budget = Budget::unsent(1000);
-        let fill = |client: &Client| std::iter::from_fn(|| budget.try_reserve(client, 10)).collect::<Vec<_>>();
-        let first = fill(&client(1));
+        let clients = clients();
+        let client = |last: u8| clients.at(address(last));
+        let budget = Budgets::new(1000, false).unsent;
+        let first = fill(&budget, &client(1), 10);
         assert_eq!(first.len(), 50);
         assert!(!budget.is_exceeded_by(&client(1)));
         let beyond = budget.reserve(&client(1), 1);
         assert!(budget.is_exceeded_by(&client(1)) && !budget.is_exceeded_by(&client(2)));
         drop(beyond);
-        let second = fill(&client(2));
+        let second = fill(&budget, &client(2), 10);
         assert_eq!(second.len(), 25);
-        let third = fill(&client(3));
+        let third = fill(&budget, &client(3), 10);
         assert!(!third.is_empty(), "a third client gets some");
         drop((first, second, third));
-        assert_eq!(budget.used(), 0);
+        assert_eq!(budget.take_peak().0, 0);
     }
 
     #[test]
     fn a_single_response_may_take_all_that_is_free_and_no_more() {
-        let clients = Clients::new(ClientIdentity::default());
-        let client = clients.at(std::net::IpAddr::from([10, 0, 0, 1]));
-        let budget = Budget::receiving(1_000_000);
+        let client = clients().at(address(1));
+        let budget = Budgets::new(1_000_000, false).unsent;
         assert!(budget.try_reserve(&client, 1_000_001).is_none());
         let mut all = budget.try_reserve(&client, 1_000_000).unwrap();
         assert!(budget.try_reserve(&client, 1).is_none());
         let part = all.split(400_000);
         drop(all);
-        assert_eq!(budget.used(), 400_000);
+        assert_eq!(budget.take_peak().0, 400_000);
         drop(part);
-        assert_eq!(budget.used(), 0);
+        assert_eq!(budget.take_peak(), (0, 400_000), "the peak since the last call");
+    }
+
+    #[test]
+    fn strangers_take_nothing_from_callers_with_proof() {
+        let clients = clients();
+        let budgets = Budgets::new(64 << 20, true);
+        let known = clients.named("game", address(1));
+        for budget in [&budgets.unsent, &budgets.receiving, &budgets.watches] {
+            let before = fill(budget, &known, 16 << 10).len();
+            let strangers: Vec<_> =
+                (1..=200).flat_map(|last| fill(budget, &clients.at(address(last)), 16 << 10)).collect();
+            assert!(before >= 64 && strangers.len() >= 200, "{before} {}", strangers.len());
+            assert_eq!(fill(budget, &known, 16 << 10).len(), before);
+            let single = budget.try_reserve(&clients.at(address(201)), ALWAYS_ALLOWED);
+            assert!(single.is_some(), "a single call of a stranger still passes");
+        }
+    }
+
+    #[test]
+    fn one_client_has_few_watches_and_leaves_others_theirs() {
+        let clients = clients();
+        let budget = Budgets::new(0, false).watches;
+        assert_eq!(fill(&budget, &clients.at(address(1)), 32 << 10).len(), 32);
     }
 }

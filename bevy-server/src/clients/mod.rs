@@ -24,8 +24,8 @@ use http::HeaderMap;
 use recent::RecentUse;
 use tokio::sync::Semaphore;
 
-pub(crate) use budget::ClientUse;
-pub use budget::{Budget, Reserved};
+pub use budget::Budgets;
+pub(crate) use budget::{Budget, ClientUse, Reserved};
 pub(crate) use quota::{Charge, Quotas};
 pub(crate) use recent::ClientActivity;
 pub(crate) use warnings::WarningLimiter;
@@ -109,6 +109,8 @@ struct ClientState {
     unsent: ClientUse,
     /// Bytes of requests that are being received.
     receiving: ClientUse,
+    /// Bytes of watches of health.
+    watches: ClientUse,
     turns: Turns,
 }
 
@@ -174,9 +176,9 @@ impl Clients {
             return Client { state, address, tenant: None };
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
-        let (unsent, receiving) = (ClientUse::default(), ClientUse::default());
+        let [unsent, receiving, watches] = [(); 3].map(|()| ClientUse::default());
         let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
-        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, turns });
+        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, watches, turns });
         clients.insert(id, Arc::downgrade(&state));
         Client { state, address, tenant: None }
     }
@@ -331,6 +333,10 @@ impl Client {
 
     pub(crate) fn receiving(&self) -> &ClientUse {
         &self.state.receiving
+    }
+
+    pub(crate) fn watches(&self) -> &ClientUse {
+        &self.state.watches
     }
 
     pub(crate) fn turns(&self) -> &Turns {

@@ -16,6 +16,8 @@ const WINDOW: Duration = Duration::from_secs(60);
 const MAX_CLIENTS: usize = 4096;
 /// Clients that are shown.
 const MAX_SHOWN: usize = 20;
+/// What generating a cell takes, to compare it with other work.
+const CELL_NANOSECONDS: u128 = 20;
 /// The row of clients beyond [`MAX_CLIENTS`], and of those that are gone.
 const OTHERS: ClientId = ClientId(u64::MAX);
 /// Its name.
@@ -73,7 +75,7 @@ impl RecentUse {
         self.lock().row(Instant::now(), client, name).offloaded += time;
     }
 
-    /// The clients with the most refusals and those with the most generated cells, the latter first.
+    /// The clients with the most refusals and those with the most work, the latter first.
     pub(super) fn most_active(&self) -> Vec<ClientActivity> {
         let rows = self.lock().rows(Instant::now());
         most_active(rows)
@@ -122,6 +124,11 @@ impl Windows {
 }
 
 impl ClientActivity {
+    /// All work for it, in cells.
+    const fn work(&self) -> u64 {
+        self.cells + (self.offloaded.as_nanos() / CELL_NANOSECONDS) as u64
+    }
+
     fn add(&mut self, other: &Self) {
         self.floors += other.floors;
         self.cells += other.cells;
@@ -130,13 +137,13 @@ impl ClientActivity {
     }
 }
 
-/// Of `rows`, half of what is shown with the most refusals, and the rest with the most cells.
+/// Of `rows`, half of what is shown with the most refusals, and the rest with the most work.
 fn most_active(mut rows: Vec<ClientActivity>) -> Vec<ClientActivity> {
     rows.sort_unstable_by_key(|row| Reverse(row.refusals));
     let refused = rows.iter().take(MAX_SHOWN / 2).take_while(|row| row.refusals > 0).count();
-    rows[refused..].sort_unstable_by_key(|row| Reverse(row.cells));
+    rows[refused..].sort_unstable_by_key(|row| Reverse(row.work()));
     rows.truncate(MAX_SHOWN);
-    rows.sort_unstable_by_key(|row| Reverse((row.cells, row.refusals)));
+    rows.sort_unstable_by_key(|row| Reverse((row.work(), row.refusals)));
     rows
 }
 

@@ -110,6 +110,11 @@ pub(super) fn tls(reader: &mut Reader<'_>) -> Option<ServerTls> {
 }
 
 impl ServerTls {
+    /// Whether clients must present certificates.
+    pub(crate) const fn asks_for_certificates(&self) -> bool {
+        self.files.client_ca.is_some()
+    }
+
     /// Reads `files` and checks that they fit together.
     ///
     /// # Errors

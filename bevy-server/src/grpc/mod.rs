@@ -43,7 +43,7 @@ pub use server::{GrpcListener, GrpcServer};
 use crate::{
     auth::Authenticator,
     cache::Chains,
-    clients::{Budget, Clients},
+    clients::{Budgets, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
     descriptors,
@@ -81,7 +81,9 @@ impl Plugin for GrpcPlugin {
         let GrpcListener(listener) = listener.expect("the port is bound before the plugin is added");
         let world = app.world();
         let (clients, refusals) = (world.resource::<Clients>().clone(), world.resource::<Refusals>().clone());
-        let unsent = Budget::unsent(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX));
+        let authenticator = world.get_resource::<Authenticator>().cloned();
+        let can_prove = authenticator.is_some() || self.tls.as_ref().is_some_and(ServerTls::asks_for_certificates);
+        let budgets = Budgets::new(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX), can_prove);
         let service = FloorService::new(ServiceDeps {
             chains: world.resource::<Chains>().clone(),
             packs: world.resource::<Packs>().clone(),
@@ -90,7 +92,7 @@ impl Plugin for GrpcPlugin {
             in_flight: world.resource::<InFlight>().clone(),
             access_recorder: world.get_resource::<AccessRecorder>().cloned(),
             clients: clients.clone(),
-            unsent: unsent.clone(),
+            budgets: budgets.clone(),
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),
         });
@@ -112,7 +114,7 @@ impl Plugin for GrpcPlugin {
         // One address leaves others half of the places, however few there are.
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
-        runtime.spawn(memory::return_freed(held([unsent.clone(), service.receiving().clone()], limiter.clone())));
+        runtime.spawn(memory::return_freed(held(budgets.clone(), limiter.clone())));
         let reloads = world.resource::<Reloads>().clone();
         let certificates = Certificates::new(self.tls.clone(), registry, reloads)
             .expect("the name and the help are constants, and it is registered once");
@@ -121,7 +123,7 @@ impl Plugin for GrpcPlugin {
         }
         let connections = ConnectionDeps {
             clients,
-            unsent,
+            unsent: budgets.unsent,
             limiter,
             limits: self.limits,
             refusals,
@@ -129,7 +131,6 @@ impl Plugin for GrpcPlugin {
             handshakes: Handshakes::new(),
             in_flight: world.resource::<InFlight>().clone(),
         };
-        let authenticator = world.get_resource::<Authenticator>().cloned();
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {
             Routes::new(service, health, self.reflection, &self.cors_origins, authenticator)
@@ -159,14 +160,9 @@ fn report_serving(server: Res<'_, GrpcServer>, runtime: Res<'_, TokioHandle>) {
 const CONNECTION_BYTES: usize = 64 << 10;
 
 /// What calls and connections hold, each time it is called.
-fn held(budgets: [Budget; 2], connections: ConnectionLimiter) -> impl Fn() -> Held {
+fn held(budgets: Budgets, connections: ConnectionLimiter) -> impl Fn() -> Held {
     move || {
-        let (open, most_open) = connections.take_peak();
-        let (mut now, mut peak) = (open * CONNECTION_BYTES, most_open * CONNECTION_BYTES);
-        for (used, most_used) in budgets.iter().map(Budget::take_peak) {
-            now += used;
-            peak += most_used;
-        }
-        Held { now, peak }
+        let ((open, most_open), (used, most_used)) = (connections.take_peak(), budgets.take_peak());
+        Held { now: open * CONNECTION_BYTES + used, peak: most_open * CONNECTION_BYTES + most_used }
     }
 }

@@ -247,7 +247,12 @@ impl Router {
         // The address pays: a call to health needs no token.
         let client = self.anonymous(request.headers());
         let bytes = TonicServices::call_bytes(request.uri().path()) + head_bytes(request.headers());
-        let held = match floor_service.reserve_call(&client, bytes) {
+        let held = if TonicServices::is_watch(request.uri().path()) {
+            floor_service.reserve_watch(&client, bytes)
+        } else {
+            floor_service.reserve_call(&client, bytes)
+        };
+        let held = match held {
             Ok(held) => held,
             Err(status) => return status.into_http(),
         };
@@ -269,7 +274,7 @@ impl Router {
         if refusal != Refusal::GrpcWebPath {
             let client = self.anonymous(request.headers());
             let (head, body) = request.into_parts();
-            let budget = self.0.services.floor_service.receiving();
+            let budget = &self.0.services.floor_service.budgets().receiving;
             let charge = Charge { client: &client, budget, head: &head.headers };
             calls::discard(RequestBody::charged(pin!(body), charge)).await;
         }

@@ -99,6 +99,15 @@ pub(super) fn request_budget_exhausted() -> Status {
     )
 }
 
+/// The client watches the server's health more often than it may, or all clients together do.
+pub(super) fn too_many_watches() -> Status {
+    Status::with_error_details(
+        Code::ResourceExhausted,
+        "too many watches of health; a client may have 32, and one is enough for a connection",
+        ErrorDetails::with_retry_info(Some(Duration::from_secs(10))),
+    )
+}
+
 /// The client's unread responses use up the memory that it may have.
 pub(super) fn unsent_budget_exhausted() -> Status {
     Status::with_error_details(

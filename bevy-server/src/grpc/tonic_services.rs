@@ -20,6 +20,9 @@ const REFLECTION_CALL_BYTES: usize = 128 << 10;
 /// budget.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
+/// The one call that needs no token and may last for ever.
+const WATCH_PATH: &str = "/grpc.health.v1.Health/Watch";
+
 /// The one service with streams of requests.
 const REFLECTION_PATH: &str = "/grpc.reflection.";
 
@@ -54,6 +57,11 @@ impl TonicServices {
     /// What a call to this path holds until it has ended, beside its head, in bytes.
     pub(super) fn call_bytes(path: &str) -> usize {
         if is_reflection(path) { REFLECTION_CALL_BYTES } else { HEALTH_CALL_BYTES }
+    }
+
+    /// Whether a call to this path ends only when its client wants.
+    pub(super) fn is_watch(path: &str) -> bool {
+        path == WATCH_PATH
     }
 
     /// Whether a call to this path needs a token, if calls to the floor service need one.

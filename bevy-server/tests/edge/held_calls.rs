@@ -69,7 +69,7 @@ const ONE: Attackers = Attackers { addresses: 1, connections: 60, max_growth: 64
 const SIXTEEN: Attackers = Attackers { addresses: 16, connections: 15, max_growth: 256 << 20, with_tokens: false };
 
 /// A call that is held open over HTTP/2: its head, and the data that follow it.
-struct Held {
+pub(crate) struct Held {
     what: String,
     path: &'static str,
     content_type: &'static str,
@@ -83,9 +83,15 @@ struct Held {
 }
 
 impl Held {
-    fn new(what: &str, (path, content_type): (&'static str, &'static str), data: Vec<u8>) -> Self {
+    pub(crate) fn new(what: &str, (path, content_type): (&'static str, &'static str), data: Vec<u8>) -> Self {
         let what = format!("HTTP/2, {what}, {content_type} to {path}");
         Self { what, path, content_type, references: REFERENCES, data, ends: false, window: LARGE_WINDOW, factor: 1 }
+    }
+
+    /// A whole call whose answer is not read.
+    pub(crate) fn unread((path, content_type): (&'static str, &'static str)) -> Self {
+        let data = body(content_type, path);
+        Self { references: 0, ends: true, window: 0, ..Self::new("an unread answer", (path, content_type), data) }
     }
 
     /// Its head, in whose memory the references take most.
@@ -104,6 +110,13 @@ impl Held {
         }
         block.extend(std::iter::repeat_n(0xbe, self.references));
         RawHttp2::frame(RawHttp2::HEADERS, 4, stream, &block)
+    }
+
+    /// Opens a connection full of such calls, and waits until the server has read them.
+    pub(crate) fn hold(&self, server: &Server, source: &str, token: Option<&str>) -> RawHttp2 {
+        let mut peer = self.open(server, source, token);
+        peer.await_ping();
+        peer
     }
 
     /// Opens a connection full of such calls.
@@ -140,12 +153,9 @@ fn kinds_of_http2() -> Vec<Held> {
     ];
     kinds.extend(CALLS.map(|call| Held::new("a part", call, part(call.1))));
     kinds.extend(UNREAD.map(|call| Held {
-        references: 0,
-        ends: true,
-        window: 0,
         // Small answers cost most by their number.
         factor: if [INFO, PACKS, CHECK].contains(&call.0) { 4 } else { 1 },
-        ..Held::new("an unread answer", call, whole(call))
+        ..Held::unread(call)
     }));
     // The answers to one stream of requests add up.
     kinds.extend([REFLECTION, OLD_REFLECTION].map(|path| Held {
@@ -281,14 +291,7 @@ impl Attackers {
         for held in kinds_of_http2() {
             let what = &held.what;
             let mut peers = self.open(held.factor, token, |source, token| held.open(&server, source, token));
-            for peer in &mut peers {
-                // Calls beyond the budget are answered and reset.
-                while let Some(frame) = peer.next_frame() {
-                    if (frame.kind, frame.flags) == (RawHttp2::PING, RawHttp2::LAST) {
-                        break;
-                    }
-                }
-            }
+            peers.iter_mut().for_each(RawHttp2::await_ping);
             growth.check_held(what);
             assert_serves_others(&server, other, what);
             drop(peers);

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 mod abandoned_calls;
+mod budgets;
 mod connection_limits;
 mod decoding;
 mod draining;

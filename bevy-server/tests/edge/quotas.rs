@@ -61,12 +61,14 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
 /// A client that climbs makes the server generate the floors above it, and pays for them.
 #[tokio::test]
 async fn floors_made_ahead_are_charged_to_who_climbs() {
-    /// Of 100x100.
-    const FLOORS: u64 = 12;
+    /// The smallest burst: a floor of 512x512.
+    const BURST: u64 = 512 * 512;
+    /// Floors of 100x100 in it.
+    const FLOORS: u64 = BURST / 10_000;
     let data = TempDir::new().unwrap();
     let server = Setup::new(&data)
         .with("LIMITS__CELLS_PER_SECOND", "1")
-        .with("LIMITS__BURST_CELLS", &(FLOORS * 10_000).to_string())
+        .with("LIMITS__BURST_CELLS", &BURST.to_string())
         .with("CACHE__CHAIN", r#"["lru"]"#)
         .with("PREFETCH__AHEAD", "8")
         .start();

@@ -44,7 +44,7 @@ use super::{
 };
 use crate::{
     cache::Chains,
-    clients::{Budget, Client, Clients, Reserved},
+    clients::{Budgets, Client, Clients, Reserved},
     config::NoCache,
     metrics::{Limit, Refusals},
     observer::{CallObserver, CallRecord},
@@ -77,8 +77,8 @@ pub struct ServiceDeps {
     pub access_recorder: Option<AccessRecorder>,
     /// The clients.
     pub clients: Clients,
-    /// The memory for responses that wait to be sent.
-    pub unsent: Budget,
+    /// The memory for calls.
+    pub budgets: Budgets,
     /// Who may skip the cache.
     pub no_cache: NoCache,
     /// Records calls for traces and the access log. `None`: no call is recorded.
@@ -95,8 +95,7 @@ impl FloorService {
     /// A service with these dependencies. Its uptime starts now.
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
-        let receiving = Budget::receiving(request::RECEIVING_BYTES);
-        Self(Arc::new(ServiceState { deps, receiving, offload: Offload::new(), since: Instant::now() }))
+        Self(Arc::new(ServiceState { deps, offload: Offload::new(), since: Instant::now() }))
     }
 
     /// Handles one call of `client`. Every error is a status in the response.
@@ -156,9 +155,9 @@ impl FloorService {
         }
     }
 
-    /// The memory for requests that are being received.
-    pub(super) fn receiving(&self) -> &Budget {
-        &self.0.receiving
+    /// The memory for calls.
+    pub(super) fn budgets(&self) -> &Budgets {
+        &self.0.deps.budgets
     }
 
     /// Counts a call that `limit` refused.
@@ -180,6 +179,14 @@ impl FloorService {
     pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
         self.0.reserve_call(client, bytes)
     }
+
+    /// Reserves memory for a watch of health.
+    pub(super) fn reserve_watch(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.0.deps.budgets.watches.try_reserve(client, bytes).ok_or_else(|| {
+            self.0.deps.refusals.count(Limit::Watches);
+            status::too_many_watches()
+        })
+    }
 }
 
 /// The RPC that a request path names, or else the unknown name in the path.
@@ -193,8 +200,6 @@ pub(super) fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
 #[derive(Debug)]
 struct ServiceState {
     deps: ServiceDeps,
-    /// The memory for large requests that are being received.
-    receiving: Budget,
     offload: Offload,
     since: Instant,
 }
@@ -202,7 +207,7 @@ struct ServiceState {
 impl ServiceState {
     /// Reserves memory for a response of `client` with a message, or a window, of `bytes`.
     fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.deps.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes).ok_or_else(|| {
+        self.deps.budgets.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes).ok_or_else(|| {
             self.deps.refusals.count(Limit::Unsent);
             status::unsent_budget_exhausted()
         })
@@ -210,7 +215,7 @@ impl ServiceState {
 
     /// Reserves memory for what a call of `client` holds until it is answered.
     fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.receiving.try_reserve(client, bytes).ok_or_else(|| {
+        self.deps.budgets.receiving.try_reserve(client, bytes).ok_or_else(|| {
             self.deps.refusals.count(Limit::Receiving);
             status::request_budget_exhausted()
         })
@@ -320,7 +325,7 @@ async fn answer(
 ) -> Result<Answer, Status> {
     let rpc = head.rpc;
     let Caller { client, refusal, needs_token: is_private } = caller;
-    let charge = Charge { client: &client, budget: &state.receiving, head: &head.headers };
+    let charge = Charge { client: &client, budget: &state.deps.budgets.receiving, head: &head.headers };
     let body = pin!(body);
     // Clients of gRPC expect a reset after an early status. Others may report it instead of the status, and over HTTP/1
     // it closes the connection.

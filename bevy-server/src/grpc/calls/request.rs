@@ -39,9 +39,6 @@ use crate::{
 
 /// A message up to this length is charged with its call, a longer one by itself.
 const UNBUDGETED_BYTES: usize = 1 << 10;
-/// Budget for requests that are being received, over all connections: 16 of the largest messages, and what their calls
-/// hold.
-pub(super) const RECEIVING_BYTES: usize = 65 << 20;
 
 /// The options of one call.
 #[derive(Debug, Clone, Copy)]

@@ -72,7 +72,7 @@ impl FloorStream {
         let range = decoded(&state, &client, &call, message, decode).await?;
         let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
         let ready = Vec::new().into_iter();
-        let reserved = state.deps.unsent.reserve(&client, 0);
+        let reserved = state.deps.budgets.unsent.reserve(&client, 0);
         let (counts, trace) = (ServedCounts::default(), Vec::new());
         let mut floors = Self { state, range, call, window, ready, counts, trace, client, reserved, in_flight, record };
         floors.fetch().await?;
@@ -124,7 +124,7 @@ impl FloorStream {
             }
             _ => return Ok(Some((served.value, reserved))),
         };
-        let reserved = self.state.deps.unsent.reserve(&self.client, written.len());
+        let reserved = self.state.deps.budgets.unsent.reserve(&self.client, written.len());
         Ok(Some((written, reserved)))
     }
 

@@ -407,7 +407,11 @@ mod tests {
     };
 
     use super::*;
-    use crate::{clients::Clients, config::ClientIdentity, grpc::connection::transport::CountingSocket};
+    use crate::{
+        clients::{Budgets, Clients},
+        config::ClientIdentity,
+        grpc::connection::transport::CountingSocket,
+    };
 
     /// The sockets of a connection with small system buffers, so that the system takes little at a time.
     async fn sockets() -> (TcpStream, TcpStream) {
@@ -457,7 +461,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_beyond_its_share_gets_small_buffers() {
         let clients = Clients::new(ClientIdentity::default());
-        let (client, budget) = (clients.at(std::net::IpAddr::from([10, 0, 0, 1])), Budget::unsent(MAX_UNSENT_BYTES));
+        let (client, budget) =
+            (clients.at(std::net::IpAddr::from([10, 0, 0, 1])), Budgets::new(MAX_UNSENT_BYTES, false).unsent);
         let piece = [7; 4 << 10];
         let mut connections = Vec::new();
         for _ in 0..4 {
@@ -469,7 +474,7 @@ mod tests {
         let beyond: usize = connections[1..].iter().map(unsent).sum();
         assert!(beyond <= 3 * (MAX_UNSENT_BYTES_BEYOND_SHARE + piece.len()), "{beyond}");
         drop(connections);
-        assert_eq!(budget.used(), 0);
+        assert_eq!(budget.take_peak().0, 0);
     }
 
     #[tokio::test]
