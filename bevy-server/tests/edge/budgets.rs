@@ -7,6 +7,7 @@ use floor_proto::v1::BatchGetFloorsRequest;
 use futures_util::future::try_join_all;
 use tempfile::TempDir;
 use test_support::{Server, Setup, http2::RawHttp2, spec};
+use tokio::task::block_in_place;
 use tonic::Request;
 
 use super::{
@@ -23,7 +24,8 @@ const CALLS: u32 = 200;
 /// A connection of each address, full of calls of the next kind.
 fn hold(server: &Server, kinds: &[Held]) -> Vec<RawHttp2> {
     let sources = (1..=ADDRESSES).map(|last| format!("127.0.2.{last}"));
-    sources.zip(kinds.iter().cycle()).map(|(source, held)| held.hold(server, &source, None)).collect()
+    let held = sources.zip(kinds.iter().cycle());
+    block_in_place(|| held.map(|(source, held)| held.hold(server, &source, None)).collect())
 }
 
 fn start(data: &TempDir) -> Setup {
@@ -39,7 +41,7 @@ fn with_token<T>(message: T) -> Request<T> {
 
 /// Expects that a client of its own is told about the server's health.
 fn assert_checks(server: &Server) {
-    let mut peer = RawHttp2::connect_from("127.0.3.1", server, 1 << 16);
+    let mut peer = block_in_place(|| RawHttp2::connect_from("127.0.3.1", server, 1 << 16));
     let message = RawHttp2::frame(RawHttp2::DATA, RawHttp2::LAST, 1, &body(GRPC, CHECK));
     peer.send(&[RawHttp2::headers(CHECK, 1, &[]), message].concat());
     let frames = iter::from_fn(|| (peer.responses == 0).then(|| peer.read_frame()));
