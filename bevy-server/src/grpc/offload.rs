@@ -49,6 +49,7 @@ impl Offload {
         let client = client.clone();
         // A thread keeps both until it is free, also if the call has ended by then.
         let work = move || {
+            name_thread();
             let _places = (of_client, place);
             let started = Instant::now();
             let result = work();
@@ -60,6 +61,12 @@ impl Offload {
             Err(_) => Status::unavailable("the server stops"),
         })
     }
+}
+
+/// Names the thread, which had the name of those that serve connections.
+fn name_thread() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"offload");
 }
 
 #[cfg(test)]

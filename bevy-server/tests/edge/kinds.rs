@@ -87,18 +87,25 @@ fn symbol(name: &str) -> ServerReflectionRequest {
 
 /// The body of a call with this message, in the protocol of a content type.
 pub(crate) fn body(content_type: &str, path: &str) -> Vec<u8> {
-    let framed = |message: Vec<u8>| {
+    // Health and reflection take no JSON.
+    let json = if content_type.ends_with("json") { json(path) } else { String::new() };
+    body_of(content_type, &message(path), &json)
+}
+
+/// The same of `message`, which is `json` as JSON.
+pub(crate) fn body_of(content_type: &str, message: &[u8], json: &str) -> Vec<u8> {
+    let framed = |message: &[u8]| {
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-        [&[0][..], &length, &message].concat()
+        [&[0][..], &length, message].concat()
     };
     match content_type {
-        "application/proto" => message(path),
-        "application/json" => json(path).into_bytes(),
-        "application/connect+json" => framed(json(path).into_bytes()),
+        "application/proto" => message.to_vec(),
+        "application/json" => json.into(),
+        "application/connect+json" => framed(json.as_bytes()),
         text if text.starts_with("application/grpc-web-text") => {
-            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, framed(message(path))).into_bytes()
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, framed(message)).into_bytes()
         }
-        _ => framed(message(path)),
+        _ => framed(message),
     }
 }
 

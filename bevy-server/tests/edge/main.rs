@@ -12,6 +12,7 @@ mod decoding;
 mod draining;
 mod fairness;
 mod held_calls;
+mod inline_cost;
 mod kinds;
 mod no_cache;
 mod quotas;
