@@ -51,6 +51,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     log.set_runtime(runtime.handle());
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
+    let grpc_port = grpc_listener.0.local_addr().map_or(config.grpc_listen.port(), |address| address.port());
     log_start(config, &grpc_listener, &ops_listener);
     config.log_warnings();
     let registry = Registry::new();
@@ -113,7 +114,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         reflection: config.reflection,
         tls: config.tls.clone(),
     };
-    let ops = OpsPlugin { token: config.ops_token.clone() };
+    let ops = OpsPlugin { token: config.ops_token.clone(), grpc_port };
     let drain = DrainPlugin { delay: config.drain_delay, deadline: config.drain };
     app.add_plugins((grpc, ops, drain, ReloadPlugin { config: config.clone() }));
     // Each system takes a few microseconds. Running it on another thread would cost more.

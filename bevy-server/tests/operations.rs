@@ -11,10 +11,11 @@ use std::{
     time::Duration,
 };
 
-use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest};
+use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, floor_service_client::FloorServiceClient};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::{Server, Setup, http1, spec, wait_until};
+use tonic::{Code, transport::Channel};
 
 fn parse_json((status, body): (u16, String)) -> (u16, Value) {
     let document = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
@@ -54,6 +55,36 @@ async fn a_purge_removes_floors_from_every_tier_and_the_next_call_generates_them
     let generated = server.generations();
     server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 3)) }).await.unwrap();
     assert_eq!(server.generations() - generated, 1.0);
+}
+
+#[tokio::test]
+async fn who_calls_the_floor_service_on_the_operations_port_is_told_where_it_is() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let (_, port) = server.grpc.rsplit_once(':').unwrap();
+    let told = format!("this is the operations port of the floor server; gRPC is on port {port}");
+    let channel = Channel::from_shared(format!("http://{}", server.ops)).unwrap().connect().await.unwrap();
+    for _ in 0..2 {
+        let request = GetFloorRequest { spec: Some(spec(42, 7)) };
+        let status = FloorServiceClient::new(channel.clone()).get_floor(request).await.unwrap_err();
+        assert_eq!((status.code(), status.message()), (Code::Unimplemented, told.as_str()));
+    }
+    let call = |codec: &str| {
+        let head = format!(
+            "POST /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\
+             content-type: {codec}\r\ncontent-length: 2\r\n\r\n"
+        );
+        http1(&server.ops, &head, b"{}")
+    };
+    let (status, headers, _) = call("application/grpc-web+proto");
+    assert!(
+        status == 200 && headers.contains("grpc-status: 12") && headers.contains(&told.to_lowercase()),
+        "{headers}"
+    );
+    let (status, _, body) = call("application/json");
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((status, body), (501, json!({"code": "unimplemented", "message": told})));
+    assert_eq!(server.page("/healthz").0, 200);
 }
 
 #[tokio::test]

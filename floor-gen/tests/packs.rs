@@ -14,6 +14,8 @@ use floor_gen::{Generator, Kind, Pack, PackHash, RoomRole};
 
 const WELL: &str = "name: well\nkinds: KINDS\nweight: 3\ncount: 4\nmap:\n#######\n#..~..#\n#.~w~.#\n#..~.$#\n###@###\n";
 const CELLS: &str = "// Cells.\nname: cells\nkinds: KINDS\nrole: passage\nmap:\n#########\n#M..+...#\n#...#.A.#\n@...#...#\n##S####X#\n#*..##..#\n#..$##$^#\n#########\n";
+const ROSTER: &str =
+    "brute = [\"a\"]\nskirmisher = [\"a\"]\narcher = [\"a\"]\ncaster = [\"a\"]\nswarm = [\"a\"]\nboss = [\"a\"]\n";
 const GATE: &str = "name: gate\nkinds: KINDS\nmap:\n#@###\n#...#\n#...@\n#...#\n#@###\n";
 
 fn files(toml: &str, vaults: &[(&str, &str)]) -> Files {
@@ -78,6 +80,21 @@ fn all_errors_are_reported_with_place_and_remedy() {
     insta::assert_snapshot!(errors);
     let syntax = read("name = \"mine\"\n[rooms\ncells = = 4\n").unwrap_err().to_string();
     assert!(syntax.starts_with("pack.toml:2:"), "{syntax}");
+    // What follows from another error is not reported: the theme would be there.
+    let well = WELL.replace("KINDS", "event\nthemes: cave");
+    let vault = ("well", well.as_str());
+    let cave = "[themes.cave]\nweights = { halls = 1 }\ndeep = \"deep_water\"\ncover = [\"grass\"]\n";
+    let order = "name = \"mine\"\n[schedule]\nthemes = ";
+    for (toml, place) in [
+        (format!("{order}[\"cave\"]\n{cave}brute = toad\n"), "pack.toml:8:"),
+        (format!("{order}[\"cave\", 7]\n{cave}{ROSTER}"), "pack.toml:3:19:"),
+        (format!("{order}\"cave\"\n{cave}{ROSTER}"), "pack.toml:3:10:"),
+    ] {
+        let errors = Pack::read(files(&toml, &[vault])).unwrap_err();
+        assert!(errors.list().len() == 1 && errors.to_string().starts_with(place), "{errors}");
+    }
+    let errors = Pack::read(files("", &[vault])).unwrap_err().to_string();
+    assert!(errors.contains("unknown theme `cave`"), "nothing hides it: {errors}");
     assert!(Pack::read(Files::new()).unwrap_err().to_string().contains("the pack has no `pack.toml`"));
 }
 

@@ -37,7 +37,9 @@ const LOAD_MODULE: LoadModule<'_> = &Module::load;
 /// Without the feature there are none.
 #[cfg(not(feature = "modules"))]
 const LOAD_MODULE: LoadModule<'_> = &|_, _| {
-    Err("this program cannot run the generator of a pack: it was built without the feature `modules`".to_owned())
+    Err("this program cannot run the generator of a pack: it was built without the feature `modules`. Releases and images \
+         have it, and `cargo build` with `--features modules`, or `bevy-server/modules,floorctl/modules` for both programs"
+        .to_owned())
 };
 
 /// Loads the pack's own generator, if it has one.
@@ -116,11 +118,20 @@ impl LoadedPack {
     /// Everything that is wrong in the files. The name of the built-in pack is wrong too.
     pub fn read(files: Files) -> Result<Self, PackErrors> {
         let loaded = Self::read_edited(files)?;
-        if loaded.pack().name() == BUILT_IN {
-            let message = format!("the name {BUILT_IN} is taken by the built-in pack; choose another");
-            return Err(PackError::new("pack.toml", 0, 0, message).into());
-        }
+        loaded.check_name()?;
         Ok(loaded)
+    }
+
+    /// Whether a server that reads the pack can name it.
+    ///
+    /// # Errors
+    /// It has the name of the built-in pack.
+    pub fn check_name(&self) -> Result<(), PackErrors> {
+        if self.pack().name() != BUILT_IN {
+            return Ok(());
+        }
+        let message = format!("the name {BUILT_IN} is taken by the built-in pack; choose another");
+        Err(PackError::new("pack.toml", 0, 0, message).into())
     }
 
     /// The same for an editor, where the built-in pack may be changed before it gets another name.

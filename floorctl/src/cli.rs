@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    future::pending,
     path::PathBuf,
     process::{ExitCode, Termination},
 };
@@ -9,12 +10,16 @@ use std::{
 use backon::Retryable as _;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use crate::{
     cmd,
     credentials::Credentials,
     failure::UsageError,
-    operations::{CallLimits, Operations},
+    operations::{ANSWER, CallLimits, Operations, SILENCE, SILENT},
     target::PackArg,
 };
 
@@ -149,8 +154,9 @@ impl Cli {
         let matches = command().get_matches();
         if let Some((name, flags)) = matches.subcommand() {
             let given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
+            let named = |flag: &str| given(flag) || flags.value_source(flag) == Some(ValueSource::EnvVariable);
             let pack = flags.try_get_one::<PackArg>("pack").ok().flatten();
-            if let Some(what) = wrong_port(name, given).or_else(|| wrong_pack(name, pack?)) {
+            if let Some(what) = wrong_port(name, given, named).or_else(|| wrong_pack(name, pack?)) {
                 command().error(ErrorKind::ArgumentConflict, what).exit();
             }
         }
@@ -160,17 +166,21 @@ impl Cli {
     /// Runs the command and returns its exit code. `Ok` with a failure code means a difference found, or no match.
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
-        command.run(&server).await
+        tokio::select! {
+            code = command.run(&server) => code,
+            silent = server.silent() => Err(silent.into()),
+        }
     }
 }
 
-/// The error message if a flag names a port that the command does not call.
-fn wrong_port(command: &str, given: impl Fn(&str) -> bool) -> Option<String> {
+/// The error message if a flag names a port that the command does not call, and none the one that it calls.
+fn wrong_port(command: &str, given: impl Fn(&str) -> bool, named: impl Fn(&str) -> bool) -> Option<String> {
     match port(command) {
-        Port::Operations if given(SERVER) => Some(format!(
+        Port::Operations if given(SERVER) && !named(OPS) => Some(format!(
             "--server names the port that players reach, and `{command}` asks the operations port: name that one with \
              --ops URL or FLOORCTL_OPS, e.g. --ops http://127.0.0.1:50052"
         )),
+        Port::Grpc | Port::None if named(OPS) && named(SERVER) => None,
         Port::Grpc | Port::None if given(OPS) => {
             Some(format!("--ops names the operations port, and `{command}` does not ask it"))
         }
@@ -234,6 +244,9 @@ pub(crate) struct Server {
     credentials: Credentials,
     #[command(flatten)]
     limits: CallLimits,
+    /// A client of the first connection.
+    #[arg(skip)]
+    first: watch::Sender<Option<FloorClient>>,
 }
 
 impl Server {
@@ -265,10 +278,44 @@ impl Server {
     /// the connection as for a call: a server that starts is unreachable at first.
     pub(crate) async fn connect(&self) -> anyhow::Result<FloorClient> {
         let options = self.credentials.connect_options()?;
-        let connect = || FloorClient::connect_with(&self.url, &options);
+        let connect = || self.attempt(FloorClient::connect_with(&self.url, &options));
         let connecting = connect.retry(self.limits.backoff()).when(ClientError::is_transient);
         let client = self.in_time(connecting.into_future()).await?;
+        self.first.send_if_modified(|first| {
+            let is_first = first.is_none();
+            first.get_or_insert_with(|| client.clone());
+            is_first
+        });
         Ok(client.with_options(self.options()))
+    }
+
+    /// Returns if the server does not answer after the first connection: one whose process is stopped accepts it. With a
+    /// deadline that limits each call, and later HTTP/2's own pings find it.
+    async fn silent(&self) -> ClientError {
+        let mut first = self.first.subscribe();
+        let client = first.wait_for(Option::is_some).await.ok().and_then(|client| client.clone());
+        let Some(client) = client.filter(|_| self.limits.deadline.is_none()) else { return pending().await };
+        sleep(SILENCE).await;
+        match timeout(ANSWER, client.server_info()).await {
+            // A refusal is an answer too.
+            Ok(_) => pending().await,
+            Err(_) => self.unreachable(SILENT.to_owned()),
+        }
+    }
+
+    /// Limits the time of an attempt to connect.
+    async fn attempt(
+        &self,
+        connecting: impl Future<Output = Result<FloorClient, ClientError>>,
+    ) -> Result<FloorClient, ClientError> {
+        timeout(SILENCE + ANSWER, connecting).await.unwrap_or_else(|_| {
+            let limit = humantime::format_duration(SILENCE + ANSWER);
+            Err(self.unreachable(format!("it does not answer within {limit}")))
+        })
+    }
+
+    fn unreachable(&self, reason: String) -> ClientError {
+        ClientError::Unreachable { server: self.url.clone(), reason, source: None }
     }
 
     /// Opens `count` connections. Returns a client for each, at least one.
@@ -287,9 +334,8 @@ impl Server {
         connecting: impl Future<Output = Result<FloorClient, ClientError>>,
     ) -> Result<FloorClient, ClientError> {
         let Some(deadline) = self.limits.deadline else { return connecting.await };
-        tokio::time::timeout(deadline, connecting).await.unwrap_or_else(|_| {
-            let reason = format!("it does not answer within {}", humantime::format_duration(deadline));
-            Err(ClientError::Unreachable { server: self.url.clone(), reason, source: None })
+        timeout(deadline, connecting).await.unwrap_or_else(|_| {
+            Err(self.unreachable(format!("it does not answer within {}", humantime::format_duration(deadline))))
         })
     }
 

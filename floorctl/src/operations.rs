@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
@@ -27,6 +27,13 @@ use crate::{
 
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
+/// A call without a deadline may take this long before floorctl asks whether the server lives, and again so long after each
+/// answer.
+pub(crate) const SILENCE: Duration = Duration::from_secs(1);
+/// How long a server that lives may take to say so: one whose process is stopped accepts connections and says nothing.
+pub(crate) const ANSWER: Duration = Duration::from_secs(2);
+/// Why such a server counts as unreachable.
+pub(crate) const SILENT: &str = "it accepts connections and does not answer; is its process stopped?";
 
 /// The operations port to call, the token for it, and the limits of calls.
 #[derive(Debug, Clone, Copy)]
@@ -75,14 +82,21 @@ impl Operations<'_> {
         self.call(Method::POST, path, json).await
     }
 
-    /// Makes a call with the retries and the deadline of `limits`. Retries are safe: a
-    /// request that the server gets twice changes nothing more, or makes a second copy.
+    /// Makes a call with the retries and the deadline of `limits`; without a deadline it lasts while the server lives, since
+    /// a purge may take minutes. Retries are safe: a request that the server gets twice changes nothing more, or makes a
+    /// second copy.
     async fn call<T>(&self, method: Method, path: &str, read: Read<T>) -> anyhow::Result<T> {
         let deadline = self.limits.deadline;
         let address = self.address()?;
         let authorization = self.authorization(&address)?;
         let tls = address.is_https.then(|| self.tls(&address)).transpose()?;
-        let attempt = || self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read);
+        let attempt = || async {
+            let call = self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read);
+            tokio::select! {
+                answer = call => answer,
+                silent = self.silent(&address, tls.as_ref()), if deadline.is_none() => Err(silent.into()),
+            }
+        };
         let unreachable =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(OperationsError::Unreachable { .. }));
         let calls = attempt.retry(self.limits.backoff()).when(unreachable);
@@ -91,6 +105,18 @@ impl Operations<'_> {
             Some(deadline) => timeout(deadline, calls)
                 .await
                 .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.url.to_owned(), deadline }.into())),
+        }
+    }
+
+    /// Asks again and again whether the server lives. Returns once it does not answer.
+    async fn silent(&self, address: &Address, tls: Option<&Tls>) -> OperationsError {
+        loop {
+            sleep(SILENCE).await;
+            // A refusal is an answer too.
+            let probe = self.attempt(address, tls, Method::GET, "/healthz", None, |_, _| Some(()));
+            if timeout(ANSWER, probe).await.is_err() {
+                return self.unreachable(SILENT);
+            }
         }
     }
 

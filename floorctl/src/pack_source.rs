@@ -46,14 +46,19 @@ impl PackSource {
         }
     }
 
-    /// Reads the pack and checks its authored floors.
+    /// Reads the pack and checks its authored floors. A copy of the built-in pack may still have its name.
     pub(crate) fn read(&self) -> Result<Arc<LoadedPack>, InvalidPack> {
         if *self == Self::BuiltIn {
             return Ok(Arc::clone(LoadedPack::built_in()));
         }
         let files = self.files()?;
-        let read = LoadedPack::read(files.clone());
+        let read = LoadedPack::read_edited(files.clone());
         read.map(Arc::new).map_err(|errors| InvalidPack::new(&self.to_string(), &files, &errors))
+    }
+
+    /// Checks that a server can name what was read from here.
+    pub(crate) fn check_name(&self, pack: &LoadedPack) -> Result<(), InvalidPack> {
+        pack.check_name().map_err(|errors| InvalidPack::new(&self.to_string(), pack.pack().files(), &errors))
     }
 }
 

@@ -324,6 +324,86 @@ fn a_silent_operations_port_times_out() {
     }
 }
 
+/// A port whose process accepts connections and says nothing, as one does that is stopped.
+#[test]
+fn a_server_that_is_stopped_is_given_up_after_3_seconds() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}", listener.local_addr().unwrap());
+    let mut calls = vec![["--server", "info"], ["--server", "get"], ["--server", "warm"], ["--server", "verify"]];
+    calls.extend([
+        ["--ops", "stats"],
+        ["--ops", "purge"],
+        ["--ops", "contains"],
+        ["--ops", "compact"],
+        ["--ops", "backup"],
+    ]);
+    thread::scope(|scope| {
+        for [flag, command] in calls {
+            let silent = silent.as_str();
+            scope.spawn(move || {
+                let mut child = floorctl();
+                child.args([flag, silent, command]).args(arguments_of(command)).stderr(Stdio::piped());
+                let mut child = child.stdout(Stdio::piped()).spawn().unwrap();
+                // A bound for a busy machine. Before, HTTP/2's pings took 15 s and the operations port had no bound.
+                for _ in 0..120 {
+                    if child.try_wait().unwrap().is_some() {
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(100));
+                }
+                let _ = child.kill();
+                let output = child.wait_with_output().unwrap();
+                let stderr = String::from_utf8(output.stderr).unwrap();
+                assert_eq!(output.status.code(), Some(3), "{command}: {stderr}");
+                assert!(stderr.contains("is its process stopped?"), "{command}: {stderr}");
+            });
+        }
+    });
+}
+
+/// Answers every request on the port with `body`.
+fn answering(body: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = BufReader::new(stream.try_clone().unwrap()).lines();
+            while head.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+                .unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_purge_prints_each_server_when_it_is_done_and_says_which_were_not() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}", listener.local_addr().unwrap());
+    let (_socket, closed) = closed_port();
+    for (arguments, answer, row) in [
+        (&["--all"][..], r#"{"tiers": [{"tier": "lru", "done": true, "removed": 7}]}"#, "lru 7"),
+        (&["42/7"], r#"{"floors": 1, "tiers": [{"tier": "lru", "done": true}]}"#, "Purged 1 floor from lru"),
+    ] {
+        let good = answering(answer);
+        // The server that is silent is named first, and printed last.
+        let ops = format!("{silent},{good},{closed}");
+        let (code, stdout, stderr) = run(&[&["purge", "--ops", &ops][..], arguments].concat());
+        assert_eq!(code, Some(1), "{stderr}");
+        let rows: Vec<_> = stdout.lines().collect();
+        assert!(rows.len() == 3 && rows[..2].contains(&format!("{good}: {row}").as_str()), "{stdout}");
+        assert!(rows[2].starts_with(&format!("{silent}: ")) && rows[2].contains("is its process stopped?"), "{stdout}");
+        let said =
+            [format!("waiting for {silent} ("), "1 of 3 servers purged".to_owned(), silent.clone(), closed.clone()];
+        assert!(said.iter().all(|said| stderr.contains(said)), "{stderr}");
+        assert!(!stderr.contains(&good), "{stderr}");
+        // Both ports may be named for a command that calls one of them.
+        let (code, stdout, stderr) = run(&[&["--server", &closed, "--ops", &good, "purge"][..], arguments].concat());
+        assert_eq!((code, stdout.contains(row)), (Some(0), true), "{stdout}{stderr}");
+    }
+}
+
 #[test]
 fn an_http_server_is_not_taken_for_a_floor_server() {
     let server = http2::answer(http2::NOT_FOUND, Vec::new(), true).to_string();

@@ -86,6 +86,49 @@ fn a_pack_needs_a_name() {
 }
 
 #[test]
+fn the_built_in_pack_can_be_drawn_and_checked_by_name_and_as_a_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), &["pack", "unpack", "tower", "copy"]);
+    let draw = |pack| {
+        run(dir.path(), &["pack", "show", pack, "--kind", "cavern", "--size", "16x16", "--scale", "1", "-o", pack]);
+        fs::read(dir.path().join(pack).join("tower-cavern.png")).unwrap()
+    };
+    assert_eq!(draw("tower"), draw("copy"));
+    fs::remove_dir_all(dir.path().join("tower")).unwrap();
+    // Of a picture in its folder it is no copy any more.
+    fs::remove_file(dir.path().join("copy/tower-cavern.png")).unwrap();
+    for pack in ["tower", "copy"] {
+        let (code, report) = json(dir.path(), &["pack", "check", pack, "--floors", "0", "--json"]);
+        assert_eq!((code, &report["valid"], &report["pack"]), (Some(0), &true.into(), &"tower".into()), "{pack}");
+    }
+    let manifest = dir.path().join("copy/pack.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, format!("{text}# mine\n")).unwrap();
+    draw("copy");
+    for command in ["check", "build"] {
+        let (code, stdout, stderr) = floorctl(dir.path(), &["pack", command, "copy"]);
+        assert_eq!(code, Some(1), "{command}: a server has a pack of that name");
+        assert!(format!("{stdout}{stderr}").contains("the name tower is taken by the built-in pack; choose another"));
+    }
+    fs::write(&manifest, text.replace("name = \"tower\"", "name = \"mine\"")).unwrap();
+    assert!(run(dir.path(), &["pack", "build", "copy"]).starts_with("mine@"));
+}
+
+#[test]
+fn a_frozen_pack_says_which_server_it_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, _, stderr) = floorctl(dir.path(), &["pack", "freeze", "tower", "-o", "tower-now.floorpack"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("--features modules"), "{stderr}");
+    let (code, stdout, _) = floorctl(dir.path(), &["pack", "check", "tower-now.floorpack", "--floors", "1"]);
+    if cfg!(feature = "modules") {
+        assert_eq!(code, Some(0), "{stdout}");
+    } else {
+        assert_eq!((code, stdout.contains("--features modules")), (Some(1), true), "{stdout}");
+    }
+}
+
+#[test]
 fn every_error_is_shown_at_its_place() {
     let dir = with_broken_pack();
     let (code, stdout, stderr) = floorctl(dir.path(), &["pack", "check", "bad"]);

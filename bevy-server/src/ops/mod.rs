@@ -1,6 +1,6 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
-//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page, and
-//! `audit` logs what operators do.
+//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page, `audit`
+//! logs what operators do, and `wrong_port` answers callers of the floor service.
 
 mod audit;
 mod browsers;
@@ -14,6 +14,7 @@ mod pages;
 mod server;
 mod token;
 mod viewer;
+mod wrong_port;
 
 use std::{
     sync::{
@@ -53,6 +54,8 @@ pub struct OpsListener(pub TcpListener);
 pub struct OpsPlugin {
     /// The token that operators need.
     pub token: Option<Token>,
+    /// The port for gRPC, which callers of the floor service are told.
+    pub grpc_port: u16,
 }
 
 impl Plugin for OpsPlugin {
@@ -79,8 +82,8 @@ impl Plugin for OpsPlugin {
         let refusals = world.resource::<Refusals>().clone();
         let authenticator = world.get_resource::<Authenticator>().cloned();
         let access = OperatorAccess::new(address, self.token.clone(), authenticator, refusals.clone());
-        let pages = pages::router(Arc::clone(&state), access.clone());
-        world.resource::<TokioHandle>().spawn(server::serve(listener, pages, refusals));
+        let pages = pages::router(Arc::clone(&state), access.clone(), self.grpc_port);
+        world.resource::<TokioHandle>().spawn(server::serve(listener, pages, self.grpc_port, refusals));
         app.insert_resource(access)
             .insert_resource(Readiness(state))
             .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))

@@ -5,13 +5,15 @@ use std::{fmt::Write as _, future::ready, sync::Arc};
 use axum::{
     Router,
     handler::Handler,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     middleware,
     response::{IntoResponse, Response},
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, any, get, post},
 };
 
-use super::{OperatorAccess, OpsState, browsers, chain, clients, log_level, monitoring, server, token, viewer};
+use super::{
+    OperatorAccess, OpsState, browsers, chain, clients, log_level, monitoring, server, token, viewer, wrong_port,
+};
 
 /// The pages for probes and Prometheus, which name the server by any host.
 fn open_pages() -> Vec<Page> {
@@ -38,7 +40,7 @@ fn operator_pages() -> Vec<Page> {
 }
 
 /// The routes of every page. Whatever is not open needs the right of an operator, paths without a page included.
-pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess) -> Router {
+pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess, grpc_port: u16) -> Router {
     let (open, operator) = (open_pages(), operator_pages());
     let mut list = "no such page; there are\nGET  /          the floor viewer\n".to_owned();
     for Page { method, path, purpose, .. } in open.iter().chain(&operator) {
@@ -48,8 +50,14 @@ pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess) -> Router {
         .fallback(move || ready((StatusCode::NOT_FOUND, list.clone())))
         .layer(middleware::from_fn_with_state(access, token::check))
         .layer(middleware::from_fn(browsers::reject));
+    let calls = any(move |headers: HeaderMap| ready(wrong_port::answer(grpc_port, &headers)));
     // Browsers send an origin for the viewer's own files, and links to it stand on other sites.
-    routes(open).merge(viewer::files()).merge(operator).layer(middleware::from_fn(server::bound)).with_state(state)
+    routes(open)
+        .route(wrong_port::CALLS, calls)
+        .merge(viewer::files())
+        .merge(operator)
+        .layer(middleware::from_fn(server::bound))
+        .with_state(state)
 }
 
 fn routes(pages: Vec<Page>) -> Router<Arc<OpsState>> {

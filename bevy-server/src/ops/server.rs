@@ -21,7 +21,7 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
-use super::audit::CallerAddress;
+use super::{audit::CallerAddress, wrong_port};
 use crate::{
     connections::{Acceptor, ConnectionLimiter},
     metrics::Refusals,
@@ -44,15 +44,16 @@ const MAX_HEAD: usize = 16 << 10;
 /// Limit for the body of a request in bytes. No page reads one; some clients send an empty form with every POST.
 const MAX_BODY: usize = 4 << 10;
 
-/// Serves `pages` on `listener` until the process ends: probes and metrics are answered during a drain too.
-pub(super) async fn serve(listener: TcpListener, pages: Router, refusals: Refusals) {
+/// Serves `pages` on `listener` until the process ends: probes and metrics are answered during a drain too. Callers of gRPC
+/// are told its port.
+pub(super) async fn serve(listener: TcpListener, pages: Router, grpc_port: u16, refusals: Refusals) {
     let limiter = ConnectionLimiter::new(MAX_CONNECTIONS, Some(MAX_CONNECTIONS_PER_ADDRESS), None);
     let mut acceptor = Acceptor::new(listener, limiter, refusals, |refusal| refusal.limit().name());
     loop {
         let (stream, peer, admitted) = acceptor.accept(|_| false).await;
         let pages = pages.clone();
         tokio::spawn(async move {
-            if let Err(error) = serve_connection(stream, peer.ip().to_canonical(), pages).await {
+            if let Err(error) = serve_connection(stream, peer.ip().to_canonical(), pages, grpc_port).await {
                 let error = &*error as &(dyn Error + 'static);
                 tracing::debug!(error, address = %peer.ip(), "a connection to the operations port ended with an error");
             }
@@ -66,7 +67,12 @@ async fn serve_connection(
     stream: TcpStream,
     address: IpAddr,
     pages: Router,
+    grpc_port: u16,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let begun = Instant::now();
+    if timeout(HEADER_TIMEOUT, wrong_port::is_http2(&stream)).await?? {
+        return Ok(wrong_port::serve(stream, grpc_port).await?);
+    }
     let answered = Arc::new(Notify::new());
     let answers = Arc::clone(&answered);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -79,7 +85,8 @@ async fn serve_connection(
         }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD).keep_alive(false);
+    let left = HEADER_TIMEOUT.saturating_sub(begun.elapsed());
+    server.timer(TokioTimer::new()).header_read_timeout(left).max_buf_size(MAX_HEAD).keep_alive(false);
     let mut connection = pin!(server.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         ended = connection.as_mut() => return ended.map_err(Into::into),

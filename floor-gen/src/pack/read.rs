@@ -66,6 +66,7 @@ fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<Pack
         description: String::new(),
         theme: Theme::default(),
         keep_vaults: true,
+        knows_order: false,
     };
     if files.get(MAIN).is_none() {
         reader.fail(MAIN, "the pack has no `pack.toml`".to_owned(), "a file with at least `name = \"...\"`");
@@ -78,6 +79,8 @@ fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<Pack
         }
         // What recovery makes of broken text says nothing.
         if errors.is_empty() {
+            let schedule = file.get_ref().get("schedule").map(Spanned::get_ref);
+            reader.knows_order = schedule.and_then(|schedule| schedule.get("themes")).is_none();
             reader.table(Table::FILE, "", file.get_ref(), 0..0, base.is_none());
             reader.themes(file.get_ref().get("themes"));
             Kind::ALL.into_iter().for_each(|kind| reader.check_numbers(kind, file.get_ref()));
@@ -105,6 +108,8 @@ struct Reader<'i> {
     /// The theme that is being read.
     theme: Theme,
     keep_vaults: bool,
+    /// Whether `order` is what pack.toml says. If it could not be read, any theme may be in it.
+    knows_order: bool,
 }
 
 impl<'i> Reader<'i> {
@@ -228,6 +233,7 @@ impl<'i> Reader<'i> {
             ("schedule", "first") => self.content.first = Kind::from_name(text(value)),
             ("schedule", "themes") => {
                 self.order = list(value).map(|theme| (text(theme).to_owned(), theme.span())).collect();
+                self.knows_order = true;
             }
             (group, "forms") => {
                 let mut forms = Forms::NONE;
@@ -353,7 +359,7 @@ impl<'i> Reader<'i> {
             let path = format!("themes.{}", shortened(name));
             if !is_name(name, '_') {
                 self.error(key.span(), format!("`{path}` is no name"), &Shape::Name('_').expected(), None);
-            } else if !self.order.iter().any(|(other, _)| other == name) {
+            } else if self.knows_order && !self.order.iter().any(|(other, _)| other == name) {
                 self.error(key.span(), format!("`{path}` is on no floor"), "its name in `schedule.themes`", None);
             }
             self.check(&path, value, Shape::Table(Table::THEME), base.is_none());
@@ -442,7 +448,8 @@ impl<'i> Reader<'i> {
                     }
                     let names: Vec<&str> = self.content.themes.iter().map(|theme| &*theme.name).collect();
                     let line = 1 + text.split(|&byte| byte == b'\n').take_while(|l| !l.starts_with(b"themes:")).count();
-                    for theme in vault.themes.iter().filter(|theme| !names.contains(&theme.as_str())) {
+                    let is_unknown = |theme: &&String| self.knows_order && !names.contains(&theme.as_str());
+                    for theme in vault.themes.iter().filter(is_unknown) {
                         self.errors.push(PackError::unknown(path, line, 9, "theme", theme, &names));
                     }
                     own.push(vault);

@@ -70,12 +70,20 @@ pub(super) fn compile(wasm: &[u8]) -> Result<Arc<Compiled>, String> {
     Ok(code)
 }
 
+/// What to do if compiled code may not be executed.
+const FORBIDDEN: &str = "; the system executes no memory that the process has written, which compiled code is: leave \
+                         MemoryDenyWriteExecute out of the systemd unit";
+
 /// Compiles a module, and checks that it imports nothing.
 fn compile_new(wasm: &[u8]) -> Result<Compiled, String> {
     // Threads of its own: those that rayon shares do not go along into a process that is forked, as Python does it.
     let threads = ThreadPoolBuilder::new().build().map_err(|error| format!("no threads to compile it: {error}"))?;
     let module = threads.install(|| Module::new(engine(), wasm));
-    let module = module.map_err(|error| format!("it is no module that runs here: {error:#}"))?;
+    let module = module.map_err(|error| {
+        let what = format!("it is no module that runs here: {error:#}");
+        let is_forbidden = what.contains("make memory executable");
+        if is_forbidden { what + FORBIDDEN } else { what }
+    })?;
     if let Some(import) = module.imports().next() {
         let (from, name) = (import.module(), import.name());
         return Err(format!("it imports {from}.{name}; a generator imports nothing"));

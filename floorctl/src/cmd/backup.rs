@@ -8,6 +8,7 @@ use indicatif::HumanBytes;
 use crate::{
     cli::Server,
     output::{self, ReportFormat},
+    progress,
     tenant::Whose,
 };
 
@@ -37,8 +38,9 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let copied: BackedUp =
-            server.operations()?.post(&self.whose.path(&format!("/backup?tier={}", self.tier))).await?;
+        let (operations, path) = (server.operations()?, self.whose.path(&format!("/backup?tier={}", self.tier)));
+        let copying = operations.post::<BackedUp>(&path);
+        let copied = progress::waiting(|| operations.url.to_owned(), copying).await?;
         if self.report.json {
             output::print_json(&copied)?;
         } else if let (Some(path), Some(bytes)) = (&copied.path, copied.bytes) {

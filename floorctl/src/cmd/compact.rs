@@ -10,6 +10,7 @@ use indicatif::HumanBytes;
 use crate::{
     cli::Server,
     output::{self, ReportFormat},
+    progress,
     tenant::{Whose, owned},
 };
 
@@ -32,7 +33,9 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
-        let compacted: Compacted = server.operations()?.post(&self.whose.path("/compact")).await?;
+        let (operations, path) = (server.operations()?, self.whose.path("/compact"));
+        let compacting = operations.post::<Compacted>(&path);
+        let compacted = progress::waiting(|| operations.url.to_owned(), compacting).await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

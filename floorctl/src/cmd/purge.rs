@@ -1,8 +1,11 @@
 //! `floorctl purge`: removes floors from the tiers: some by their names, every stored floor of a tower or of a pack, or all.
 
-use std::{fmt, io::Write as _};
+use std::{
+    fmt,
+    io::{self, Write as _},
+};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::Args;
 use floor_client::FloorSpec;
 use floor_export::names;
@@ -11,11 +14,13 @@ use floor_proto::{
     pack::{InvalidPackRef, PackRef},
 };
 use floor_query::seed;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
 
 use crate::{
     cli::Server,
     numbers::Numbers,
+    operations::Operations,
     output::{self, ReportFormat},
     progress,
     target::FloorSelection,
@@ -26,8 +31,9 @@ const AFTER_HELP: &str = "\
 Removes the floors with the given size and kind from every tier. The defaults are 100x100 and the kind \
 that the tower's schedule gives each number. Floors of other sizes and kinds stay. The next request for a removed \
 floor generates it again. --tower removes every stored floor of a tower, of any size, kind and generator version, \
---of-pack those of a pack in every tower, and --all those of every tower; a floor that is stored meanwhile may stay. Each server keeps floors in its own memory, also if they share a Redis: name all of them. If \
-one does not answer, the others are purged.
+--of-pack those of a pack in every tower, and --all those of every tower; a floor that is stored meanwhile may stay. Each server keeps floors in its own memory, also if they share a Redis: name all of them. They are \
+purged at once, and each has its line when it is done; if one does not answer, the others are purged. A purge takes as long \
+as the stores do, and a server that stops answering is given up after 3 s.
 
 Calls the operations port, not the port for players. Exit code 1 if a tier did not remove all of the floors.
 
@@ -93,7 +99,7 @@ struct PurgeJson {
     failed: Vec<Failed>,
 }
 
-#[derive(Serialize, Debug, PartialEq, Eq)]
+#[derive(Serialize, Debug, Clone, PartialEq, Eq)]
 struct Failed {
     /// The operations port, if several were named.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,77 +120,120 @@ impl Purge {
         }
     }
 
-    /// Calls `path` of each server and prints a row for it.
+    /// Calls `path` of all servers at once, and prints a row for each when it is done.
     async fn purge_stores(&self, server: &Server, path: &str) -> anyhow::Result<()> {
         let ports: Vec<_> = server.each_operations().collect();
-        let mut servers = Vec::new();
-        for operations in &ports {
-            let (tiers, error) = match operations.post::<PurgedTiers>(&self.whose.path(path)).await {
+        let path = self.whose.path(path);
+        let purge = |operations @ Operations { url, .. }| {
+            let path = &path;
+            async move { (url, operations.post::<PurgedTiers>(path).await) }
+        };
+        let mut open: Vec<_> = ports.iter().map(|operations| operations.url).collect();
+        let mut calls: FuturesUnordered<_> = ports.iter().copied().map(purge).collect();
+        let (mut servers, mut failed) = (Vec::new(), Vec::new());
+        while let Some((url, answer)) = next_done(&mut open, &mut calls).await {
+            let (tiers, error) = match answer {
                 Ok(PurgedTiers { tiers }) => (tiers, None),
                 Err(error) if ports.len() == 1 => return Err(error),
                 Err(error) => (Vec::new(), Some(format!("{error:#}"))),
             };
-            servers.push(ServerJson { server: operations.url.to_owned(), tiers, error });
-        }
-        let sum = StoresJson { servers };
-        if self.report.json {
-            output::print_json(&sum)?;
-        } else {
-            let mut out = output::stdout();
-            sum.servers.iter().try_for_each(|server| writeln!(out, "{server}"))?;
-            out.flush()?;
-        }
-        match sum.servers.iter().filter(|server| !server.is_purged()).count() {
-            0 => Ok(()),
-            failed => {
-                bail!("{failed} of {} did not remove every floor", output::counted(sum.servers.len() as u64, "server"))
+            let server = ServerJson { server: url.to_owned(), tiers, error };
+            if !self.report.json {
+                output::print(&server)?;
             }
+            if !server.is_purged() {
+                failed.push(url);
+            }
+            servers.push(server);
         }
+        if self.report.json {
+            output::print_json(&StoresJson { servers })?;
+        }
+        summary(ports.len(), &failed)
     }
 
+    /// The same for floors that are named.
     async fn purge_floors(&self, server: &Server) -> anyhow::Result<()> {
         let numbers = self.selection.numbers();
-        let servers: Vec<_> = server.each_operations().collect();
-        let bar = progress::bar("purging", numbers.len() * servers.len() as u64);
-        let mut sum = PurgeJson::default();
-        for operations in &servers {
-            let name = (servers.len() > 1).then_some(operations.url);
-            for path in queries("/purge", &self.selection.pattern(), &numbers) {
-                match (operations.post::<Purged>(&self.whose.path(&path)).await, name) {
-                    (Ok(purged), _) => {
-                        bar.inc(purged.floors);
-                        sum.add(name, purged);
-                    }
-                    (Err(error), None) => return Err(error),
-                    (Err(error), Some(name)) => {
-                        sum.fail(Some(name), None, format!("{error:#}"));
-                        break;
+        let ports: Vec<_> = server.each_operations().collect();
+        let bar = progress::bar("purging", numbers.len() * ports.len() as u64);
+        let paths: Vec<_> = queries("/purge", &self.selection.pattern(), &numbers).collect();
+        let purge = |operations @ Operations { url, .. }| {
+            let (paths, bar) = (&paths, &bar);
+            async move {
+                let mut answers = Vec::new();
+                for path in paths {
+                    match operations.post::<Purged>(&self.whose.path(path)).await {
+                        Ok(purged) => {
+                            bar.inc(purged.floors);
+                            answers.push(purged);
+                        }
+                        Err(error) => return (url, (answers, Some(error))),
                     }
                 }
+                (url, (answers, None))
+            }
+        };
+        let mut open: Vec<_> = ports.iter().map(|operations| operations.url).collect();
+        let mut calls: FuturesUnordered<_> = ports.iter().copied().map(purge).collect();
+        let mut all = PurgeJson { floors: numbers.len(), ..PurgeJson::default() };
+        let mut failed = Vec::new();
+        while let Some((url, (answers, error))) = next_done(&mut open, &mut calls).await {
+            let name = (ports.len() > 1).then_some(url);
+            let mut one = PurgeJson { floors: numbers.len(), ..PurgeJson::default() };
+            for purged in answers {
+                one.add(name, &purged);
+                all.add(name, &purged);
+            }
+            match (error, name) {
+                (None, _) => {}
+                (Some(error), None) => return Err(error),
+                (Some(error), Some(_)) => {
+                    one.fail(name, None, format!("{error:#}"));
+                    all.fail(name, None, format!("{error:#}"));
+                }
+            }
+            if !self.report.json {
+                bar.suspend(|| output::print(one.row(name)))?;
+            }
+            if !one.failed.is_empty() {
+                failed.push(url);
             }
         }
         bar.finish_and_clear();
-        sum.floors = numbers.len();
-        self.print(&sum, servers.len())
-    }
-
-    fn print(&self, sum: &PurgeJson, servers: usize) -> anyhow::Result<()> {
         if self.report.json {
-            output::print_json(sum)?;
-        } else {
-            let tiers = if sum.purged.is_empty() { "no tier".to_owned() } else { sum.purged.join(", ") };
-            let floors = output::counted(sum.floors, "floor");
-            let of = if servers > 1 { format!(" of {servers} servers") } else { String::new() };
-            output::print(format_args!("Purged {floors} from {tiers}{of}"))?;
+            output::print_json(&all)?;
         }
-        match &sum.failed[..] {
-            [] => Ok(()),
-            failed => {
+        match &all.failed[..] {
+            failed if ports.len() == 1 && !failed.is_empty() => {
                 let errors: Vec<_> = failed.iter().map(Failed::to_string).collect();
                 bail!("not every floor is gone from {}", errors.join("; "))
             }
+            _ => summary(ports.len(), &failed),
         }
     }
+}
+
+/// The result of the next server that is done, which is then `open` no more. `None`: all are.
+async fn next_done<'a, T>(
+    open: &mut Vec<&'a str>,
+    calls: &mut FuturesUnordered<impl Future<Output = (&'a str, T)>>,
+) -> Option<(&'a str, T)> {
+    let done = progress::waiting(|| open.join(", "), calls.next()).await;
+    if let Some((url, _)) = &done {
+        open.retain(|other| other != url);
+    }
+    done
+}
+
+/// Says how many of several servers were purged. The error names the others.
+fn summary(servers: usize, failed: &[&str]) -> anyhow::Result<()> {
+    let purged = format!("{} of {} purged", servers - failed.len(), output::counted(servers as u64, "server"));
+    if servers > 1 {
+        writeln!(io::stderr(), "{purged}")?;
+    }
+    ensure!(failed.is_empty(), "not every floor is gone from {}", failed.join(", "));
+    Ok(())
 }
 
 impl fmt::Display for Failed {
@@ -221,11 +270,23 @@ impl fmt::Display for ServerJson {
 }
 
 impl PurgeJson {
+    /// `Purged 10 floors from lru, redis`, after the server if there are several; with what failed there.
+    fn row(&self, server: Option<&str>) -> String {
+        let server = server.map(|server| format!("{server}: ")).unwrap_or_default();
+        let failed: Vec<_> = self.failed.iter().map(|one| Failed { server: None, ..one.clone() }.to_string()).collect();
+        if self.purged.is_empty() && !failed.is_empty() {
+            return format!("{server}{}", failed.join("; "));
+        }
+        let tiers = if self.purged.is_empty() { "no tier".to_owned() } else { self.purged.join(", ") };
+        let row = format!("{server}Purged {} from {tiers}", output::counted(self.floors, "floor"));
+        if failed.is_empty() { row } else { format!("{row}, not from {}", failed.join("; ")) }
+    }
+
     /// Adds an answer of `server`.
-    fn add(&mut self, server: Option<&str>, Purged { tiers, .. }: Purged) {
+    fn add(&mut self, server: Option<&str>, Purged { tiers, .. }: &Purged) {
         for TierResult { tier, tenant, error, .. } in tiers {
-            let tier = owned(tenant.as_deref(), &tier);
-            if let Some(error) = error {
+            let tier = owned(tenant.as_deref(), tier);
+            if let Some(error) = error.clone() {
                 self.purged.retain(|purged| *purged != tier);
                 self.fail(server, Some(&tier), error);
             } else if !self.purged.contains(&tier)
@@ -296,7 +357,7 @@ mod tests {
     fn a_tier_that_failed_once_is_not_purged() {
         let mut sum = PurgeJson::default();
         for redis in [None, Some("open"), None] {
-            sum.add(None, purged(&[("lru", None), ("redis", redis)]));
+            sum.add(None, &purged(&[("lru", None), ("redis", redis)]));
         }
         assert_eq!(sum.purged, ["lru"]);
         assert_eq!(sum.failed.iter().map(Failed::to_string).collect::<Vec<_>>(), ["redis: open"]);
@@ -320,8 +381,8 @@ mod tests {
     #[test]
     fn each_failure_names_its_server() {
         let mut sum = PurgeJson::default();
-        sum.add(Some("http://a"), purged(&[("lru", None), ("redis", Some("open"))]));
-        sum.add(Some("http://b"), purged(&[("lru", None), ("redis", Some("full"))]));
+        sum.add(Some("http://a"), &purged(&[("lru", None), ("redis", Some("open"))]));
+        sum.add(Some("http://b"), &purged(&[("lru", None), ("redis", Some("full"))]));
         sum.fail(Some("http://c"), None, "refused".to_owned());
         assert_eq!(sum.purged, ["lru"]);
         let failed: Vec<_> = sum.failed.iter().map(Failed::to_string).collect();

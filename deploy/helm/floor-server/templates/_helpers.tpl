@@ -20,6 +20,21 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{/* Whether an optional resource is rendered: its value .enabled is true, or auto and the cluster has .api. */}}
+{{- define "floor-server.wants" -}}
+{{- if eq (toString .enabled) "auto" }}{{ if .root.Capabilities.APIVersions.Has .api }}yes{{ end }}{{ else if .enabled }}yes{{ end }}
+{{- end }}
+
+{{/* The port of .url, or .or if it has none. */}}
+{{- define "floor-server.port" -}}
+{{ regexFind ":[0-9]+(/|$)" .url | trimPrefix ":" | trimSuffix "/" | default (toString .or) }}
+{{- end }}
+
+{{/* The image with the version .tag, or that of .digest. */}}
+{{- define "floor-server.image" -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end }}
+
 {{/* A size as 512MiB, 4GiB, 1Gi or 1024Mi in MiB; others as 0. */}}
 {{- define "floor-server.mebibytes" -}}
 {{- $number := regexFind "^[0-9]+" (toString .) | default "0" | int64 -}}
@@ -47,6 +62,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $cache "redis" $redis -}}
 {{- end -}}
 {{- if $cache }}{{ $_ := set $set "cache" $cache }}{{ end -}}
+{{- if or $values.packs.configMaps $values.packs.existingClaim }}{{ $_ := set $set "packs" (dict "dir" "/etc/floor-server/packs") }}{{ end -}}
 {{- mergeOverwrite $config $set | toYaml -}}
 {{- end }}
 
@@ -78,10 +94,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (has "redis" $chain) (not $values.redis.url) }}{{ fail "config.cache.chain names redis: set redis.url" }}{{ end -}}
 {{- if and $values.redis.url (not (has "redis" $chain)) }}{{ fail "redis.url is set: name redis in config.cache.chain" }}{{ end -}}
 {{- if and $values.clientCa (not $values.secrets.tls) }}{{ fail "clientCa needs secrets.tls, a Secret with tls.crt, tls.key and ca.crt" }}{{ end -}}
-{{- if and $values.canary.enabled (not $values.canary.tag) }}{{ fail "canary.enabled needs canary.tag, the version to try" }}{{ end -}}
+{{- if and $values.canary.enabled (not (or $values.canary.tag $values.canary.digest)) }}{{ fail "canary.enabled needs canary.tag or canary.digest, the version to try" }}{{ end -}}
 {{- if and $values.route.enabled (not $values.route.parentRefs) }}{{ fail "route.enabled needs route.parentRefs, the gateways" }}{{ end -}}
 {{- if and $values.autoscaling.enabled (gt (int $values.autoscaling.minReplicas) (int $values.autoscaling.maxReplicas)) }}{{ fail "autoscaling.minReplicas is more than autoscaling.maxReplicas" }}{{ end -}}
-{{- if and $values.networkPolicy.enabled $values.redis.url (not $values.networkPolicy.redis) }}{{ fail "networkPolicy.enabled with redis.url needs networkPolicy.redis, where Redis is" }}{{ end -}}
+{{- if and $values.packs.configMaps $values.packs.existingClaim }}{{ fail "packs.configMaps and packs.existingClaim are two places for packs: name one" }}{{ end -}}
+{{- $default := dig "packs" "default" "tower" $config -}}
+{{- if and (ne $default "tower") (not (or $values.packs.configMaps $values.packs.existingClaim)) }}{{ fail (printf "config.packs.default is %s, which is no built-in pack: name its ConfigMap in packs.configMaps, or a claim in packs.existingClaim" $default) }}{{ end -}}
 {{- /* docs/operating.md, "Memory": 1.25 times the LRU, the unsent answers, 64 MiB of requests, 64 MiB of writes for each lower tier, 40 MiB. */ -}}
 {{- $lru := include "floor-server.mebibytes" (dig "cache" "lru" "capacity" "256MiB" $config) | int64 -}}
 {{- $unsent := include "floor-server.mebibytes" (dig "grpc" "unsent" "64MiB" $config) | int64 -}}

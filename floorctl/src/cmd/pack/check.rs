@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
-use floor_gen::{Kind, Pack};
+use floor_gen::{Kind, Pack, PackHash};
 use floor_wire::LoadedPack;
 use indicatif::HumanCount;
 use serde::Serialize;
@@ -49,7 +49,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Check {
-    /// The folder of the pack, or a .floorpack file
+    /// The folder of the pack, a .floorpack file, or tower
     #[arg(value_name = "PATH")]
     source: PackSource,
     /// Floors of each kind to generate; 0 = only look for errors
@@ -113,13 +113,18 @@ struct BrokenJson {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match self.source.read() {
+        match self.source.read().and_then(|pack| self.check_name(&pack).map(|()| pack)) {
             Ok(pack) if pack.pack().generator().is_some() => {
                 check_module::check(&pack, &*self.source.read()?, self.floors, self.report.json)
             }
             Ok(pack) => self.survey(&pack),
             Err(invalid) => self.list(&invalid),
         }
+    }
+
+    /// A copy of the built-in pack is right until something in it is changed: then it needs a name of its own.
+    fn check_name(&self, pack: &LoadedPack) -> Result<(), InvalidPack> {
+        if pack.pack().hash() == PackHash::BUILT_IN { Ok(()) } else { self.source.check_name(pack) }
     }
 
     /// Prints the errors.

@@ -32,13 +32,14 @@ Examples:
 const GENERATOR: &[u8] = include_bytes!("../../../../module/frozen/generator.wasm");
 /// Later programs may have other rules for what a floor contains.
 const CHECKS: &str = "checks = \"structure\"\n";
+const SERVERS: &str = "Servers that read it must be releases or images, or be built with `--features modules`.";
 const MANIFEST: &str = "pack.toml";
 
 /// Write a pack with the generator that its floors are made by now
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Freeze {
-    /// The folder of the pack, or a .floorpack file
+    /// The folder of the pack, a .floorpack file, or tower
     #[arg(value_name = "PATH")]
     source: PackSource,
     /// The file to write, NAME.floorpack: the frozen pack gets this name
@@ -58,7 +59,7 @@ impl Freeze {
         let pack = Pack::read(files)?;
         write_whole(&self.output, &pack.files().to_bytes())
             .with_context(|| format!("cannot write {}", self.output.display()))?;
-        writeln!(std::io::stderr(), "wrote {}", self.output.display())?;
+        writeln!(std::io::stderr(), "wrote {}\n{SERVERS}", self.output.display())?;
         output::print(PackRef { name, hash: Some(pack.hash().0) })
     }
 

@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Show {
-    /// The folder of the pack, or a .floorpack file
+    /// The folder of the pack, a .floorpack file, or tower
     #[arg(value_name = "PATH")]
     source: PackSource,
     /// The folder for the pictures, created unless it exists

@@ -13,7 +13,8 @@ use crate::{output::counted, pack_source::PackSource};
 
 const AFTER_HELP: &str = "\
 The folder must be empty or not exist. The pack is not checked, so that a broken one can be repaired. `tower` is the \
-built-in pack: its pack.toml sets every value.
+built-in pack: its pack.toml sets every value. Once you change the copy, give it another `name` there; \
+until then `build` refuses it.
 
 Examples:
   floorctl pack unpack mine.floorpack mine
@@ -23,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Unpack {
-    /// The .floorpack file
+    /// The .floorpack file, or tower
     #[arg(value_name = "FILE")]
     source: PackSource,
     /// The folder, created unless it exists
