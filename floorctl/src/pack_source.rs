@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -43,6 +44,15 @@ impl PackSource {
         match self {
             Self::Path(path) => pack_files::read(path).map_err(|error| InvalidPack::of_file(path, &error)),
             Self::BuiltIn => Ok(Pack::tower().files().clone()),
+        }
+    }
+
+    /// Names on standard error what stands in the folder and is no part of the pack.
+    pub(crate) fn report_left_out(&self) -> io::Result<()> {
+        let Self::Path(path) = self else { return Ok(()) };
+        match pack_files::left_out(path) {
+            names if names.is_empty() => Ok(()),
+            names => writeln!(io::stderr(), "skipped {}, no part of a pack: {}", names.len(), names.join(", ")),
         }
     }
 

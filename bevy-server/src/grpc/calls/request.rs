@@ -450,6 +450,7 @@ pub(super) fn find_pack(
     packs.find(requested).map_err(|unknown| match unknown {
         UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
         UnknownPack::Unknown { known } => Unresolved::OfPack(Box::new(status::unknown_pack(requested, &known))),
+        UnknownPack::Broken { name } => Unresolved::OfPack(Box::new(status::broken_pack(&name))),
     })
 }
 

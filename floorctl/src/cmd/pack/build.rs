@@ -46,6 +46,7 @@ pub(crate) struct Build {
 impl Build {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let loaded = self.source.read()?;
+        self.source.report_left_out()?;
         let pack = loaded.pack();
         let reference = pack_source::reference(pack);
         let stem = if self.keep { &reference } else { pack.name() };
