@@ -283,13 +283,9 @@ fn a_check_reports_everything_at_once() {
     let broken = data.path().join("tokens.toml");
     fs::write(&broken, "[[token]]\nname = \"a game\"\n").unwrap();
     let setup = || Setup::new(&data).with("AUTH__TOKENS_FILE", &broken.display().to_string()).arg("--check-config");
-    let setup_with_file = setup()
-        .with("OPS__LISTEN", "192.0.2.1:0")
-        .with("CACHE__LMDB__PATH", "/dev/null/lmdb");
+    let setup_with_file = setup().with("OPS__LISTEN", "192.0.2.1:0").with("CACHE__LMDB__PATH", "/dev/null/lmdb");
     let errors = start_error(setup_with_file);
-    for expected in
-        ["wrong in 3 places", "ops.listen is 192.0.2.1:0", "tokens.toml", "/dev/null/lmdb"]
-    {
+    for expected in ["wrong in 3 places", "ops.listen is 192.0.2.1:0", "tokens.toml", "/dev/null/lmdb"] {
         assert!(errors.contains(expected), "{expected} is not in\n{errors}");
     }
     let errors = start_error(setup().with("OPS__LISTEN", "here").with("CACHE__CHIAN", "[]"));
@@ -678,6 +674,24 @@ async fn a_store_is_put_aside_after_two_early_crashes_in_a_row() {
     assert_eq!(fs::read_to_string(&count).unwrap(), "2\n");
     let server = start("generated").await;
     assert!(server.log().contains(ASIDE), "{}", server.log());
+    let aside = || {
+        let names = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("lmdb.damaged-20")).collect::<Vec<_>>()
+    };
+    let first = aside();
+    assert_eq!((first.len(), server.metric("floors_stores_put_aside_total{tier=\"lmdb\"}")), (1, 1.0));
+    assert!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}") > 0.0);
+    // A loop of crashes: the disk has one store that was put aside, the latest.
+    drop(server);
+    drop(start("lmdb").await);
+    let server = start("generated").await;
+    assert!(server.log().contains("a store that was put aside before was removed"), "{}", server.log());
+    let second = aside();
+    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    server.stop();
+    fs::remove_dir_all(data.path().join(&second[0])).unwrap();
+    let server = start("lmdb").await;
+    assert_eq!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}"), 0.0);
     server.stop();
 }
 

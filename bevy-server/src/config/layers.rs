@@ -41,9 +41,9 @@ impl Layers {
             figment = figment.merge(Toml::file_exact(file));
         }
         let variables = Env::prefixed(ENVIRONMENT_PREFIX).split("__");
-        let figment = variables.iter().fold(figment, |figment, (key, text)| {
-            figment.merge(Variable { key: key.as_str().to_owned(), text })
-        });
+        let figment = variables
+            .iter()
+            .fold(figment, |figment, (key, text)| figment.merge(Variable { key: key.as_str().to_owned(), text }));
         Ok(Self { figment, environment: true, tolerate_unknown: tolerate_unknown()? })
     }
 

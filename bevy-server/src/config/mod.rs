@@ -291,7 +291,8 @@ mod tests {
             }
         }
         assert!(keys.len() > 50, "{keys:?}");
-        let texts = ["7", "007", "1.50", "1e3", "0x10", "-0", "+1", "inf", "nan", "true", "false", "True", "1_000", "1GiB"];
+        let texts =
+            ["7", "007", "1.50", "1e3", "0x10", "-0", "+1", "inf", "nan", "true", "false", "True", "1_000", "1GiB"];
         for (key, text) in keys.iter().flat_map(|key| texts.map(|text| (key, text))) {
             let (table, name) = key.rsplit_once('.').expect("every key is in a table");
             let file = values(Config::from_toml(&format!("[{table}]\n{name} = {text:?}\n")));

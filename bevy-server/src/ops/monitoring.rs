@@ -29,10 +29,7 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, C
     if !state.serving.load(Ordering::Acquire) {
         (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n".into())
     } else if let Some(problem) = state.packs.problem() {
-        (
-            StatusCode::OK,
-            format!("ready, but not with every pack of packs.dir\n{problem}\n").into(),
-        )
+        (StatusCode::OK, format!("ready, but not with every pack of packs.dir\n{problem}\n").into())
     } else {
         (StatusCode::OK, "ready\n".into())
     }

@@ -155,7 +155,8 @@ fn list(directory: &Path) -> Result<Listing, PackLoadError> {
     if found.len() > MAX_VERSIONS {
         return Err(PackLoadError::one(too_many(found.len())));
     }
-    listing.found = found.into_values().filter(|one| one.kept.is_some() || !listing.broken.contains(&one.name)).collect();
+    listing.found =
+        found.into_values().filter(|one| one.kept.is_some() || !listing.broken.contains(&one.name)).collect();
     Ok(listing)
 }
 
@@ -223,10 +224,8 @@ mod tests {
 
     fn errors(directory: &tempfile::TempDir) -> Vec<String> {
         let root = format!("{}/", directory.path().display());
-        let found = read(directory.path(), &ByHash::new()).unwrap_or_else(|error| Directory {
-            problems: error.lines().to_vec(),
-            ..Directory::default()
-        });
+        let found = read(directory.path(), &ByHash::new())
+            .unwrap_or_else(|error| Directory { problems: error.lines().to_vec(), ..Directory::default() });
         found.problems.iter().map(|line| line.replace(&root, "")).collect()
     }
 

@@ -389,8 +389,7 @@ impl Table {
                 wrong.push(format!("{key} {verb} {name}, which is no pack; there are {known}"));
             }
         };
-        let is_current =
-            |name: &str| name == BUILT_IN || self.current.contains_key(name) || self.broken.contains(name);
+        let is_current = |name: &str| name == BUILT_IN || self.current.contains_key(name) || self.broken.contains(name);
         check("packs.default", "is", &settings.default, is_current(&settings.default));
         for TenantPacks { name: tenant, own, default } in &settings.tenants {
             for name in own {
@@ -460,7 +459,8 @@ struct PackInfo {
 }
 
 fn pack_info() -> prometheus::Result<IntGaugeVec> {
-    let help = "Always 1. The labels say which version of a pack is current, and whether requests that name none get it.";
+    let help =
+        "Always 1. The labels say which version of a pack is current, and whether requests that name none get it.";
     IntGaugeVec::new(Opts::new("floors_pack_info", help), &["pack", "hash", "default"])
 }
 
