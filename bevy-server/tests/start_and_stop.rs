@@ -682,6 +682,8 @@ async fn a_store_is_put_aside_after_two_early_crashes_in_a_row() {
     assert_eq!((first.len(), server.metric("floors_stores_put_aside_total{tier=\"lmdb\"}")), (1, 1.0));
     assert!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}") > 0.0);
     // A loop of crashes: the disk has one store that was put aside, the latest.
+    let stored = "floors_tier_writes_total{outcome=\"stored\",tier=\"lmdb\"}";
+    wait_until("the floor is stored", || server.metric(stored) == 1.0);
     drop(server);
     drop(start("lmdb").await);
     let server = start("generated").await;
