@@ -4,7 +4,7 @@
 mod fixture;
 
 use std::{
-    fs,
+    fs, hint,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
@@ -142,7 +142,11 @@ async fn a_local_tier_is_not_left_because_its_callers_wait_for_a_core() {
     let runtime = tokio::runtime::Handle::current();
     thread::scope(|scope| {
         for _ in 0..4 * thread::available_parallelism().expect("the cores").get() {
-            scope.spawn(|| while is_busy.load(SeqCst) {});
+            scope.spawn(|| {
+                while is_busy.load(SeqCst) {
+                    hint::spin_loop();
+                }
+            });
         }
         disk.is_crowded.store(true, SeqCst);
         let late = tokio::task::block_in_place(|| {
