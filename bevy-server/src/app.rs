@@ -11,11 +11,12 @@ use tokio::{
 };
 
 use crate::{
-    auth::{AuthPlugin, TokensError, TokensFile},
+    auth::AuthPlugin,
     cache::Chains,
     chain_metrics,
     clients::Clients,
-    config::Config,
+    config::{Config, ConfigError},
+    config_check::{self, Checked},
     descriptors,
     drain::DrainPlugin,
     generation::{GenerationPlugin, GenerationQueue, task_pools},
@@ -25,7 +26,7 @@ use crate::{
     metrics::{MetricsRegistry, Refusals, Reloads, register_build_info},
     observer::CallObserver,
     ops::{OpsListener, OpsPlugin},
-    packs::{PackLoadError, PackPlugin, Packs},
+    packs::PackPlugin,
     prefetch::PrefetchPlugin,
     reload::ReloadPlugin,
     runtime::TokioHandle,
@@ -44,8 +45,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     // Logging comes first, so that a store can log what it did with damaged data when it is opened.
     let log = logging::install(&config.log);
     let mut app = App::new();
-    let tokens =
-        config.tokens_file.as_deref().map(|file| TokensFile::read(file, &config.tenant_names())).transpose()?;
+    let Checked { tokens, packs, warnings } = config_check::check(config)?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
@@ -53,7 +53,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
     let grpc_port = grpc_listener.0.local_addr().map_or(config.grpc_listen.port(), |address| address.port());
     log_start(config, &grpc_listener, &ops_listener);
-    config.log_warnings();
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let registry = Registry::new();
     #[cfg(target_os = "linux")]
     registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
@@ -62,7 +62,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let metrics = RequestMetrics::register(&registry)?;
     let refusals = Refusals::register(&registry)?;
     let reloads = Reloads::register(&registry)?;
-    let packs = Packs::load(config.packs.clone(), &registry, reloads.clone())?;
+    packs.register(&registry, reloads.clone())?;
     let (clients, workers) = (Clients::new(config.client_identity.clone()), config.generation_threads);
     let generation = GenerationQueue::new(
         config.generation_queue,
@@ -211,12 +211,9 @@ pub enum StartError {
     /// A tier could not be opened.
     #[error(transparent)]
     Cache(#[from] floor_cache::OpenError),
-    /// The tokens file cannot be used.
+    /// What the configuration names cannot be used.
     #[error(transparent)]
-    Tokens(#[from] TokensError),
-    /// The packs cannot be used.
-    #[error(transparent)]
-    Packs(#[from] PackLoadError),
+    Config(#[from] ConfigError),
     /// The tokio threads could not be started.
     #[error("cannot start tokio's threads: {0}")]
     Runtime(std::io::Error),

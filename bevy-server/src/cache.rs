@@ -103,6 +103,7 @@ struct Families {
     limit: GaugeVec,
     writes: IntCounterVec,
     breaker: GaugeVec,
+    aside: GaugeVec,
 }
 
 impl Families {
@@ -118,20 +119,28 @@ impl Families {
         let writes = Opts::new("floors_tenant_tier_writes_total", help);
         let help = "The circuit breaker of a tenant's tier: 0 closed, 1 half-open, 2 open.";
         let breaker = Opts::new("floors_tenant_breaker_state", help);
+        let help = "Bytes on the disk of a tenant's store that could not be used and was put aside.";
+        let aside = Opts::new("floors_tenant_store_aside_bytes", help);
         Ok(Self {
             requests: IntCounterVec::new(requests, &["tenant", "tier", "outcome"])?,
             bytes: GaugeVec::new(bytes, &["tenant", "tier"])?,
             limit: GaugeVec::new(limit, &["tenant", "tier"])?,
             writes: IntCounterVec::new(writes, &["tenant", "tier", "outcome"])?,
             breaker: GaugeVec::new(breaker, &["tenant", "tier"])?,
+            aside: GaugeVec::new(aside, &["tenant", "tier"])?,
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 5] {
-        [&self.requests, &self.bytes, &self.limit, &self.writes, &self.breaker]
+    fn collectors(&self) -> [&dyn Collector; 6] {
+        [&self.requests, &self.bytes, &self.limit, &self.writes, &self.breaker, &self.aside]
     }
 
     fn add(&self, tenant: &str, chain: &Chain) {
+        for tier in chain.metrics().tiers {
+            if let Some(aside) = tier.aside {
+                self.aside.with_label_values(&[tenant, tier.name]).set(aside.bytes as f64);
+            }
+        }
         // The report ends with generation, which holds nothing.
         for (report, holdings) in chain.report().into_iter().zip(chain.holdings()) {
             let outcomes = [

@@ -34,6 +34,8 @@ struct Families {
     store_bytes: GaugeVec,
     store_free: GaugeVec,
     store_capacity: GaugeVec,
+    store_aside: GaugeVec,
+    stores_put_aside: IntCounterVec,
     writes: IntCounterVec,
     breaker: GaugeVec,
     hit_ratio: GaugeVec,
@@ -68,6 +70,17 @@ impl Families {
                 "Bytes that the server may still write to the file system of a tier's files.",
             )?,
             store_capacity: by_tier("floors_store_capacity_bytes", "Size of the file system of a tier's files.")?,
+            store_aside: by_tier(
+                "floors_store_aside_bytes",
+                "Bytes on the disk of a store of the tier that could not be used and was put aside.",
+            )?,
+            stores_put_aside: IntCounterVec::new(
+                Opts::new(
+                    "floors_stores_put_aside_total",
+                    "Stores of a tier that this process put aside at its start.",
+                ),
+                &["tier"],
+            )?,
             writes: IntCounterVec::new(
                 Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
                 &["tier", "outcome"],
@@ -107,7 +120,7 @@ impl Families {
         })
     }
 
-    fn collectors(&self) -> [&dyn Collector; 19] {
+    fn collectors(&self) -> [&dyn Collector; 21] {
         [
             &self.requests,
             &self.bytes,
@@ -116,6 +129,8 @@ impl Families {
             &self.store_bytes,
             &self.store_free,
             &self.store_capacity,
+            &self.store_aside,
+            &self.stores_put_aside,
             &self.writes,
             &self.breaker,
             &self.hit_ratio,
@@ -150,6 +165,10 @@ impl Families {
         }
         if tier.has_directory {
             self.store_bytes.with_label_values(&[name]).set(stats.disk as f64);
+        }
+        if let Some(aside) = tier.aside {
+            self.store_aside.with_label_values(&[name]).set(aside.bytes as f64);
+            self.stores_put_aside.with_label_values(&[name]).inc_by(aside.stores);
         }
         if let Some(space) = tier.space {
             self.store_free.with_label_values(&[name]).set(space.free as f64);

@@ -1,5 +1,5 @@
-//! `--check-config`: finds what would stop a start with a configuration. It creates nothing, opens no store and listens on
-//! no port. `main` calls it.
+//! Finds what is wrong with a configuration beyond its text: ports, files, stores, packs, memory. `--check-config` and a
+//! start call the same function, so that both name the same faults. It creates nothing and opens no store.
 
 use std::{io, net::SocketAddr, path::Path};
 
@@ -14,32 +14,39 @@ use crate::{
     tenants::TenantNames,
 };
 
-/// A configuration with which the server would start.
+/// What a start uses of what was checked.
 #[derive(Debug)]
 pub struct Checked {
-    /// The configuration.
-    pub config: Config,
+    /// The tokens of callers.
+    pub tokens: Option<TokensFile>,
+    /// The packs.
+    pub packs: Packs,
     /// What may not be as it was meant.
     pub warnings: Vec<String>,
 }
 
-/// Reads the configuration of `file` and the environment as a start does, and checks what it names.
+/// Reads the configuration of `file` and the environment. If it is wrong, the error also has what is wrong with the tokens.
 ///
 /// # Errors
 /// All problems at once, each with what would be right.
-pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
-    let mut found = Findings::default();
-    let config = match Config::resolve(file) {
-        Ok(config) => config,
-        Err(error) => {
-            if let Some((tokens, tenants)) = Config::tokens_file_of(file) {
-                found.check_tokens(Some(&tokens), &tenants);
-            }
-            return Err(error.with(found.problems));
+pub fn resolve(file: Option<&Path>) -> Result<Config, ConfigError> {
+    Config::resolve(file).map_err(|error| {
+        let mut found = Findings::default();
+        if let Some((tokens, tenants)) = Config::tokens_file_of(file) {
+            let _ = found.check_tokens(Some(&tokens), &tenants);
         }
-    };
+        error.with(found.problems)
+    })
+}
+
+/// Checks what `config` names.
+///
+/// # Errors
+/// Everything that stops a start, at once, each with what would be right.
+pub fn check(config: &Config) -> Result<Checked, ConfigError> {
+    let mut found = Findings { warnings: config.warnings().to_vec(), ..Findings::default() };
     found.check_addresses([("grpc.listen", config.grpc_listen), ("ops.listen", config.ops_listen)]);
-    found.check_tokens(config.tokens_file.as_deref(), &config.tenant_names());
+    let tokens = found.check_tokens(config.tokens_file.as_deref(), &config.tenant_names());
     if config.cache.chain.contains(&TierKind::Lru) {
         let shares = config.tenants.iter().map(|tenant| tenant.cache.lru.capacity);
         found.check_memory(config.cache.lru.capacity + shares.sum::<u64>(), memory::limit_bytes());
@@ -58,12 +65,9 @@ pub fn check(file: Option<&Path>) -> Result<Checked, ConfigError> {
         let shares = config.tenants.iter().map(|tenant| tenant.cache.lmdb.map_size);
         found.check_disk(path, map_size + shares.sum::<u64>(), disk_size(path));
     }
-    if let Err(error) = Packs::check(config.packs.clone()) {
-        found.problems.extend(error.lines().iter().cloned().map(Problem::without_key));
-    }
+    let packs = found.check_packs(config);
     ConfigError::from_problems(found.problems)?;
-    found.warnings.extend_from_slice(config.warnings());
-    Ok(Checked { config, warnings: found.warnings })
+    Ok(Checked { tokens, packs, warnings: found.warnings })
 }
 
 /// What a check has found.
@@ -99,24 +103,46 @@ impl Findings {
         }
     }
 
-    fn check_tokens(&mut self, file: Option<&Path>, tenants: &TenantNames) {
-        match file.map(|file| TokensFile::read(file, tenants)) {
-            Some(Err(error)) => self.problems.push(Problem::without_key(error.to_string())),
-            Some(Ok(tokens)) if tokens.is_empty() => {
-                self.warnings.push("auth.tokens_file has no token, so every call is refused".to_owned());
+    fn check_tokens(&mut self, file: Option<&Path>, tenants: &TenantNames) -> Option<TokensFile> {
+        match TokensFile::read(file?, tenants) {
+            Err(error) => {
+                self.problems.push(Problem::without_key(error.to_string()));
+                None
             }
-            Some(Ok(_)) | None => {}
+            Ok(tokens) => {
+                if tokens.is_empty() {
+                    self.warnings.push("auth.tokens_file has no token, so every call is refused".to_owned());
+                }
+                Some(tokens)
+            }
         }
     }
 
-    /// Checks the capacity of the memory tier against the memory that the process may have.
+    /// The packs; the built-in one alone if the server cannot start with those of `config`.
+    fn check_packs(&mut self, config: &Config) -> Packs {
+        match Packs::read(config.packs.clone()) {
+            Ok(packs) => {
+                let problem = packs.problem();
+                let lines = problem.iter().flat_map(|problem| problem.lines());
+                self.warnings.extend(lines.map(|line| format!("a pack is not served: {line}")));
+                packs
+            }
+            Err(error) => {
+                self.problems.extend(error.lines().iter().cloned().map(Problem::without_key));
+                Packs::built_in()
+            }
+        }
+    }
+
+    /// Compares the capacity of the memory tier with the memory that the process may have. A larger one stops no start: it
+    /// may never be used.
     fn check_memory(&mut self, capacity: u64, limit: Option<u64>) {
         let Some(limit) = limit.filter(|limit| capacity > *limit) else { return };
         let (capacity, limit) = (mebibytes(capacity), mebibytes(limit));
-        self.add(
-            "cache.lru.capacity",
-            format!("is {capacity}, more than the {limit} of memory that this process may have; write a smaller size"),
-        );
+        self.warnings.push(format!(
+            "cache.lru.capacity is {capacity}, more than the {limit} of memory that this process may have: the system will \
+             end the process before floors are evicted; write a smaller size"
+        ));
     }
 
     /// Compares the map of LMDB in `path` with its disk. A larger map stops no start.
@@ -177,15 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_beyond_the_memory_is_a_problem() {
-        let problems = |capacity, limit| {
+    fn a_capacity_beyond_the_memory_is_warned_of() {
+        let warnings = |capacity, limit| {
             let mut found = Findings::default();
             found.check_memory(capacity, limit);
-            found.problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+            assert!(found.problems.is_empty(), "the server starts");
+            found.warnings
         };
-        assert_eq!(problems(1 << 30, Some(1 << 30)), [""; 0]);
-        assert_eq!(problems(1 << 40, None), [""; 0]);
-        let [problem] = &problems(2 << 30, Some(1 << 30))[..] else { panic!("one problem") };
+        assert_eq!(warnings(1 << 30, Some(1 << 30)), [""; 0]);
+        assert_eq!(warnings(1 << 40, None), [""; 0]);
+        let [problem] = &warnings(2 << 30, Some(1 << 30))[..] else { panic!("one warning") };
         assert!(problem.starts_with("cache.lru.capacity is 2048MiB, more than the 1024MiB of memory"), "{problem}");
     }
 }

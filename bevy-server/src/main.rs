@@ -5,7 +5,7 @@ use std::{path::Path, process::ExitCode};
 use bevy::app::AppExit;
 use bevy_server::{
     cli::{Cli, Command},
-    config::{Config, DEFAULTS},
+    config::DEFAULTS,
     config_check, healthcheck,
 };
 use clap::Parser;
@@ -37,13 +37,13 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let file = cli.config.as_deref().map(Path::new);
+    let config = config_check::resolve(file)?;
     if cli.check_config {
-        let checked = config_check::check(file)?;
+        let checked = config_check::check(&config)?;
         checked.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-        print!("{}", checked.config.resolved());
+        print!("{}", config.resolved());
         return Ok(ExitCode::SUCCESS);
     }
-    let config = Config::resolve(file)?;
     if let Some(Command::Healthcheck) = cli.command {
         println!("{}", healthcheck::check(&config)?);
         return Ok(ExitCode::SUCCESS);

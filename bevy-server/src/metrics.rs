@@ -1,7 +1,13 @@
 //! The registry of all metrics, what runs (`floors_build_info`), what refuses clients
 //! (`floors_clients_refused_total{reason}`), and whether reloads succeed (`floors_reload_success{what}`).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use bevy::prelude::*;
 use floor_gen::GENERATOR_VERSION;
@@ -122,6 +128,16 @@ impl Reloaded {
             Self::Packs => "packs",
         }
     }
+
+    /// Its name in the log.
+    const fn subject(self) -> &'static str {
+        match self {
+            Self::Configuration => "the configuration is",
+            Self::Tokens => "the tokens file is",
+            Self::Tls => "the files of grpc.tls are",
+            Self::Packs => "all packs are",
+        }
+    }
 }
 
 /// `floors_reload_success{what}` and `floors_reload_last_success_timestamp_seconds{what}`. The start counts as a reload;
@@ -130,6 +146,8 @@ impl Reloaded {
 pub struct Reloads {
     success: IntGaugeVec,
     last_success: IntGaugeVec,
+    /// Whether the last reload failed, by [`Reloaded`].
+    failed: Arc<[AtomicBool; 4]>,
 }
 
 impl Reloads {
@@ -147,11 +165,15 @@ impl Reloads {
         let success = gauge("floors_reload_success", help)?;
         let help = "When the last successful reload was, in Unix time.";
         let last_success = gauge("floors_reload_last_success_timestamp_seconds", help)?;
-        Ok(Self { success, last_success })
+        Ok(Self { success, last_success, failed: Arc::default() })
     }
 
-    /// A reload of `what` has succeeded or failed.
+    /// A reload of `what` has succeeded or failed. Logs a success after a failure, whether it changed anything or not: the
+    /// error in the log has ended.
     pub(crate) fn record(&self, what: Reloaded, succeeded: bool) {
+        if self.failed[what as usize].swap(!succeeded, Relaxed) && succeeded {
+            tracing::info!("{} right again and in use", what.subject());
+        }
         self.success.with_label_values(&[what.name()]).set(succeeded.into());
         if succeeded {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -161,6 +183,7 @@ impl Reloads {
 
     /// The server has no `what` any more.
     pub(crate) fn forget(&self, what: Reloaded) {
+        self.failed[what as usize].store(false, Relaxed);
         for gauge in [&self.success, &self.last_success] {
             // Fails if there was none.
             let _ = gauge.remove_label_values(&[what.name()]);

@@ -244,26 +244,59 @@ async fn wait_until_served(client: &mut FloorServiceClient<Channel>, seen: &mut 
     .await;
 }
 
-#[test]
-fn a_server_does_not_start_with_broken_packs_and_names_every_error() {
+#[tokio::test]
+async fn a_server_starts_beside_a_broken_pack_unless_that_is_the_default() {
     let data = TempDir::new().unwrap();
+    write_pack(&data, "good", "one", &[("Thumbs.db", b"\0"), ("text/a.txt~", b"\0")]);
     let (mut broken, _) = authored(1, Kind::Cavern);
     broken.exit = broken.entry;
     let mut json = Vec::new();
     FLOOR.encode(&broken.encode_to_vec()[..], &mut json).unwrap();
     let folder = write_pack(&data, "mine", "one", &[("floors/10.json", &json)]);
     fs::write(folder.join("pack.toml"), "name = \"mine\"\nwidth = 3\n").unwrap();
+    let named = ["mine/pack.toml:2:1: the file has no key `width`", "mine/floors/10.json: "];
     for arguments in [&[][..], &["--check-config"]] {
-        let setup = arguments.iter().fold(setup(&data).with("PACKS__DEFAULT", "yours"), |setup, one| setup.arg(one));
+        let setup = arguments.iter().fold(setup(&data).with("PACKS__DEFAULT", "mine"), |setup, one| setup.arg(one));
         let (code, _, errors) = setup.run();
-        assert_ne!(code, Some(0));
-        assert!(errors.contains("mine/pack.toml:2:1: the file has no key `width`"), "{errors}");
-        assert!(errors.contains("mine/floors/10.json: "), "{errors}");
+        assert_eq!(code, Some(1));
+        for expected in named.into_iter().chain(["packs.default is mine, which cannot be used"]) {
+            assert!(errors.contains(expected), "{expected} is not in {errors}");
+        }
     }
-    fs::remove_dir_all(folder).unwrap();
+    let (code, _, errors) = setup(&data).arg("--check-config").run();
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(named.iter().all(|expected| errors.contains(expected)), "{errors}");
+    let server = setup(&data).with("PACKS__DEFAULT", "good").start();
+    let (_, ready) = server.page("/readyz");
+    let (_, status) = server.page("/status");
+    for expected in named {
+        for place in [&server.log(), &ready, &status] {
+            assert!(place.contains(expected.split('`').next().unwrap()), "{expected} is not in {place}");
+        }
+    }
+    assert!(server.log().contains("these are no part of the pack"), "{}", server.log());
+    assert!(server.log().contains("Thumbs.db, text/a.txt~"), "{}", server.log());
+    assert_eq!(server.metric("floors_pack_loads_total{outcome=\"failed\"}"), 1.0);
+    assert_eq!(server.metric("floors_reload_success{what=\"packs\"}"), 0.0);
+    let mut client = server.client().await;
+    let (floor, _) = get(&mut client, spec(42, 7)).await.unwrap();
+    let hash = format!("{:016x}", floor.pack_hash);
+    assert_eq!(floor.spec.unwrap().pack, format!("good@{hash}"));
+    let info = |pack: &str, hash: &str, default: bool| {
+        server.metric(&format!("floors_pack_info{{default=\"{default}\",hash=\"{hash}\",pack=\"{pack}\"}}"))
+    };
+    assert_eq!((info("good", &hash, true), info("tower", "0000000000000000", false)), (1.0, 1.0));
+    let wrong = get(&mut client, of("mine", 42, 7)).await.unwrap_err();
+    assert_eq!(wrong.code(), Code::FailedPrecondition);
+    assert!(wrong.message().starts_with("the files of the pack mine are wrong"), "{wrong}");
+    fs::remove_dir_all(&folder).unwrap();
+    write_pack(&data, "mine", "two", &[]);
+    wait_until("the corrected pack is used", || server.metric("floors_reload_success{what=\"packs\"}") == 1.0);
+    get(&mut client, of("mine", 42, 7)).await.unwrap();
+    assert!(server.log().contains("all packs are right again and in use"), "{}", server.log());
     let (code, _, errors) = setup(&data).with("PACKS__DEFAULT", "yours").run();
     assert!(
-        code != Some(0) && errors.contains("packs.default is yours, which is no pack; there are tower"),
+        code != Some(0) && errors.contains("packs.default is yours, which is no pack; there are good, mine, tower"),
         "{errors}"
     );
 }

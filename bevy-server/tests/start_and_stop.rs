@@ -150,7 +150,7 @@ fn an_invalid_setting_of_the_edge_is_reported_with_what_is_valid() {
         ("GRPC__CORS_ORIGINS", r#"["game.example"]"#, "write [\"*\"] for every origin, or a list of origins"),
         ("GRPC__NO_CACHE", "me", "write \"all\", \"authenticated\" "),
         ("GRPC__REFLECTION", "perhaps", "write true or false"),
-        ("LIMITS__CELLS_PER_SECOND", "-1", "limits.cells_per_second is -1"),
+        ("LIMITS__CELLS_PER_SECOND", "-1", "limits.cells_per_second is \"-1\""),
         (
             "LIMITS__BURST_CELLS",
             "262143",
@@ -214,7 +214,6 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
         (vec![("GRPC__LISTEN", free.as_str()), ("OPS__LISTEN", &free)], "which is the same port; choose another port"),
         (vec![("GRPC__LISTEN", &free), ("OPS__LISTEN", &every)], "which is the same port; choose another port"),
         (vec![("OPS__LISTEN", "192.0.2.1:0")], "ops.listen is 192.0.2.1:0, on which this user cannot listen: "),
-        (vec![("CACHE__LRU__CAPACITY", "900000GiB")], "of memory that this process may have; write a smaller size"),
         (
             vec![("CACHE__LMDB__MAP_SIZE", "900000GiB")],
             "map_size is 921600000MiB, more address space than this process",
@@ -232,11 +231,50 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
             "or set cache.sled.path to one that is",
         ),
     ] {
-        let check = settings.into_iter().fold(Setup::new(&data), |setup, (key, value)| setup.with(key, value));
-        let errors = start_error(check.arg("--check-config"));
+        let setup = || settings.iter().fold(Setup::new(&data), |setup, (key, value)| setup.with(key, value));
+        let errors = start_error(setup().arg("--check-config"));
         assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+        assert!(!data.path().join("lmdb").exists(), "a check creates nothing");
+        let message = |errors: &str| errors[errors.find("bevy-server: ").unwrap()..].to_owned();
+        assert_eq!(message(&start_error(setup())), message(&errors), "a start says the same");
     }
-    assert!(!data.path().join("lmdb").exists(), "a check creates nothing");
+}
+
+#[test]
+fn a_start_warns_of_what_a_check_warns_of() {
+    let data = TempDir::new().unwrap();
+    let packs = data.path().join("packs");
+    fs::create_dir_all(packs.join("bad")).unwrap();
+    fs::write(packs.join("bad/pack.toml"), "name = \"bad\"\nwidth = 3\n").unwrap();
+    let tokens = data.path().join("tokens.toml");
+    fs::write(&tokens, "").unwrap();
+    let setup = || {
+        Setup::new(&data)
+            .with("CACHE__LRU__CAPACITY", "900000GiB")
+            .with("CACHE__LMDB__MAP_SIZE", "61440GiB")
+            .with("AUTH__TOKENS_FILE", tokens.to_str().unwrap())
+            .with("PACKS__DIR", packs.to_str().unwrap())
+            .with("CACHE__HEDGE", "false")
+            .env("FLOORS_UNKNOWN_KEYS", "warn")
+    };
+    let (code, _, errors) = setup().arg("--check-config").run();
+    assert_eq!(code, Some(0), "{errors}");
+    let warnings: Vec<_> = errors.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
+    for expected in [
+        "cache.hedge is no key any more",
+        "auth.tokens_file has no token",
+        "cache.lru.capacity is 921600000MiB, more than the ",
+        "cache.lmdb.map_size is 62914560MiB, and the disk of ",
+        "a pack is not served: ",
+    ] {
+        assert!(warnings.iter().any(|warning| warning.starts_with(expected)), "{expected} is not in {warnings:?}");
+    }
+    assert_eq!(warnings.len(), 5, "{warnings:?}");
+    let server = setup().start();
+    for warning in warnings {
+        assert!(server.log().contains(&format!("WARN bevy_server::app: {warning}")), "{warning}\n{}", server.log());
+    }
+    server.stop();
 }
 
 #[test]
@@ -245,14 +283,9 @@ fn a_check_reports_everything_at_once() {
     let broken = data.path().join("tokens.toml");
     fs::write(&broken, "[[token]]\nname = \"a game\"\n").unwrap();
     let setup = || Setup::new(&data).with("AUTH__TOKENS_FILE", &broken.display().to_string()).arg("--check-config");
-    let setup_with_file = setup()
-        .with("OPS__LISTEN", "192.0.2.1:0")
-        .with("CACHE__LRU__CAPACITY", "900000GiB")
-        .with("CACHE__LMDB__PATH", "/dev/null/lmdb");
+    let setup_with_file = setup().with("OPS__LISTEN", "192.0.2.1:0").with("CACHE__LMDB__PATH", "/dev/null/lmdb");
     let errors = start_error(setup_with_file);
-    for expected in
-        ["wrong in 4 places", "ops.listen is 192.0.2.1:0", "tokens.toml", "cache.lru.capacity is ", "/dev/null/lmdb"]
-    {
+    for expected in ["wrong in 3 places", "ops.listen is 192.0.2.1:0", "tokens.toml", "/dev/null/lmdb"] {
         assert!(errors.contains(expected), "{expected} is not in\n{errors}");
     }
     let errors = start_error(setup().with("OPS__LISTEN", "here").with("CACHE__CHIAN", "[]"));
@@ -641,6 +674,26 @@ async fn a_store_is_put_aside_after_two_early_crashes_in_a_row() {
     assert_eq!(fs::read_to_string(&count).unwrap(), "2\n");
     let server = start("generated").await;
     assert!(server.log().contains(ASIDE), "{}", server.log());
+    let aside = || {
+        let names = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("lmdb.damaged-20")).collect::<Vec<_>>()
+    };
+    let first = aside();
+    assert_eq!((first.len(), server.metric("floors_stores_put_aside_total{tier=\"lmdb\"}")), (1, 1.0));
+    assert!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}") > 0.0);
+    // A loop of crashes: the disk has one store that was put aside, the latest.
+    let stored = "floors_tier_writes_total{outcome=\"stored\",tier=\"lmdb\"}";
+    wait_until("the floor is stored", || server.metric(stored) == 1.0);
+    drop(server);
+    drop(start("lmdb").await);
+    let server = start("generated").await;
+    assert!(server.log().contains("a store that was put aside before was removed"), "{}", server.log());
+    let second = aside();
+    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    server.stop();
+    fs::remove_dir_all(data.path().join(&second[0])).unwrap();
+    let server = start("lmdb").await;
+    assert_eq!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}"), 0.0);
     server.stop();
 }
 

@@ -62,7 +62,9 @@ pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
-pub use tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats};
+pub use tier::{
+    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
+};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -7,7 +7,7 @@ pub use crate::{histogram::Times, report::RequestCounts};
 use crate::{
     layers::CircuitState,
     report::WriteCounts,
-    tier::{Tier, TierStats},
+    tier::{Aside, Tier, TierStats},
     tiers::{Space, directory},
 };
 
@@ -41,6 +41,8 @@ pub struct TierMetrics {
     pub has_directory: bool,
     /// The disk of its files; `None` without files, or if the system does not tell.
     pub space: Option<Space>,
+    /// What was put aside of a tier with files; `None` without.
+    pub aside: Option<Aside>,
     /// What only a tier below memory has.
     pub lower: Option<LowerTierMetrics>,
 }
@@ -50,7 +52,8 @@ impl TierMetrics {
     pub(crate) fn new(tier: &dyn Tier, requests: RequestCounts) -> Self {
         let space = tier.directory().and_then(|directory| directory::space(directory).ok());
         let has_directory = tier.directory().is_some();
-        Self { name: tier.name(), requests, stats: tier.stats(), has_directory, space, lower: None }
+        let (stats, aside) = (tier.stats(), tier.aside());
+        Self { name: tier.name(), requests, stats, has_directory, space, aside, lower: None }
     }
 }
 

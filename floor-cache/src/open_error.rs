@@ -61,6 +61,16 @@ pub enum OpenError {
         /// The directory.
         path: PathBuf,
     },
+    /// Another process that has the store open has the same process id, as where each is the first of its container.
+    #[error("the {tier} store in {} is in use by another server with the process id {process}, as in another container, and servers on one store need different ones; set cache.{tier}.path to another directory, or let the servers share a namespace of process ids", path.display())]
+    SameProcessId {
+        /// The name of the tier.
+        tier: &'static str,
+        /// The directory.
+        path: PathBuf,
+        /// The process id.
+        process: u32,
+    },
     /// The store has another format version.
     #[error("the {tier} store in {} was made by another version (found: {found}; this one reads: {expected}); move the directory away, or set cache.{tier}.path to another", path.display())]
     Version {

@@ -15,7 +15,7 @@ use fixture::{
     stores::{STORES, Store},
     test_process, when_free,
 };
-use floor_cache::{Bypass, ChainConfig, Key, LmdbConfig, OpenError, Options, Tier, TierKind, assemble};
+use floor_cache::{Bypass, ChainConfig, Key, KeyPattern, LmdbConfig, OpenError, Options, Tier, TierKind, assemble};
 use tokio::runtime::Handle;
 
 /// Set in the child process that opens a store: its path and kind.
@@ -197,5 +197,42 @@ async fn stored_values_are_served_while_every_write_fails() {
         disk.free().unwrap();
         assert!(put(&keys(5000..5100)).await, "writes succeed again");
         assert_eq!(chain.get(key(5099, 1), Options::default()).await.unwrap().by, "lmdb");
+    }
+}
+
+/// A removal needs new pages, which the reserve has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
+    for round in 0..2 {
+        let Some(disk) = SmallDisk::mount(4 * DISK) else { return };
+        let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
+        let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
+        let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap();
+        let put = async |keys: &[Key]| {
+            keys.iter().for_each(|key| chain.put(*key, &value(key)));
+            chain.close(LONG_TIMEOUT).await
+        };
+        assert!(put(&keys(0..2000)).await);
+        disk.fill(0);
+        let mut stored = 2000;
+        while put(&keys(stored..stored + 100)).await {
+            stored += 100;
+        }
+        // By keys, and then by a pattern.
+        if round == 0 {
+            for keys in keys(0..2000).chunks(500) {
+                for removal in chain.purge(keys).await {
+                    removal.result.unwrap();
+                }
+            }
+            assert_eq!(chain.get(key(7, 1), Options::default()).await.unwrap().by, "generated");
+        } else {
+            let removed = chain.purge_matching(KeyPattern::ALL).await;
+            assert!(removed.iter().all(|tier| tier.result.is_ok()), "{removed:?}");
+            assert_eq!(chain.report()[0].entries, 0);
+        }
+        // The disk is as full as before.
+        assert!(put(&keys(10_000..10_500)).await, "the freed pages are used");
+        assert_eq!(chain.get(key(10_499, 1), Options::default()).await.unwrap().by, "lmdb");
     }
 }

@@ -1,14 +1,19 @@
-//! Tests of damage in LMDB's own structures: it is found in use, or affects no other entry.
+//! Tests of LMDB's own structures: damage is found in use, or affects no other entry; and servers that share a store.
 
 mod fixture;
 
-use std::fs;
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    process::{Command, Stdio},
+};
 
 use fixture::{
     entries,
     fake_source::value_of,
     key, keys, put, put_durably,
-    stores::{AGE, Lmdb, Store, StoreDir, VALUE, fill, held, lmdb_database, sized, stored, within_lmdb},
+    stores::{AGE, CAPACITY, Lmdb, Store, StoreDir, VALUE, fill, held, lmdb_database, sized, stored, within_lmdb},
+    test_process,
 };
 
 const PAGE: usize = 4096;
@@ -149,4 +154,60 @@ async fn a_read_writes_nothing() {
     let found = tier.get_many(&keys(0..2000)).await.unwrap();
     assert!(found.into_iter().flatten().count() > 300);
     assert!(data() == before, "the file has changed");
+}
+
+/// Set in the child process that opens a store: its path.
+const OPEN: &str = "FLOORS_TEST_OPEN";
+
+/// The child process: it opens the store, and holds it until its input ends.
+#[test]
+fn the_process_that_holds_a_store() {
+    let Some(path) = env::var_os(OPEN) else { return };
+    match Lmdb.open(path.into(), CAPACITY) {
+        Ok(_tier) => {
+            println!("process {} opened it", std::process::id());
+            std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+        }
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+/// The first process of a new namespace of process ids, as in a container, which opens the store of `dir`. `None` if this
+/// user may make none.
+fn first_of_a_container(dir: &StoreDir) -> Option<Command> {
+    let unshare = |program: &mut Command| {
+        program.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+    };
+    let mut possible = Command::new("unshare");
+    unshare(&mut possible);
+    if !possible.arg("true").stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+        println!("skipped: no right to make a namespace of process ids");
+        return None;
+    }
+    let (mut command, test) = (Command::new("unshare"), test_process("the_process_that_holds_a_store"));
+    unshare(&mut command);
+    command.arg(test.get_program()).args(test.get_args()).env(OPEN, dir.path());
+    Some(command)
+}
+
+/// LMDB knows readers by their process ids: two servers, each the first process of its container, are one to it.
+#[test]
+fn a_server_with_the_process_id_of_another_is_refused_and_told_why() {
+    let dir = StoreDir::new(&Lmdb);
+    let Some(mut first) = first_of_a_container(&dir) else { return };
+    let mut first = first.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(first.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.ends_with("process 1 opened it")));
+    // One with another number shares the store.
+    drop(dir.open());
+    let second = first_of_a_container(&dir).unwrap().stdin(Stdio::null()).output().unwrap();
+    let second = String::from_utf8_lossy(&second.stdout).into_owned();
+    let expected = "is in use by another server with the process id 1, as in another container";
+    assert!(second.contains("refused: the lmdb store in ") && second.contains(expected), "{second}");
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    // It is free again, and nothing was put aside.
+    let third = first_of_a_container(&dir).unwrap().stdin(Stdio::null()).output().unwrap();
+    assert!(String::from_utf8_lossy(&third.stdout).contains("process 1 opened it"));
+    assert_eq!(dir.quarantined(), 0);
 }

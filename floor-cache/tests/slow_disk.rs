@@ -4,6 +4,7 @@
 mod fixture;
 
 use std::{
+    fs, hint,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
@@ -21,11 +22,19 @@ use futures_util::future::join_all;
 #[derive(Debug, Default)]
 struct Disk {
     is_slow: AtomicBool,
+    /// Whether a query loses its core to other threads, again and again.
+    is_crowded: AtomicBool,
     queries: AtomicU64,
 }
 
 /// Ten times what generating takes.
 const READ: Duration = Duration::from_millis(3);
+
+/// How long this thread has waited for a core.
+fn waited_for_core() -> Duration {
+    let times = fs::read_to_string("/proc/thread-self/schedstat").expect("the test looked before");
+    Duration::from_nanos(times.split(' ').nth(1).expect("three numbers").parse().expect("a number"))
+}
 
 /// Shared by the chain and the test.
 #[derive(Debug)]
@@ -40,6 +49,12 @@ impl Tier for SharedTier {
         self.0.queries.fetch_add(1, SeqCst);
         if self.0.is_slow.load(SeqCst) {
             thread::sleep(READ);
+        }
+        if self.0.is_crowded.load(SeqCst) {
+            let began = waited_for_core();
+            while waited_for_core() < began + READ {
+                thread::yield_now();
+            }
         }
         Answer::Now(Ok(Some(value_of(key))))
     }
@@ -110,4 +125,44 @@ async fn a_local_tier_that_blocks_threads_is_left_until_it_is_fast() {
         assert!(began.elapsed() < LONG_TIMEOUT, "the disk is not asked: {:?}", chain.report()[0]);
         first += 2000;
     }
+}
+
+/// The store is healthy; the cores are busy with something else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_local_tier_is_not_left_because_its_callers_wait_for_a_core() {
+    if fs::metadata("/proc/thread-self/schedstat").is_err() {
+        println!("skipped: the system does not tell how long a thread waits for a core");
+        return;
+    }
+    let disk = Arc::new(Disk::default());
+    let tuning = Tuning { utilisation: Some(0.0), ..Tuning::default() };
+    let chain = build_chain(&ChainConfig::default(), &tuning, |chain| chain.tier(SharedTier(disk.clone()), Admit::All));
+    assert!(ask(&chain, 0).await > 1900);
+    let is_busy = AtomicBool::new(true);
+    let runtime = tokio::runtime::Handle::current();
+    thread::scope(|scope| {
+        for _ in 0..4 * thread::available_parallelism().expect("the cores").get() {
+            scope.spawn(|| {
+                while is_busy.load(SeqCst) {
+                    hint::spin_loop();
+                }
+            });
+        }
+        disk.is_crowded.store(true, SeqCst);
+        let late = tokio::task::block_in_place(|| {
+            runtime.block_on(async {
+                let mut late = 0;
+                for number in 0..50 {
+                    let served = chain.get(key(2000 + number, 1), TRACED).await.expect("it serves");
+                    let step = &served.trace.expect("a trace")[0];
+                    late += u32::from(step.outcome == Outcome::Hit && step.took >= READ);
+                }
+                late
+            })
+        });
+        is_busy.store(false, SeqCst);
+        assert!(late > 5, "enough queries took ten times as long as generating to open the breaker: {late}");
+    });
+    let report = &chain.report()[0];
+    assert!(report.reason != "breaker" && report.errors == 0, "{report:?}");
 }

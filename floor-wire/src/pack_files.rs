@@ -17,6 +17,33 @@ pub const EXTENSION: &str = ".floorpack";
 const MAX_ENTRIES: usize = 2 * Files::MAX_FILES;
 /// The longest path of a file in a pack, in bytes.
 const MAX_PATH: usize = 128;
+/// Names that systems give to files and folders of their own, in small letters.
+const OF_SYSTEMS: [&str; 6] = ["thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "__macosx", "lost+found"];
+/// How the names of copies end that editors and version control leave, in small letters.
+const OF_EDITORS: [&str; 6] = ["~", ".bak", ".orig", ".rej", ".swp", ".tmp"];
+
+/// Whether an entry with this name is no part of a pack: hidden ones, and what editors and systems leave beside the files
+/// of a designer.
+#[must_use]
+pub fn is_left_out(name: &str) -> bool {
+    let small = name.to_ascii_lowercase();
+    name.starts_with(['.', '~', '#'])
+        || OF_SYSTEMS.contains(&small.as_str())
+        || OF_EDITORS.iter().any(|end| small.ends_with(end))
+}
+
+/// The entries of a folder and of the folders in it that [`is_left_out`] leaves out of the pack, in order. Empty for an
+/// archive.
+#[must_use]
+pub fn left_out(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    if folder.is_dir() {
+        // What cannot be read is an error of `read_folder`.
+        let _ = entries(folder, &mut |_, _, _| Ok(()), &mut |name| names.push(name));
+        names.sort_unstable();
+    }
+    names
+}
 
 /// Reads the pack at `path`: a folder, or a `.floorpack` file.
 ///
@@ -34,7 +61,7 @@ pub fn read_archive(path: &Path) -> Result<Files, FileError> {
     Files::from_bytes(&read_file(path, "", Files::MAX_BYTES as u64)?)
 }
 
-/// Reads the files of a folder and of the folders in it. Names that begin with a dot are left out.
+/// Reads the files of a folder and of the folders in it, except what [`is_left_out`].
 ///
 /// # Errors
 /// The first file that cannot be read or cannot belong to a pack.
@@ -62,6 +89,15 @@ pub fn walk(
     folder: &Path,
     visit: &mut impl FnMut(&Path, &str, &Metadata) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
+    entries(folder, visit, &mut drop)
+}
+
+/// As [`walk`]. Calls `leave_out` with the path in the pack of each entry that is no part of it.
+fn entries(
+    folder: &Path,
+    visit: &mut impl FnMut(&Path, &str, &Metadata) -> Result<(), FileError>,
+    leave_out: &mut impl FnMut(String),
+) -> Result<(), FileError> {
     let root = fs::canonicalize(folder).map_err(|error| unreadable("", &error))?;
     let (mut folders, mut entries) = (vec![(folder.to_owned(), String::new())], 0);
     while let Some((folder, prefix)) = folders.pop() {
@@ -75,10 +111,11 @@ pub fn walk(
             let Some(file_name) = file_name.to_str() else {
                 return Err(wrong(&prefix, format!("the name {} is not UTF-8", file_name.display())));
             };
-            if file_name.starts_with('.') {
+            let name = format!("{prefix}{file_name}");
+            if is_left_out(file_name) {
+                leave_out(name);
                 continue;
             }
-            let name = format!("{prefix}{file_name}");
             let path = entry.path();
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             if is_link && !is_inside(&root, &path).map_err(|error| unreadable(&name, &error))? {
@@ -189,6 +226,40 @@ mod tests {
         let archive = folder.path().join("one.floorpack");
         fs::write(&archive, files.to_bytes()).unwrap();
         assert_eq!(read(&archive), Ok(files));
+    }
+
+    #[test]
+    fn what_editors_and_systems_leave_is_no_part_of_a_pack() {
+        let files = [("pack.toml", "name = \"one\"\n"), ("vaults/well.txt", "#"), ("text/a.tmp.txt", "a")];
+        let clean = read(folder(&files).path()).unwrap();
+        let left = [
+            ".DS_Store",
+            ".git/config",
+            "#pack.toml#",
+            "__MACOSX/._pack.toml",
+            "pack.toml.orig",
+            "pack.toml.swp",
+            "text/a.txt.rej",
+            "text/desktop.ini",
+            "vaults/Thumbs.db",
+            "vaults/well.BAK",
+            "vaults/well.txt~",
+            "vaults/~$well.txt",
+        ];
+        let all: Vec<_> = files.into_iter().chain(left.map(|path| (path, "\0 junk"))).collect();
+        let folder = folder(&all);
+        assert_eq!(read(folder.path()).unwrap().hash(), clean.hash());
+        let named = left.map(|path| match path.split_once('/') {
+            Some((folder @ (".git" | "__MACOSX"), _)) => folder.to_owned(),
+            _ => path.to_owned(),
+        });
+        let (mut found, mut named) = (left_out(folder.path()), named.to_vec());
+        found.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(found, named);
+        let archive = folder.path().join("one.floorpack");
+        fs::write(&archive, clean.to_bytes()).unwrap();
+        assert!(left_out(&archive).is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -14,6 +15,11 @@ use floor_gen::{
 use floor_proto::pack::{BUILT_IN, PackRef};
 use floor_wire::{LoadedPack, pack_files};
 use serde::Serialize;
+
+use crate::output;
+
+/// The schema in the folder of a pack, for editors. The dot keeps it out of the pack.
+pub(crate) const SCHEMA: &str = ".pack.schema.json";
 
 /// A pack: a folder, a `.floorpack` file, or the built-in pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +50,18 @@ impl PackSource {
             Self::Path(path) => pack_files::read(path).map_err(|error| InvalidPack::of_file(path, &error)),
             Self::BuiltIn => Ok(Pack::tower().files().clone()),
         }
+    }
+
+    /// Names on standard error what stands in the folder and is no part of the pack.
+    pub(crate) fn report_left_out(&self) -> io::Result<()> {
+        let Self::Path(path) = self else { return Ok(()) };
+        // The schema is for the editor, and `pack new` writes it.
+        let names: Vec<_> = pack_files::left_out(path).into_iter().filter(|name| name != SCHEMA).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let files = output::counted(names.len() as u64, "file");
+        writeln!(io::stderr(), "skipped {files} that are no part of a pack: {}", names.join(", "))
     }
 
     /// Reads the pack and checks its authored floors. A copy of the built-in pack may still have its name.

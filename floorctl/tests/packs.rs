@@ -73,6 +73,20 @@ fn a_new_pack_has_no_errors_and_its_vault_is_on_floors() {
 }
 
 #[test]
+fn what_editors_leave_in_a_folder_is_named_and_changes_no_hash() {
+    let dir = with_new_pack();
+    let version = run(dir.path(), &["pack", "build", "mine"]);
+    fs::write(dir.path().join("mine/vaults/well.txt~"), "old").unwrap();
+    fs::write(dir.path().join("mine/Thumbs.db"), [0]).unwrap();
+    for command in [&["pack", "build", "mine"][..], &["pack", "check", "mine", "--floors", "0"]] {
+        let (code, stdout, stderr) = floorctl(dir.path(), command);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains(version.trim()), "{stdout}");
+        assert!(stderr.contains("skipped 2 files that are no part of a pack: Thumbs.db, vaults/well.txt~"), "{stderr}");
+    }
+}
+
+#[test]
 fn a_pack_needs_a_name() {
     let dir = tempfile::tempdir().unwrap();
     for (name, expected) in [("Mine", "a name is a letter"), ("tower", "the built-in pack has this name")] {

@@ -10,7 +10,7 @@ use floor_gen::Kind;
 
 use super::{
     files,
-    formats::{Directory, Flag, Format, OneOf, Redaction, Size, Span, quote, quote_all, text, text_not_number},
+    formats::{Directory, Flag, Format, OneOf, Redaction, Size, Span, quote, quote_all, text},
     nonzero,
     reader::Reader,
 };
@@ -129,12 +129,12 @@ impl Format for Namespace {
     type Output = String;
 
     fn expected(&self) -> String {
-        "write 1 ..= 64 letters, digits, '-', '_' or '.', not a number".to_owned()
+        "write 1 ..= 64 letters, digits, '-', '_' or '.', as text".to_owned()
     }
 
     fn parse(&self, value: &Value) -> Option<String> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        text_not_number(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed))
+        text(value).filter(|name| (1..=64).contains(&name.len()) && name.chars().all(allowed))
     }
 
     fn show(&self, name: &String) -> String {

@@ -7,7 +7,7 @@ use http::{HeaderValue, Uri};
 use ipnet::IpNet;
 
 use super::{
-    formats::{Format, OneOf, Size, Span, quote_all, text_not_number, whole},
+    formats::{Format, OneOf, Size, Span, quote_all, text, whole},
     nonzero,
     reader::Reader,
 };
@@ -148,7 +148,7 @@ impl Format for Networks {
 
 /// A network, or an address as the network that contains only it.
 fn network(value: &Value) -> Option<IpNet> {
-    let text = text_not_number(value)?;
+    let text = text(value)?;
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
@@ -181,7 +181,7 @@ impl Format for Origins {
 
 /// An origin exactly as a browser sends it: another spelling would never match.
 fn origin(value: &Value) -> Option<HeaderValue> {
-    let text = text_not_number(value)?;
+    let text = text(value)?;
     let uri: Uri = text.parse().ok()?;
     let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
     let in_host = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]".contains(&byte);

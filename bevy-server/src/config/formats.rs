@@ -43,19 +43,21 @@ pub(super) enum Redaction {
     Full,
 }
 
-/// Text, or a number as text: the environment gives numbers where a file gives text.
+/// Text. A number in a file is none: `0x10` and `1e3` are other texts when they are read.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(_, text) => Some(text.clone()),
         Value::Char(_, char) => Some(char.to_string()),
-        Value::Num(_, num) => digits(*num),
         _ => None,
     }
 }
 
-/// Text that is no number. The environment turns `007` into a number and loses the zeros.
-pub(super) fn text_not_number(value: &Value) -> Option<String> {
-    text(value).filter(|_| !matches!(value, Value::Num(..)))
+/// A number as text: a file has it without quotes, or with.
+pub(super) fn number(value: &Value) -> Option<String> {
+    match value {
+        Value::Num(_, num) => digits(*num),
+        _ => text(value),
+    }
 }
 
 /// A number as text. figment distinguishes signed, unsigned and floating-point numbers.
@@ -104,7 +106,7 @@ impl Format for Directory {
     }
 
     fn parse(&self, value: &Value) -> Option<PathBuf> {
-        text_not_number(value).filter(|path| !path.is_empty()).map(PathBuf::from)
+        text(value).filter(|path| !path.is_empty()).map(PathBuf::from)
     }
 
     fn show(&self, path: &PathBuf) -> String {
@@ -227,7 +229,7 @@ impl<T: Copy + Display + FromStr + PartialOrd> Format for Whole<T> {
     }
 
     fn parse(&self, value: &Value) -> Option<T> {
-        text(value)?.parse::<T>().ok().filter(|number| self.bounds.contains(number))
+        number(value)?.parse::<T>().ok().filter(|number| self.bounds.contains(number))
     }
 
     fn show(&self, number: &T) -> String {
@@ -254,7 +256,7 @@ impl Format for Size {
     }
 
     fn parse(&self, value: &Value) -> Option<u64> {
-        let size = text(value)?.parse::<ByteSize>().ok()?.as_u64();
+        let size = number(value)?.parse::<ByteSize>().ok()?.as_u64();
         let is_unlimited = size == 0 && matches!(self, Self::MaybeUnlimited);
         (is_unlimited || size >= bytesize::MIB).then_some(size)
     }
@@ -294,7 +296,7 @@ impl Format for Span {
             Self::Any => Duration::ZERO..=Duration::from_secs(3650 * 24 * 60 * 60),
             Self::Timeout => Duration::from_millis(1)..=Duration::from_secs(60),
         };
-        humantime::parse_duration(&text(value)?).ok().filter(|span| bounds.contains(span))
+        humantime::parse_duration(&number(value)?).ok().filter(|span| bounds.contains(span))
     }
 
     fn show(&self, span: &Duration) -> String {

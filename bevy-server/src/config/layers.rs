@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use figment::{
-    Figment, Metadata, Source,
+    Error, Figment, Metadata, Profile, Provider, Source,
     providers::{Env, Format, Toml},
-    value::Value,
+    util::nest,
+    value::{Dict, Map, Value},
 };
 
 use super::{
@@ -39,13 +40,23 @@ impl Layers {
             check_syntax(&text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
-        let figment = figment.merge(Env::prefixed(ENVIRONMENT_PREFIX).split("__"));
+        let variables = Env::prefixed(ENVIRONMENT_PREFIX).split("__");
+        let figment = variables
+            .iter()
+            .fold(figment, |figment, (key, text)| figment.merge(Variable { key: key.as_str().to_owned(), text }));
         Ok(Self { figment, environment: true, tolerate_unknown: tolerate_unknown()? })
     }
 
     pub(super) fn from_toml(text: &str) -> Result<Self, ConfigError> {
         check_syntax(text, "the given text")?;
         Ok(Self { figment: defaults().merge(Toml::string(text)), environment: false, tolerate_unknown: false })
+    }
+
+    /// The defaults with one variable of the environment.
+    #[cfg(test)]
+    pub(super) fn from_variable(key: &str, text: &str) -> Self {
+        let variable = Variable { key: key.to_owned(), text: text.to_owned() };
+        Self { figment: defaults().merge(variable), environment: false, tolerate_unknown: false }
     }
 
     /// The merged value of `key`.
@@ -86,6 +97,28 @@ impl Layers {
                 Some(Problem { key: name, message })
             })
             .collect()
+    }
+}
+
+/// A variable of the environment. Its value is text, as between quotes in a file, unless it is a list, a table or quoted
+/// itself: figment's own provider makes numbers of text, so that `007` would become 7 and `1.50` 1.5.
+struct Variable {
+    key: String,
+    text: String,
+}
+
+impl Provider for Variable {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("environment variable")
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        let text = self.text.trim();
+        let value = match text.parse::<Value>() {
+            Ok(value) if text.starts_with(['[', '{', '"']) => value,
+            Ok(_) => Value::from(text),
+        };
+        Ok(nest(&self.key, value).into_dict().map(|dict| Profile::Default.collect(dict)).unwrap_or_default())
     }
 }
 

@@ -273,6 +273,39 @@ mod tests {
         assert_eq!(Tuning { value_check: None, ..defaults.tuning }, Tuning::default());
     }
 
+    /// A text that looks like a value of another type is the same in a file, between quotes, and in the environment.
+    #[test]
+    fn a_text_is_the_same_in_a_file_and_in_the_environment_for_every_key() {
+        let values = |config: Result<Config, ConfigError>| {
+            config.map(|config| config.resolved().parse::<toml::Table>().expect("it is TOML")).ok()
+        };
+        let defaults = values(Config::from_toml("")).expect("the defaults are valid");
+        let mut keys = Vec::new();
+        let mut tables = vec![(String::new(), &defaults)];
+        while let Some((prefix, table)) = tables.pop() {
+            for (name, value) in table {
+                match value.as_table() {
+                    Some(inner) => tables.push((format!("{prefix}{name}."), inner)),
+                    None => keys.push(format!("{prefix}{name}")),
+                }
+            }
+        }
+        assert!(keys.len() > 50, "{keys:?}");
+        let texts =
+            ["7", "007", "1.50", "1e3", "0x10", "-0", "+1", "inf", "nan", "true", "false", "True", "1_000", "1GiB"];
+        for (key, text) in keys.iter().flat_map(|key| texts.map(|text| (key, text))) {
+            let (table, name) = key.rsplit_once('.').expect("every key is in a table");
+            let file = values(Config::from_toml(&format!("[{table}]\n{name} = {text:?}\n")));
+            let read = |text: &str| values(Config::read(&Layers::from_variable(key, text), Source::Text));
+            assert_eq!(read(text), file, "{key} = {text}");
+            assert_eq!(read(&format!("{text:?}")), file, "{key} = {text}, quoted");
+        }
+        let namespace = |text| Config::read(&Layers::from_variable("cache.namespace", text), Source::Text);
+        for text in ["7", "007", "1.50", "1e3", "true"] {
+            assert_eq!(namespace(text).expect("it is a name").cache.namespace, text);
+        }
+    }
+
     #[test]
     fn every_tier_has_keys() {
         let (above_chain, _) = DEFAULTS.split_once("\nchain = ").expect("the key of the chain");

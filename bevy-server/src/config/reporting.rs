@@ -8,7 +8,7 @@ use http::Uri;
 
 use super::{
     files,
-    formats::{Format, OneOf, Span, quote, text, whole},
+    formats::{Format, OneOf, Span, number, quote, text, whole},
     log_filter::LogFilter,
     nonzero,
     reader::Reader,
@@ -152,7 +152,7 @@ impl Format for Share {
     }
 
     fn parse(&self, value: &Value) -> Option<f64> {
-        text(value)?.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share))
+        number(value)?.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share))
     }
 
     fn show(&self, share: &f64) -> String {

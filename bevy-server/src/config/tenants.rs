@@ -7,7 +7,7 @@ use floor_cache::{ChainConfig, TierKind};
 
 use super::{
     MAX_CELLS,
-    formats::{Format, PackName, PackNames, text, whole},
+    formats::{Format, PackName, PackNames, number, whole},
     nonzero,
     reader::Reader,
 };
@@ -183,7 +183,7 @@ impl Format for Share {
     }
 
     fn parse(&self, value: &Value) -> Option<f64> {
-        text(value)?.parse().ok().filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share))
+        number(value)?.parse().ok().filter(|share| (MIN_SHARE..=1.0 - MIN_SHARE).contains(share))
     }
 
     fn show(&self, share: &f64) -> String {

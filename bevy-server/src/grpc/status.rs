@@ -49,6 +49,14 @@ pub(super) fn unknown_pack(requested: &str, known: &[String]) -> Status {
     Status::with_error_details(Code::NotFound, message, details)
 }
 
+/// The server has no version of the pack `name`, because its files are wrong.
+pub(super) fn broken_pack(name: &str) -> Status {
+    Status::failed_precondition(format!(
+        "the files of the pack {name} are wrong, so this server has no version of it; the operator finds the errors in \
+         the server's log"
+    ))
+}
+
 /// The request's bytes are not the expected message.
 pub(super) fn malformed(error: &prost::DecodeError) -> Status {
     Status::invalid_argument(format!("the request message does not decode: {error}"))

@@ -252,6 +252,7 @@ impl<'a> Query<'a> {
             let problem = match unknown {
                 UnknownPack::Invalid(error) => format!("is {requested:?}; {error}"),
                 UnknownPack::Unknown { known } => format!("is {requested}; there are {}", known.join(", ")),
+                UnknownPack::Broken { name } => format!("is {name}, whose files are wrong; /readyz names the errors"),
             };
             QueryError::new(PACK, problem)
         })

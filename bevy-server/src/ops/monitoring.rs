@@ -29,10 +29,7 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, C
     if !state.serving.load(Ordering::Acquire) {
         (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n".into())
     } else if let Some(problem) = state.packs.problem() {
-        (
-            StatusCode::OK,
-            format!("ready, but the packs were not reloaded; the old ones stay in use\n{problem}\n").into(),
-        )
+        (StatusCode::OK, format!("ready, but not with every pack of packs.dir\n{problem}\n").into())
     } else {
         (StatusCode::OK, "ready\n".into())
     }
@@ -40,6 +37,8 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, C
 
 pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
     state.chains.refresh_stats().await;
+    let problem = state.packs.problem().map(|problem| format!("<pre>{}</pre>", escape(&problem.to_string())));
+    let problem = problem.unwrap_or_default();
     let tables: String = state.chains.all().map(|(tenant, chain)| table(tenant, chain)).collect();
     Html(format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Floor Server</title>\
@@ -47,11 +46,16 @@ pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
          td:first-child,th:first-child{{text-align:left}}</style>\
          <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
          <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
-         {tables}</html>",
+         {problem}{tables}</html>",
         env!("CARGO_PKG_VERSION"),
         state.since.elapsed().as_secs(),
         floor_gen::GENERATOR_VERSION,
     ))
+}
+
+/// `text` in HTML.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 /// The table of the tiers of a chain. A tenant's has its name above it.

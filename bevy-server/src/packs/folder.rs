@@ -1,7 +1,7 @@
 //! Reads the directory of packs. Every read is bounded before it begins, so that a wrong directory costs no memory.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -34,8 +34,8 @@ impl PackLoadError {
     }
 
     /// The error of `messages`, if there is one.
-    pub(super) fn of(messages: Vec<String>) -> Result<(), Self> {
-        if messages.is_empty() { Ok(()) } else { Err(Self(messages)) }
+    pub(super) fn of(messages: Vec<String>) -> Option<Self> {
+        (!messages.is_empty()).then_some(Self(messages))
     }
 
     /// The errors, a line each.
@@ -75,24 +75,34 @@ pub(super) struct Directory {
     pub(super) current: Vec<Arc<LoadedPack>>,
     /// Other versions.
     pub(super) kept: Vec<Arc<LoadedPack>>,
+    /// The names whose current version cannot be used.
+    pub(super) broken: BTreeSet<String>,
+    /// What is wrong, each with its file.
+    pub(super) problems: Vec<String>,
 }
 
 /// The versions in use, by their hashes.
 pub(super) type ByHash = BTreeMap<PackHash, Arc<LoadedPack>>;
 
-/// Reads every pack in `directory`. Files that are those of a version in use are that version: to read it again may compile
-/// a generator.
+/// Reads every pack in `directory`: what is wrong in one does not keep the others from being used. Files that are those of
+/// a version in use are that version: to read it again may compile a generator.
+///
+/// # Errors
+/// If the directory cannot be read, or has more than a server reads.
 pub(super) fn read(directory: &Path, in_use: &ByHash) -> Result<Directory, PackLoadError> {
-    let found = list(directory)?;
-    let (mut packs, mut errors) = (Directory::default(), Vec::new());
+    let Listing { found, broken, problems } = list(directory)?;
+    let mut packs = Directory { broken, problems, ..Directory::default() };
     for one in &found {
         match load(one, in_use) {
             Ok(pack) if one.kept.is_some() => packs.kept.push(pack),
             Ok(pack) => packs.current.push(pack),
-            Err(wrong) => errors.extend(wrong.list().iter().map(|error| place(one, error))),
+            Err(wrong) => {
+                packs.problems.extend(wrong.list().iter().map(|error| place(one, error)));
+                packs.broken.extend(one.kept.is_none().then(|| one.name.clone()));
+            }
         }
     }
-    if errors.is_empty() { Ok(packs) } else { Err(PackLoadError(errors)) }
+    Ok(packs)
 }
 
 /// An error with the path of its file.
@@ -102,12 +112,20 @@ fn place(pack: &Found, error: &PackError) -> String {
     format!("{path}{separator}{error}")
 }
 
-/// The packs of a directory, by name; current ones first.
-fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
+/// What stands in a directory of packs.
+#[derive(Default)]
+struct Listing {
+    /// By name; current ones first.
+    found: Vec<Found>,
+    broken: BTreeSet<String>,
+    problems: Vec<String>,
+}
+
+fn list(directory: &Path) -> Result<Listing, PackLoadError> {
     let failed = |error: io::Error| {
         PackLoadError::one(format!("packs.dir {} cannot be read: {error}; name a directory", directory.display()))
     };
-    let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
+    let (mut found, mut listing) = (BTreeMap::new(), Listing::default());
     for (index, entry) in fs::read_dir(directory).map_err(failed)?.enumerate() {
         if index == MAX_ENTRIES {
             let path = directory.display();
@@ -115,7 +133,7 @@ fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
         }
         let path = entry.map_err(failed)?.path();
         let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if file_name.starts_with('.') {
+        if pack_files::is_left_out(&file_name) {
             continue;
         }
         let is_folder = path.is_dir();
@@ -124,19 +142,22 @@ fn list(directory: &Path) -> Result<Vec<Found>, PackLoadError> {
         let reference = PackRef::parse(stem).ok().filter(|reference| !is_folder || reference.hash.is_none());
         let Some(PackRef { name, hash }) = reference else {
             let advice = "a pack is a directory NAME, or a file NAME.floorpack or NAME@HASH.floorpack";
-            errors.push(format!("{}: its name is none of a pack; {advice}", path.display()));
+            listing.problems.push(format!("{}: its name is none of a pack; {advice}", path.display()));
             continue;
         };
         let one = Found { path, name: name.to_owned(), kept: hash, is_folder };
-        let other: Option<Found> = found.insert((name.to_owned(), hash), one);
-        if let Some(other) = other {
-            errors.push(format!("{}: there is also {name}{EXTENSION}; remove one of them", other.path.display()));
+        if let Some(other) = found.insert((name.to_owned(), hash), one) {
+            let path = other.path.display();
+            listing.problems.push(format!("{path}: there are {name} and {name}{EXTENSION}; remove one of them"));
+            let _ = listing.broken.insert(name.to_owned());
         }
     }
     if found.len() > MAX_VERSIONS {
-        errors.push(too_many(found.len()));
+        return Err(PackLoadError::one(too_many(found.len())));
     }
-    if errors.is_empty() { Ok(found.into_values().collect()) } else { Err(PackLoadError(errors)) }
+    listing.found =
+        found.into_values().filter(|one| one.kept.is_some() || !listing.broken.contains(&one.name)).collect();
+    Ok(listing)
 }
 
 /// The error about too many versions.
@@ -153,7 +174,13 @@ fn load(pack: &Found, in_use: &ByHash) -> Result<Arc<LoadedPack>, PackErrors> {
     let files = files.map_err(PackError::from)?;
     let loaded = match in_use.get(&PackHash(files.hash())) {
         Some(loaded) => Arc::clone(loaded),
-        None => Arc::new(LoadedPack::read(files)?),
+        None => {
+            let left_out = pack_files::left_out(&pack.path);
+            if !left_out.is_empty() {
+                tracing::info!(pack = %pack.name, entries = left_out.join(", "), "these are no part of the pack");
+            }
+            Arc::new(LoadedPack::read(files)?)
+        }
     };
     let (name, hash) = (loaded.pack().name(), loaded.pack().hash());
     if name != pack.name {
@@ -171,7 +198,7 @@ fn load(pack: &Found, in_use: &ByHash) -> Result<Arc<LoadedPack>, PackErrors> {
 /// Looks at the files of a directory of packs.
 pub(super) fn fingerprint(directory: &Path) -> Fingerprint {
     let mut fingerprint = Fingerprint::default();
-    for pack in list(directory).unwrap_or_default() {
+    for pack in list(directory).unwrap_or_default().found {
         if pack.is_folder {
             fingerprint.add_folder(&pack.path);
         }
@@ -197,8 +224,9 @@ mod tests {
 
     fn errors(directory: &tempfile::TempDir) -> Vec<String> {
         let root = format!("{}/", directory.path().display());
-        let error = read(directory.path(), &ByHash::new()).err().expect("the packs are wrong");
-        error.lines().iter().map(|line| line.replace(&root, "")).collect()
+        let found = read(directory.path(), &ByHash::new())
+            .unwrap_or_else(|error| Directory { problems: error.lines().to_vec(), ..Directory::default() });
+        found.problems.iter().map(|line| line.replace(&root, "")).collect()
     }
 
     #[test]
@@ -236,10 +264,21 @@ mod tests {
 
     #[test]
     fn names_and_numbers_of_packs_are_bounded() {
-        let wrong = directory(&[("Upper/pack.toml", ""), ("a/pack.toml", ""), ("a.floorpack", "")]);
-        let found = errors(&wrong);
-        assert!(found.iter().any(|line| line.starts_with("Upper: its name")), "{found:?}");
-        assert!(found.iter().any(|line| line.contains("there is also a.floorpack")), "{found:?}");
+        let wrong = directory(&[
+            ("Upper/pack.toml", ""),
+            ("a/pack.toml", ""),
+            ("a.floorpack", ""),
+            ("b/pack.toml", "name = \"b\"\n"),
+            ("lost+found/x", ""),
+            ("b~/pack.toml", ""),
+        ]);
+        let mut found = errors(&wrong);
+        found.sort_unstable_by_key(|line| !line.starts_with('a'));
+        assert!(found[0].contains("there are a and a.floorpack; remove one of them"), "{found:?}");
+        assert!(found[1].starts_with("Upper: its name"), "{found:?}");
+        assert_eq!(found.len(), 2, "{found:?}");
+        let read = read(wrong.path(), &ByHash::new()).unwrap();
+        assert_eq!((read.current.len(), read.broken), (1, BTreeSet::from(["a".to_owned()])), "b is used");
         let names: Vec<_> = (0..65).map(|number| format!("p{number}.floorpack")).collect();
         let many = directory(&names.iter().map(|name| (name.as_str(), "")).collect::<Vec<_>>());
         assert!(errors(&many)[0].contains("at most 64 versions of packs, and these are 65"));

@@ -1,10 +1,10 @@
 //! The versions of packs that the server holds.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::Deref,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -12,7 +12,11 @@ use bevy::prelude::Resource;
 use floor_gen::PackHash;
 use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
 use floor_wire::{LoadedPack, ModuleError, pack_files::Fingerprint};
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{
+    IntCounterVec, IntGaugeVec, Opts, Registry,
+    core::{Collector, Desc},
+    proto::MetricFamily,
+};
 
 use super::{
     access::{Access, TenantPacks, View},
@@ -55,9 +59,9 @@ struct State {
     table: RwLock<Arc<Table>>,
     /// A reader holds its lock until its packs are in use, so that an older version never replaces a newer one.
     follower: Mutex<Follower<Fingerprint>>,
-    /// Why the last reload failed.
+    /// What was wrong when the packs were last read.
     problem: Mutex<Option<PackLoadError>>,
-    metrics: Option<Metrics>,
+    metrics: OnceLock<Metrics>,
 }
 
 #[derive(Debug)]
@@ -73,6 +77,8 @@ struct Metrics {
 struct Table {
     by_hash: ByHash,
     current: BTreeMap<String, PackHash>,
+    /// The names whose files are wrong, and which have no version in use.
+    broken: BTreeSet<String>,
 }
 
 /// A pack that a request names.
@@ -98,6 +104,8 @@ pub(crate) enum UnknownPack {
     Invalid(InvalidPackRef),
     /// The server does not have it, but those.
     Unknown { known: Vec<String> },
+    /// Its files are wrong.
+    Broken { name: String },
 }
 
 impl Deref for FoundPack {
@@ -112,54 +120,14 @@ impl Deref for FoundPack {
 }
 
 impl Packs {
-    /// Reads the packs that `settings` name, and registers their metrics.
+    /// Reads the packs that `settings` name. What is wrong in one keeps it alone from being used: see
+    /// [`problem`](Self::problem).
     ///
     /// # Errors
-    /// Everything that is wrong in the packs, or that the default is none of them.
-    ///
-    /// # Panics
-    /// If `registry` already has these metrics.
-    pub fn load(settings: PackSettings, registry: &Registry, reloads: Reloads) -> Result<Self, PackLoadError> {
-        let help = "How often packs were read, by outcome: loaded, or failed.";
-        let loads = IntCounterVec::new(Opts::new("floors_pack_loads_total", help), &["outcome"])
-            .expect("the name and the help are constants");
-        registry.register(Box::new(loads.clone())).expect("registered once");
-        for outcome in ["loaded", "failed"] {
-            let _ = loads.with_label_values(&[outcome]);
-        }
-        let help = "Failures of the generators that packs bring along, by pack: traps, floors that break a rule, and refusals \
-                    because of earlier ones.";
-        let faults = IntCounterVec::new(Opts::new("floors_pack_generator_faults_total", help), &["pack"])
-            .expect("the name and the help are constants");
-        registry.register(Box::new(faults.clone())).expect("registered once");
-        let packs = Self::start(settings, Some(Metrics { loads, faults, reloads }))?;
-        let held = packs.clone();
-        let help = "Versions of packs that the server holds, the built-in pack not counted.";
-        register_gauge(registry, "floors_packs", help, move || held.table().by_hash.len() as f64)
-            .expect("registered once");
-        if packs.has_directory() {
-            packs.record(true);
-        }
-        Ok(packs)
-    }
-
-    /// Checks the packs that `settings` name.
-    ///
-    /// # Errors
-    /// As for [`load`](Self::load).
-    pub fn check(settings: PackSettings) -> Result<(), PackLoadError> {
-        Self::start(settings, None).map(|_| ())
-    }
-
-    /// The built-in pack alone.
-    #[must_use]
-    pub fn built_in() -> Self {
-        Self::start(PackSettings::default(), None).expect("there is nothing to read")
-    }
-
-    fn start(settings: PackSettings, metrics: Option<Metrics>) -> Result<Self, PackLoadError> {
+    /// If the directory cannot be read, there is no pack of a name in `settings`, or the default pack cannot be used.
+    pub fn read(settings: PackSettings) -> Result<Self, PackLoadError> {
         let found = settings.dir.as_deref().map(folder::fingerprint).unwrap_or_default();
-        let table = read_table(&settings, &Table::default())?;
+        let (table, problems) = read_table(&settings, &Table::default())?;
         for (name, hash) in &table.current {
             tracing::info!(pack = %name, version = %hash, "a pack is in use");
         }
@@ -168,9 +136,41 @@ impl Packs {
             settings,
             table: RwLock::new(Arc::new(table)),
             follower: Mutex::new(Follower::new(found)),
-            problem: Mutex::default(),
-            metrics,
+            problem: Mutex::new(PackLoadError::of(problems)),
+            metrics: OnceLock::new(),
         })))
+    }
+
+    /// Registers the metrics of the packs.
+    ///
+    /// # Errors
+    /// If `registry` already has these metrics.
+    pub fn register(&self, registry: &Registry, reloads: Reloads) -> prometheus::Result<()> {
+        let help = "How often packs were read, by outcome: loaded, or failed.";
+        let loads = IntCounterVec::new(Opts::new("floors_pack_loads_total", help), &["outcome"])?;
+        registry.register(Box::new(loads.clone()))?;
+        for outcome in ["loaded", "failed"] {
+            let _ = loads.with_label_values(&[outcome]);
+        }
+        let help = "Failures of the generators that packs bring along, by pack: traps, floors that break a rule, and refusals \
+                    because of earlier ones.";
+        let faults = IntCounterVec::new(Opts::new("floors_pack_generator_faults_total", help), &["pack"])?;
+        registry.register(Box::new(faults.clone()))?;
+        let held = self.clone();
+        let help = "Versions of packs that the server holds, the built-in pack not counted.";
+        register_gauge(registry, "floors_packs", help, move || held.table().by_hash.len() as f64)?;
+        registry.register(Box::new(PackInfo { packs: self.clone(), description: pack_info()?.desc()[0].clone() }))?;
+        let _ = self.0.metrics.set(Metrics { loads, faults, reloads });
+        if self.has_directory() {
+            self.record(self.problem().is_none());
+        }
+        Ok(())
+    }
+
+    /// The built-in pack alone.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::read(PackSettings::default()).expect("there is nothing to read")
     }
 
     /// Whether there is a directory of packs.
@@ -204,7 +204,7 @@ impl Packs {
     /// Counts a failure of a pack's own generator, and returns it.
     pub(crate) fn note(&self, error: ModuleError) -> ModuleError {
         if let (Some(metrics), ModuleError::Fault { pack, .. } | ModuleError::Closed { pack }) =
-            (&self.0.metrics, &error)
+            (self.0.metrics.get(), &error)
         {
             metrics.faults.with_label_values(&[pack]).inc();
         }
@@ -212,11 +212,11 @@ impl Packs {
     }
 
     /// Why the packs in use are not those of the directory.
-    pub(crate) fn problem(&self) -> Option<String> {
-        self.0.problem.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
+    pub(crate) fn problem(&self) -> Option<PackLoadError> {
+        self.0.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the directory again. The packs in use stay if anything is wrong in it. Waits for the disk.
+    /// Reads the directory again. The version in use of a pack stays if anything is wrong in it. Waits for the disk.
     pub(crate) fn reload(&self) {
         let Some(dir) = &self.0.settings.dir else { return };
         let mut follower = self.follower();
@@ -250,37 +250,40 @@ impl Packs {
     /// Reads the directory beside the packs in use, and swaps. The caller holds the lock of the follower.
     fn read_again(&self) {
         let in_use = self.table();
-        let table = read_table(&self.0.settings, &in_use);
-        let succeeded = table.is_ok();
-        let mut problem = self.0.problem.lock().unwrap_or_else(PoisonError::into_inner);
-        match table {
-            Ok(table) => {
-                *problem = None;
-                let changed: Vec<_> =
-                    table.current.iter().filter(|(name, hash)| in_use.current.get(*name) != Some(*hash)).collect();
-                for (name, hash) in &changed {
-                    tracing::info!(pack = %name, version = %hash, "a pack was reloaded");
-                }
-                for name in in_use.current.keys().filter(|name| !table.current.contains_key(*name)) {
-                    tracing::warn!(pack = %name, "a pack has left packs.dir; its versions are served by their hashes");
-                }
-                if changed.is_empty() {
-                    tracing::info!("the packs were reloaded; no current version has changed");
-                }
-                *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+        let read = read_table(&self.0.settings, &in_use);
+        let found = match read {
+            Ok((table, problems)) => {
+                self.replace(&in_use, table);
+                PackLoadError::of(problems)
             }
-            Err(error) => {
-                tracing::error!(%error, "the packs were not reloaded; the old ones stay in use");
-                *problem = Some(error);
-            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = &found {
+            tracing::error!(%error, "not every pack was reloaded; what was in use of the others stays in use");
         }
-        drop(problem);
+        let succeeded = found.is_none();
+        *self.0.problem.lock().unwrap_or_else(PoisonError::into_inner) = found;
         // Last: who sees the metric also finds the log's line and the packs in use.
         self.record(succeeded);
     }
 
+    fn replace(&self, in_use: &Table, table: Table) {
+        let changed: Vec<_> =
+            table.current.iter().filter(|(name, hash)| in_use.current.get(*name) != Some(*hash)).collect();
+        for (name, hash) in &changed {
+            tracing::info!(pack = %name, version = %hash, "a pack was reloaded");
+        }
+        for name in in_use.current.keys().filter(|name| !table.current.contains_key(*name)) {
+            tracing::warn!(pack = %name, "a pack has left packs.dir; its versions are served by their hashes");
+        }
+        if changed.is_empty() {
+            tracing::info!("the packs were read again; no current version has changed");
+        }
+        *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+    }
+
     fn record(&self, succeeded: bool) {
-        if let Some(Metrics { loads, reloads, .. }) = &self.0.metrics {
+        if let Some(Metrics { loads, reloads, .. }) = self.0.metrics.get() {
             loads.with_label_values(&[if succeeded { "loaded" } else { "failed" }]).inc();
             reloads.record(Reloaded::Packs, succeeded);
         }
@@ -338,8 +341,12 @@ impl VisiblePacks<'_> {
         let hash = hash.map(PackHash).or_else(|| table.current.get(name).copied());
         let pack = hash.and_then(|hash| table.by_hash.get(&hash));
         let pack = pack.filter(|pack| pack.pack().name() == name && self.view.shows(name));
-        pack.map(|pack| FoundPack::Read(Arc::clone(pack)))
-            .ok_or_else(|| UnknownPack::Unknown { known: table.known(name, self.view) })
+        pack.map(|pack| FoundPack::Read(Arc::clone(pack))).ok_or_else(|| {
+            match table.broken.contains(name) && self.view.shows(name) {
+                true => UnknownPack::Broken { name: name.to_owned() },
+                false => UnknownPack::Unknown { known: table.known(name, self.view) },
+            }
+        })
     }
 
     /// Every version that the server holds, by name, the current one first.
@@ -373,7 +380,7 @@ impl Table {
         names
     }
 
-    /// What is wrong with the names of packs in `settings`.
+    /// The names of packs in `settings` that are none. A broken pack is one.
     fn check_names(&self, settings: &PackSettings) -> Vec<String> {
         let known = self.known("", &View::all(BUILT_IN)).join(", ");
         let mut wrong = Vec::new();
@@ -382,7 +389,7 @@ impl Table {
                 wrong.push(format!("{key} {verb} {name}, which is no pack; there are {known}"));
             }
         };
-        let is_current = |name: &str| name == BUILT_IN || self.current.contains_key(name);
+        let is_current = |name: &str| name == BUILT_IN || self.current.contains_key(name) || self.broken.contains(name);
         check("packs.default", "is", &settings.default, is_current(&settings.default));
         for TenantPacks { name: tenant, own, default } in &settings.tenants {
             for name in own {
@@ -399,11 +406,15 @@ impl Table {
     }
 }
 
-/// What the directory has, and the versions of `in_use`, which are not read again.
-fn read_table(settings: &PackSettings, in_use: &Table) -> Result<Table, PackLoadError> {
-    let Directory { current, kept } =
+/// What the directory has, and the versions of `in_use`, which are not read again; and what is wrong in the directory. The
+/// current version of a broken pack stays, and that of a pack that the settings name and the directory has no longer.
+///
+/// # Errors
+/// As for [`Packs::read`].
+fn read_table(settings: &PackSettings, in_use: &Table) -> Result<(Table, Vec<String>), PackLoadError> {
+    let Directory { current, kept, broken, mut problems } =
         settings.dir.as_deref().map(|dir| folder::read(dir, &in_use.by_hash)).transpose()?.unwrap_or_default();
-    let mut table = Table { by_hash: in_use.by_hash.clone(), current: BTreeMap::new() };
+    let mut table = Table { by_hash: in_use.by_hash.clone(), ..Table::default() };
     for pack in current {
         let _ = table.current.insert(pack.pack().name().to_owned(), pack.pack().hash());
         table.by_hash.entry(pack.pack().hash()).or_insert(pack);
@@ -414,8 +425,60 @@ fn read_table(settings: &PackSettings, in_use: &Table) -> Result<Table, PackLoad
     if table.by_hash.len() > MAX_VERSIONS {
         return Err(PackLoadError::one(folder::too_many(table.by_hash.len())));
     }
-    PackLoadError::of(table.check_names(settings))?;
-    Ok(table)
+    for name in broken {
+        match in_use.current.get(&name) {
+            Some(&hash) => drop(table.current.insert(name, hash)),
+            None => drop(table.broken.insert(name)),
+        }
+    }
+    let tenants = settings.tenants.iter();
+    let named = tenants.flat_map(|tenant| tenant.own.iter().chain([&tenant.default])).chain([&settings.default]);
+    for name in named {
+        if let Some(&hash) = in_use.current.get(name)
+            && !table.current.contains_key(name)
+        {
+            let _ = table.current.insert(name.clone(), hash);
+            problems.push(format!("the pack {name} has left packs.dir, and the configuration names it"));
+        }
+    }
+    let mut fatal = table.check_names(settings);
+    if table.broken.contains(&settings.default) {
+        fatal.push(format!("packs.default is {}, which cannot be used", settings.default));
+    }
+    if fatal.is_empty() {
+        return Ok((table, problems));
+    }
+    problems.append(&mut fatal);
+    Err(PackLoadError::of(problems).expect("there are some"))
+}
+
+/// `floors_pack_info` of each current version.
+struct PackInfo {
+    packs: Packs,
+    description: Desc,
+}
+
+fn pack_info() -> prometheus::Result<IntGaugeVec> {
+    let help =
+        "Always 1. The labels say which version of a pack is current, and whether requests that name none get it.";
+    IntGaugeVec::new(Opts::new("floors_pack_info", help), &["pack", "hash", "default"])
+}
+
+impl Collector for PackInfo {
+    fn desc(&self) -> Vec<&Desc> {
+        vec![&self.description]
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let Ok(info) = pack_info() else { return Vec::new() };
+        let packs = self.packs.for_operator();
+        for held in packs.held().into_iter().filter(|held| held.is_current) {
+            let pack = held.pack.pack();
+            let default = (pack.name() == packs.view.default).to_string();
+            info.with_label_values(&[pack.name(), &pack.hash().to_string(), &default]).set(1);
+        }
+        info.collect()
+    }
 }
 
 #[cfg(test)]
@@ -433,9 +496,7 @@ mod tests {
     fn load(dir: &tempfile::TempDir, default: &str) -> Result<Packs, PackLoadError> {
         let settings =
             PackSettings { dir: Some(dir.path().to_owned()), default: default.to_owned(), tenants: Vec::new() };
-        let registry = Registry::new();
-        let reloads = Reloads::register(&registry).unwrap();
-        Packs::load(settings, &registry, reloads)
+        Packs::read(settings)
     }
 
     #[test]
@@ -452,7 +513,7 @@ mod tests {
         write(&dir, "mine", "name = \"mine\"\nwidth = 1\n");
         packs.reload();
         assert_eq!(packs.for_operator().find("mine").unwrap().reference(), new);
-        assert!(packs.problem().unwrap().contains("mine/pack.toml:2:1: "));
+        assert!(packs.problem().unwrap().to_string().contains("mine/pack.toml:2:1: "));
         write(&dir, "mine", "name = \"mine\"\n");
         packs.reload();
         assert_eq!((packs.for_operator().find("").unwrap().reference(), packs.problem()), (&*old, None));
@@ -460,6 +521,35 @@ mod tests {
             packs.for_operator().held().iter().map(|held| (held.pack.pack().hash(), held.is_current)).collect();
         let hash = |pack: &str| packs.for_operator().find(pack).unwrap().pack().hash();
         assert_eq!(held, [(hash(&old), true), (hash(&new), false), (PackHash::BUILT_IN, true)]);
+    }
+
+    #[test]
+    fn a_broken_pack_keeps_no_other_from_being_used() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir, "good", "name = \"good\"\n");
+        write(&dir, "bad", "name = \"bad\"\nwidth = 1\n");
+        let packs = load(&dir, "good").unwrap();
+        assert!(packs.for_operator().find("").is_ok());
+        assert_eq!(packs.for_operator().find("bad").unwrap_err(), UnknownPack::Broken { name: "bad".to_owned() });
+        assert!(packs.problem().unwrap().to_string().contains("bad/pack.toml:2:1: "));
+        // A good one that is changed beside it is used.
+        let old = packs.for_operator().find("good").unwrap().reference().to_owned();
+        write(&dir, "good", "name = \"good\"\ndescription = \"new\"\n");
+        packs.reload();
+        assert_ne!(packs.for_operator().find("good").unwrap().reference(), old);
+        assert!(packs.problem().is_some());
+        write(&dir, "bad", "name = \"bad\"\n");
+        packs.reload();
+        assert!(packs.for_operator().find("bad").is_ok() && packs.problem().is_none());
+        // What the configuration names stays.
+        fs::remove_dir_all(dir.path().join("good")).unwrap();
+        packs.reload();
+        assert!(packs.for_operator().find("").is_ok());
+        assert!(packs.problem().unwrap().to_string().contains("the pack good has left packs.dir"));
+        write(&dir, "bad", "name = \"bad\"\nwidth = 1\n");
+        let error = load(&dir, "bad").unwrap_err();
+        assert!(error.lines()[0].contains("bad/pack.toml:2:1: "), "{error}");
+        assert_eq!(error.lines()[1], "packs.default is bad, which cannot be used");
     }
 
     #[test]
@@ -488,7 +578,7 @@ mod tests {
             packs.reload();
             assert_eq!(packs.problem().is_some(), version == MAX_VERSIONS, "{version}");
         }
-        assert!(packs.problem().unwrap().contains("at most 64 versions"));
+        assert!(packs.problem().unwrap().to_string().contains("at most 64 versions"));
         assert_eq!(packs.for_operator().held().len(), MAX_VERSIONS + 1);
     }
 }

@@ -245,6 +245,7 @@ async fn changed_files_are_followed_and_bad_ones_are_not_used() {
     assert_eq!(server.metric("floors_reload_success{what=\"tls\"}"), 1.0);
     assert!(second.is_of(&client.connect(&server).await.unwrap()));
     assert_eq!(server.log().matches("the old certificate stays in use").count(), 1, "{}", server.log());
+    assert_eq!(server.log().matches("the files of grpc.tls are right again and in use").count(), 1, "{}", server.log());
 }
 
 #[test]

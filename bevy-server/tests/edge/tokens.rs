@@ -194,6 +194,12 @@ async fn a_reload_applies_to_connections_that_are_open() {
     let reloaded = "floors_reload_success{what=\"tokens\"}";
     assert_eq!(server.metric(reloaded), 0.0);
 
+    write_tokens(&data, &entry("other", OTHER, ""));
+    wait_until("the end of the error is logged, although no token has changed", || {
+        server.log().contains("the tokens file is right again and in use")
+    });
+    assert_eq!(server.metric(reloaded), 1.0);
+
     write_tokens(&data, &two_tokens());
     server.signal("-HUP");
     wait_for_code(&mut client, GAME, Code::Ok).await;

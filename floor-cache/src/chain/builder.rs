@@ -15,7 +15,7 @@ use crate::{
     producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
-    stack::{BreakerProbe, LowerTier, Purges, TierStack, WriteBehind},
+    stack::{BreakerProbe, LocalQueries, LowerTier, Purges, TierStack, WriteBehind},
     tier::Tier,
     tiers::LruTier,
 };
@@ -110,7 +110,8 @@ impl<'a> ChainBuilder<'a> {
         let writes = writes.map_err(OpenError::Thread)?;
         let policy = Policy::new(self.config.bypass, tier.waits());
         let probe = tier.waits().then(|| BreakerProbe::start(&tier, circuit.clone(), &self.runtime));
-        self.lower.push(LowerTier { tier, meter, circuit, probe, writes, admit, policy });
+        let local_queries = LocalQueries::default();
+        self.lower.push(LowerTier { tier, meter, circuit, probe, writes, admit, policy, local_queries });
         Ok(self)
     }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::{
     key::{Key, KeyPattern},
-    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
+    tier::{Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 
 mod breaker;
@@ -180,6 +180,10 @@ impl<L: Layer> TierAdmin for L {
 
     fn directory(&self) -> Option<&Path> {
         self.inner().directory()
+    }
+
+    fn aside(&self) -> Option<Aside> {
+        self.inner().aside()
     }
 
     /// Neither limited nor counted, as [`refresh_stats`](TierAdmin::refresh_stats).

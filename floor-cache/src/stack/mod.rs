@@ -4,6 +4,7 @@
 mod admission;
 mod breaker_probe;
 mod fill_permit;
+mod local_query;
 mod pattern_purge;
 mod purge;
 mod tier_stack;
@@ -13,6 +14,7 @@ mod write_failures;
 pub(crate) use admission::WriteReason;
 pub(crate) use breaker_probe::BreakerProbe;
 pub(crate) use fill_permit::{PurgeEpoch, Purges};
+pub(crate) use local_query::LocalQueries;
 pub use pattern_purge::PatternRemoval;
 pub use purge::Removal;
 pub(crate) use tier_stack::{Answered, LowerTier, TierStack};

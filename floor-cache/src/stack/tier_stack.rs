@@ -8,7 +8,10 @@ use std::{
 use bytes::Bytes;
 use tokio::runtime::Handle;
 
-use super::{admission::WriteReason, breaker_probe::BreakerProbe, fill_permit::Purges, write_behind::WriteBehind};
+use super::{
+    admission::WriteReason, breaker_probe::BreakerProbe, fill_permit::Purges, local_query::LocalQueries,
+    write_behind::WriteBehind,
+};
 use crate::{
     config::Admit,
     hash::Hashed,
@@ -121,6 +124,7 @@ pub(crate) struct LowerTier {
     pub(crate) writes: WriteBehind,
     pub(crate) admit: Admit,
     pub(crate) policy: Policy,
+    pub(crate) local_queries: LocalQueries,
 }
 
 impl LowerTier {
@@ -131,6 +135,7 @@ impl LowerTier {
     /// Asks the tier for `keys`, by `get` for one key and by `get_many` for several, and updates the policy and the
     /// breaker. `generation` is the cost of generating the values instead, if known.
     pub(crate) async fn ask(&self, asked: Asked, keys: &[Key], generation: Option<Forecast>) -> Answered {
+        let waited = (!self.tier.waits()).then(|| self.local_queries.begin());
         let started = Instant::now();
         let values = match keys {
             [key] => self.tier.get(key).await.map(|value| vec![value]),
@@ -142,10 +147,13 @@ impl LowerTier {
         if !values.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
             self.policy.learn(started + took, asked, keys.len(), hits, took);
         }
-        if values.is_ok() && !self.tier.waits() {
+        if let Some(waited) = waited.filter(|_| values.is_ok()) {
             let limit = generation.filter(|_| self.policy.is_automatic());
             let limit = limit.and_then(|generation| Duration::try_from_secs_f64(generation.run).ok());
-            self.circuit.record_local(took, limit.unwrap_or(Duration::MAX));
+            let limit = limit.unwrap_or(Duration::MAX);
+            if let Some(took) = self.local_queries.end(waited, took, limit) {
+                self.circuit.record_local(took, limit);
+            }
         }
         Answered { values, started, took }
     }

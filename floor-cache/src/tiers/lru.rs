@@ -65,6 +65,10 @@ const OVERHEAD: usize = size_of::<(Hashed, Entry)>() + 2 * size_of::<usize>() + 
 /// Bytes of a shard per key in the doorkeeper: about the size of a small value.
 const BYTES_PER_KEY: usize = 1024;
 
+/// The most keys in a shard's doorkeeper: that of a capacity beyond all memory could not be allocated, which would end the
+/// process.
+const MAX_WINDOW: usize = 1 << 26;
+
 /// The TTL of an entry is shortened by up to one part in this, depending on its key, so that values inserted together
 /// do not expire together.
 const JITTER: u32 = 10;
@@ -156,7 +160,7 @@ fn jitter(ttl: Duration, key: &Hashed) -> Duration {
 
 impl Shard {
     fn new(capacity: usize) -> Self {
-        let window = capacity / BYTES_PER_KEY;
+        let window = (capacity / BYTES_PER_KEY).min(MAX_WINDOW);
         Self {
             entries: LruCache::unbounded_with_hasher(IdentityHasher::default()),
             doorkeeper: Doorkeeper::new(window),

@@ -11,14 +11,14 @@ use bytes::Bytes;
 use sled::{Db, IVec, Tree};
 use tracing::debug;
 
-use super::{directory, quarantine::open_or_quarantine, sieve::Sieve};
+use super::{directory, quarantine, sieve::Sieve};
 use crate::{
     config::{SledConfig, TierKind},
     envelope::{Defect, Envelope, StoredPattern},
     key::{Key, KeyPattern},
     open_error::OpenError,
     sync::Mutex,
-    tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Aside, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
 
 /// A tier in a sled store.
@@ -37,6 +37,7 @@ pub struct SledTier {
     entries: AtomicU64,
     bytes: AtomicU64,
     corrupt: AtomicU64,
+    was_put_aside: bool,
 }
 
 /// An open store.
@@ -70,14 +71,17 @@ const SCAN_BATCH: usize = 512;
 const PAGE_CACHE: u64 = 32 << 20;
 
 impl SledTier {
-    /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
-    /// a new one created.
+    /// Opens the store in `config.path`, or creates it. A store that is damaged or of another version is put aside under a
+    /// name with the date, and a new one created.
     ///
     /// # Errors
-    /// When the directory cannot be written, or the store is in use or of another version.
+    /// When the directory cannot be written, or the store is in use.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &SledConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
+        let is_of_store = |name: &str| ["conf", "db", "blobs"].contains(&name) || name.starts_with("snap.");
+        let opened =
+            quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))?;
+        Ok(Self { was_put_aside: opened.was_put_aside, ..opened.store })
     }
 
     fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
@@ -121,6 +125,7 @@ impl SledTier {
             entries: AtomicU64::new(entries),
             bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
+            was_put_aside: false,
         })
     }
 
@@ -383,6 +388,10 @@ impl TierAdmin for SledTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(&self.path)
+    }
+
+    fn aside(&self) -> Option<Aside> {
+        Some(quarantine::aside(&self.path, self.was_put_aside))
     }
 }
 

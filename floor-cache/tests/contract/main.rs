@@ -57,7 +57,8 @@ macro_rules! file_clauses {
             the_error_of_an_unusable_directory_says_what_to_do
             a_check_finds_an_unusable_directory_and_creates_none
             new_directories_are_accessible_to_their_user_only
-            a_store_of_another_version_is_left_alone
+            a_store_of_another_version_is_put_aside
+            a_store_at_a_mount_point_is_put_aside_inside_of_it
             a_store_in_use_is_an_error
         }
         clauses! { capacity(&dir) for dir in Some(crate::StoreDir::new($store));

@@ -2,11 +2,13 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
-use floor_cache::{ChainConfig, OpenError, Options, TierKind};
+use floor_cache::{Aside, ChainConfig, OpenError, Options, TierKind};
 
 use crate::fixture::{
-    Fixture, keys,
+    Fixture, keys, names_in, put_durably,
+    small_disk::SmallDisk,
     stores::{CAPACITY, StoreDir},
+    when_free,
 };
 
 pub(crate) async fn a_restart_finds_stored_values(dir: &StoreDir) {
@@ -68,17 +70,38 @@ pub(crate) async fn new_directories_are_accessible_to_their_user_only(dir: &Stor
     }
 }
 
-pub(crate) async fn a_store_of_another_version_is_left_alone(dir: &StoreDir) {
-    let name = dir.name();
-    drop(dir.open());
-    dir.store.set_layout(&dir.path(), &format!("floor-cache {name} 2"));
-    let error = dir.open_error();
-    assert!(matches!(error, OpenError::Version { .. }), "{error:?}");
-    let text = error.to_string();
-    let versions = format!("(found: floor-cache {name} 2; this one reads: floor-cache {name} 1)");
-    assert!(text.contains(&format!("was made by another version {versions}")), "{text}");
-    assert!(text.contains("move the directory away"), "{text}");
-    assert_eq!(dir.quarantined(), 0);
+pub(crate) async fn a_store_of_another_version_is_put_aside(dir: &StoreDir) {
+    let tier = dir.open();
+    put_durably(&*tier, &keys(0..10)).await;
+    assert_eq!(tier.aside(), Some(Aside::default()));
+    drop(tier);
+    dir.store.set_layout(&dir.path(), &format!("floor-cache {} 2", dir.name()));
+    let tier = dir.open();
+    let aside = tier.aside().unwrap();
+    assert!(aside.stores == 1 && aside.bytes > 0 && tier.stats().entries == 0, "{aside:?}");
+    assert_eq!(dir.aside("other-version"), 1);
+    drop(tier);
+    let aside = dir.open().aside().unwrap();
+    assert!(aside.stores == 0 && aside.bytes > 0, "it is still there: {aside:?}");
+}
+
+/// Where a disk is mounted at the path of the store.
+pub(crate) async fn a_store_at_a_mount_point_is_put_aside_inside_of_it(dir: &StoreDir) {
+    let Some(disk) = SmallDisk::mount(64 << 20) else { return };
+    let open = || when_free(|| dir.store.open(disk.path().to_owned(), CAPACITY));
+    let store = disk.path().file_name().unwrap().to_str().unwrap();
+    for round in 0..3 {
+        let tier = open();
+        assert_eq!(tier.stats().entries, 0, "{round}");
+        put_durably(&*tier, &keys(0..10)).await;
+        drop(tier);
+        dir.store.set_layout(disk.path(), "another");
+    }
+    let aside = open().aside().unwrap();
+    assert!(aside.stores == 1 && aside.bytes > 0, "{aside:?}");
+    let names = names_in(disk.path());
+    let prefix = format!("{store}.other-version-20");
+    assert_eq!(names.iter().filter(|name| name.starts_with(&prefix)).count(), 1, "one is kept: {names:?}");
 }
 
 pub(crate) async fn a_store_in_use_is_an_error(dir: &StoreDir) {

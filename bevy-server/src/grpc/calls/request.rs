@@ -494,6 +494,7 @@ pub(super) fn find_pack(
     packs.find(requested).map_err(|unknown| match unknown {
         UnknownPack::Invalid(error) => Unresolved::Invalid(vec![Violation::new(field.to_string(), error.to_string())]),
         UnknownPack::Unknown { known } => Unresolved::Refused(status::unknown_pack(requested, &known).into()),
+        UnknownPack::Broken { name } => Unresolved::Refused(status::broken_pack(&name).into()),
     })
 }
 

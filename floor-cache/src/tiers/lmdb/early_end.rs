@@ -16,7 +16,7 @@ use super::NAME;
 
 /// A file beside the data: the number of early unclean ends in a row, the present run included. It is missing after a
 /// clean end and after an end that was not early.
-const FILE: &str = "early-ends";
+pub(super) const FILE: &str = "early-ends";
 
 /// An end is early if it follows the opening within this time.
 const EARLY: Duration = Duration::from_secs(60);

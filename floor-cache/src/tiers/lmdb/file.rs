@@ -10,7 +10,10 @@ use heed::{Env, EnvFlags, EnvOpenOptions, MdbError, RwTxn, WithoutTls};
 use tracing::{debug, error, warn};
 
 use super::{DATA, NAME};
-use crate::{open_error::OpenError, tiers::directory};
+use crate::{
+    open_error::OpenError,
+    tiers::{directory, quarantine},
+};
 
 /// Maps are multiples of this: the largest page size of any system.
 pub(super) const MAP_GRANULARITY: u64 = 64 << 10;
@@ -119,11 +122,7 @@ pub(super) fn write_txn<'e>(env: &'e Env<WithoutTls>, data: &File, space: u64) -
 
 /// Bytes of the file that are allocated on the disk.
 pub(super) fn disk(data: &File) -> u64 {
-    #[cfg(unix)]
-    let bytes = |file: fs::Metadata| std::os::unix::fs::MetadataExt::blocks(&file) * 512;
-    #[cfg(not(unix))]
-    let bytes = |file: fs::Metadata| file.len();
-    data.metadata().map_or(0, bytes)
+    data.metadata().map_or(0, |file| quarantine::disk_bytes(&file))
 }
 
 /// Whether a write to a store in `path` failed by `error` because its disk is full. LMDB reports a write that the disk

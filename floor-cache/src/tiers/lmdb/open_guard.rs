@@ -32,7 +32,8 @@ impl OpenGuard {
     ///
     /// # Errors
     /// [`OpenError::Store`] when damage was found in the store, or when the process ended early and uncleanly with it
-    /// twice in a row; [`OpenError::Locked`] when this process has it open; [`OpenError::NoSpace`].
+    /// twice in a row; [`OpenError::Locked`] when this process has it open; [`OpenError::SameProcessId`];
+    /// [`OpenError::NoSpace`].
     pub(super) fn acquire(path: &Path, readers: u32) -> Result<Self, OpenError> {
         let unusable = |error: io::Error| OpenError::directory(NAME, path, &error);
         let path = fs::canonicalize(path).map_err(unusable)?;
@@ -40,6 +41,9 @@ impl OpenGuard {
         // Before the lock file is opened: closing any handle of it would release the locks of this process.
         if heed::env_closing_event(&path).is_some() {
             return Err(OpenError::Locked { tier: NAME, path });
+        }
+        if has_reader_of_this_number(&path) {
+            return Err(OpenError::SameProcessId { tier: NAME, path, process: std::process::id() });
         }
         if path.join(DAMAGED).exists() {
             return Err(OpenError::store(NAME, &path, &"damage was found in it while it was in use"));
@@ -97,12 +101,24 @@ fn lock_directory(_path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Whether another process has the store in `path` open. LMDB then holds a lock on the first byte of its lock file.
-#[cfg(unix)]
 fn is_in_use(path: &Path) -> bool {
+    is_locked(path, 0)
+}
+
+/// Whether another process that has the store in `path` open has the number of this one, as in another container. LMDB holds
+/// a lock on the byte of the lock file that has the number of the process, and tells readers apart by that number alone: the
+/// end of one would take the readers of the other.
+fn has_reader_of_this_number(path: &Path) -> bool {
+    is_locked(path, std::process::id().into())
+}
+
+/// Whether another process has a lock on the `byte` of LMDB's lock file in `path`.
+#[cfg(unix)]
+fn is_locked(path: &Path, byte: u64) -> bool {
     use rustix::process::{Flock, FlockType, fcntl_getlk};
     let Ok(file) = File::open(path.join(LOCK)) else { return false };
-    let first_byte = Flock { length: 1, ..Flock::from(FlockType::WriteLock) };
-    match fcntl_getlk(&file, &first_byte) {
+    let byte = Flock { start: byte, length: 1, ..Flock::from(FlockType::WriteLock) };
+    match fcntl_getlk(&file, &byte) {
         Ok(holder) => holder.is_some(),
         Err(error) => {
             warn!(tier = NAME, %error, "cannot find out whether another server uses the store; assuming not");
@@ -113,7 +129,7 @@ fn is_in_use(path: &Path) -> bool {
 
 /// On this system, the files of a store that another process has open cannot be opened.
 #[cfg(not(unix))]
-fn is_in_use(_path: &Path) -> bool {
+fn is_locked(_path: &Path, _byte: u64) -> bool {
     false
 }
 

@@ -15,18 +15,23 @@ use heed::{
 };
 use tracing::{debug, warn};
 
-use super::{Age, DATA, LOCK, NAME, backup, early_end::EarlyEnd, file, open_guard::OpenGuard};
+use super::{
+    Age, DATA, LOCK, NAME, backup,
+    early_end::{self, EarlyEnd},
+    file,
+    open_guard::OpenGuard,
+};
 use crate::{
     config::LmdbConfig,
     envelope::{Defect, Envelope, MAX_ENVELOPE, MAX_VALUE, StoredKey, StoredPattern},
     key::{Key, KeyPattern},
     open_error::OpenError,
     sync::Mutex,
-    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
-        quarantine::open_or_quarantine,
+        quarantine,
         sieve::Sieve,
     },
 };
@@ -58,6 +63,7 @@ pub struct LmdbTier {
     is_damaged: AtomicBool,
     /// Until the store is flushed, as by a clean end, or closed. Dropped after `env`.
     early_end: Mutex<Option<EarlyEnd>>,
+    was_put_aside: bool,
 }
 
 /// The format of the store, in `meta` under [`LAYOUT_KEY`].
@@ -82,14 +88,17 @@ const HIGH_WATER_PERCENT: u64 = 85;
 const TRANSACTIONS: u64 = 32;
 
 impl LmdbTier {
-    /// Opens the store in `config.path`, or creates it. A damaged store is quarantined under a name with the date, and
-    /// a new one created.
+    /// Opens the store in `config.path`, or creates it. A store that is damaged or of another version is put aside under a
+    /// name with the date, and a new one created.
     ///
     /// # Errors
-    /// When the directory cannot be written, or the store is in use or of another version.
+    /// When the directory cannot be written, or the store is in use.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        open_or_quarantine(&config.path, || Self::open_existing(config, &envelope))
+        let is_of_store = |name: &str| [DATA, LOCK, file::DAMAGED, early_end::FILE].contains(&name);
+        let opened =
+            quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))?;
+        Ok(Self { was_put_aside: opened.was_put_aside, ..opened.store })
     }
 
     /// Whether a start could use the directory and the map of `config`, as far as it can be found without opening the store.
@@ -152,6 +161,7 @@ impl LmdbTier {
             pending_deletes: PendingDeletes::default(),
             is_damaged: AtomicBool::new(false),
             early_end: Mutex::new(early_end),
+            was_put_aside: false,
         };
         let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
         if used > tier.high_water {
@@ -580,6 +590,10 @@ impl TierAdmin for LmdbTier {
 
     fn directory(&self) -> Option<&Path> {
         Some(self.env.path())
+    }
+
+    fn aside(&self) -> Option<Aside> {
+        Some(quarantine::aside(self.env.path(), self.was_put_aside))
     }
 
     fn back_up(&self) -> Result<Backup, TierError> {

@@ -47,6 +47,7 @@ impl Build {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let loaded = self.source.read()?;
         self.source.check_name(&loaded)?;
+        self.source.report_left_out()?;
         let pack = loaded.pack();
         let reference = pack_source::reference(pack);
         let stem = if self.keep { &reference } else { pack.name() };

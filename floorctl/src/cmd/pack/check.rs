@@ -113,6 +113,7 @@ struct BrokenJson {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        self.source.report_left_out()?;
         match self.source.read().and_then(|pack| self.check_name(&pack).map(|()| pack)) {
             Ok(pack) if pack.pack().generator().is_some() => {
                 check_module::check(&pack, &*self.source.read()?, self.floors, self.report.json)

@@ -10,6 +10,8 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use floor_gen::Pack;
 
+use crate::pack_source::SCHEMA;
+
 const AFTER_HELP: &str = "\
 Writes pack.toml and one vault, both with comments, and the schema by which editors check pack.toml. Every value in \
 pack.toml is commented out, so the new pack has the floors of tower with one vault more. No file is overwritten.
@@ -43,8 +45,6 @@ fn name(text: &str) -> Result<String, String> {
 /// The files of a new pack, without the schema. `NAME` stands for its name.
 const FILES: [(&str, &str); 2] =
     [("pack.toml", include_str!("template/pack.toml")), ("vaults/well.txt", include_str!("template/well.txt"))];
-/// The schema, for editors. The dot keeps it out of the pack.
-const SCHEMA: &str = ".pack.schema.json";
 
 impl New {
     pub(crate) fn run(self) -> anyhow::Result<()> {
