@@ -214,7 +214,7 @@ async fn inconsistent_tls_options_are_found_at_startup() {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
         match assemble(&config, Arc::new(FakeSource::default()), &Handle::current()) {
-            Err(error @ OpenError::RedisTls(_)) => {
+            Err(error @ (OpenError::RedisTls(_) | OpenError::RedisUrl { .. })) => {
                 let text = error.to_string();
                 assert_eq!(
                     check(&config).iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -575,6 +575,7 @@ impl TierAdmin for LmdbTier {
             corrupt: self.corrupt.load(Relaxed),
             limit: self.high_water,
             disk: file::disk(&self.data),
+            ..TierStats::default()
         }
     }
 
