@@ -8,7 +8,7 @@ use http::Uri;
 
 use super::{
     files,
-    formats::{Format, OneOf, Span, quote, text, whole},
+    formats::{Format, OneOf, Redaction, Span, quote, text, whole},
     log_filter::LogFilter,
     nonzero,
     reader::Reader,

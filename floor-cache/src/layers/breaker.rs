@@ -104,8 +104,7 @@ impl Failures {
         Self { in_row: 0, calls: 0.0, failed: 0.0, last: now }
     }
 
-    fn record(&mut self, failed: bool) {
-        let now = Instant::now();
+    fn record(&mut self, failed: bool, now: Instant) {
         let kept = (-(now - self.last).div_duration_f64(RATE_WINDOW)).exp();
         let failure = u8::from(failed);
         (self.calls, self.failed, self.last) =
@@ -246,17 +245,18 @@ impl Circuit {
         let mut inner = self.inner.lock();
         match (self.state(), error) {
             (CircuitState::Closed, error) => {
-                inner.failures.record(error.is_some());
+                let now = Instant::now();
+                inner.failures.record(error.is_some(), now);
                 let of_kind = lookup.map(|lookup| &mut inner.of_lookups[lookup as usize]);
                 let is_kind_failing = of_kind.is_some_and(|failures| {
-                    failures.record(error.is_some());
+                    failures.record(error.is_some(), now);
                     failures.are_too_many()
                 });
                 let is_failing = inner.failures.are_too_many();
                 if is_failing || is_kind_failing {
                     inner.failing = lookup.filter(|_| !is_failing);
                     self.open(&mut inner, error);
-                    inner.since = Instant::now();
+                    inner.since = now;
                 }
             }
             (CircuitState::HalfOpen, Some(error)) => self.open(&mut inner, Some(error)),

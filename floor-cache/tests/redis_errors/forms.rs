@@ -14,7 +14,7 @@ use super::{
 };
 
 /// A server that is a cluster of its own: one master with every slot.
-async fn one_master() -> Option<RedisServer> {
+pub(crate) async fn one_master() -> Option<RedisServer> {
     let bus = super::fixture::redis_server::free_port().to_string();
     let server = RedisServer::start_with(&["--cluster-enabled", "yes", "--cluster-port", &bus])?;
     assert_eq!(server.command(&[b"CLUSTER", b"ADDSLOTSRANGE", b"0", b"16383"]), b"+OK\r\n");

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{
     RedisServer, ask,
-    fixture::{LONG_TIMEOUT, faulty_proxy::FaultyProxy, keys, wait_until},
+    fixture::{LONG_TIMEOUT, faulty_proxy::FaultyProxy, keys, redis_cluster::RedisCluster, wait_until},
+    forms::one_master,
     last_error, over, store, wait_until_well,
 };
 
@@ -60,6 +61,37 @@ async fn a_name_that_changes_after_the_failover() {
     name.redirect_to(new.port());
     let took = wait_until_well(&fixture).await;
     assert!(took < Duration::from_secs(3), "within a second and what a busy machine adds: {took:?}");
+}
+
+/// A cluster without an owner of the slots.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_loses_its_slots() {
+    let Some(server) = one_master().await else { return };
+    let fixture = over(server.url().replace("redis://", "redis+cluster://"));
+    store(&fixture, 0..10).await;
+    assert_eq!(server.command(&[b"CLUSTER", b"DELSLOTSRANGE", b"0", b"16383"]), b"+OK\r\n");
+    wait_until("the cluster is down", || server.command(&[b"GET", b"a"]).starts_with(b"-CLUSTERDOWN")).await;
+    for _ in 0..5 {
+        assert_eq!(ask(&fixture, 0..10).await, [0; 2]);
+    }
+    assert_eq!(fixture.tier("redis").verdict, "open", "{:?}", fixture.tier("redis"));
+    assert_eq!(server.command(&[b"CLUSTER", b"ADDSLOTSRANGE", b"0", b"16383"]), b"+OK\r\n");
+    wait_until_well(&fixture).await;
+}
+
+/// The old master keeps its connections, and answers that the slots are elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_is_promoted_in_a_cluster() {
+    let Some(cluster) = RedisCluster::start().await else { return };
+    let fixture = over(cluster.url());
+    store(&fixture, 0..100).await;
+    cluster.promote_a_replica().await;
+    for round in 0..10 {
+        assert_eq!(ask(&fixture, 0..100).await, [100; 2], "{}", last_error(&fixture));
+        ask(&fixture, 1000 + 10 * round..1010 + 10 * round).await;
+        assert!(fixture.chain.close(LONG_TIMEOUT).await, "{}", last_error(&fixture));
+    }
+    assert_eq!((fixture.tier("redis").errors, fixture.lower("redis").writes.failed), (0, 0));
 }
 
 /// `timeout 1` of Redis.
