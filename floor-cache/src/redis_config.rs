@@ -13,8 +13,8 @@ use crate::{
 pub struct RedisConfig {
     /// `redis://[user:password@]host:port[/db]`; `redis+cluster://[user:password@]host:port,host:port` with some nodes
     /// of a cluster; `redis+sentinel://[user:password@]host:port,host:port/service[/db]` with some Sentinels; or
-    /// `redis+unix:///path[?db=1&user=me&pass=hush]`. `rediss://`, `rediss+cluster://` and `rediss+sentinel://` are with
-    /// TLS.
+    /// `redis+unix:///path[?db=1&user=me&pass=hush]`. `rediss://`, `rediss+cluster://` and `rediss+sentinel://` are
+    /// with TLS.
     pub url: String,
     /// The classes of values that it stores.
     pub admit: Admit,
@@ -45,7 +45,8 @@ impl RedisConfig {
         Self { url: url.to_owned(), ..Self::default() }
     }
 
-    /// The URL for logs and errors, with the user and password redacted. Of a URL that cannot be parsed only the scheme.
+    /// The URL for logs and errors, with the user and password redacted. Of a URL that cannot be parsed only the
+    /// scheme.
     #[must_use]
     pub fn redacted_url(&self) -> String {
         redis_url::redacted(&self.url)

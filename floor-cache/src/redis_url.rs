@@ -1,4 +1,5 @@
-//! The forms of a Redis URL: a server, a cluster, Sentinels, a socket. Whatever is printed of a URL is printed from here.
+//! The forms of a Redis URL: a server, a cluster, Sentinels, a socket. Whatever is printed of a URL is printed from
+//! here.
 
 use std::fmt::{self, Write as _};
 

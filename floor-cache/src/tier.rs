@@ -42,8 +42,8 @@ pub trait Tier: TierAdmin + fmt::Debug + Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Asks for `keys`, which no tier has, as a lookup of one and of several values asks. The chain calls it to see whether a tier
-    /// that failed answers again.
+    /// Asks for `keys`, which no tier has, as a lookup of one and of several values asks. The chain calls it to see
+    /// whether a tier that failed answers again.
     fn probe<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
         Answer::later(async move { self.get_many(keys).await.map(drop) })
     }
@@ -202,8 +202,8 @@ pub struct TierStats {
     pub unknown: UnknownStats,
 }
 
-/// The figures of [`TierStats`] that a tier does not tell, because its server has not answered yet or does not allow it. They
-/// are 0.
+/// The figures of [`TierStats`] that a tier does not tell, because its server has not answered yet or does not allow
+/// it. They are 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnknownStats {
     /// The number of values.

@@ -242,7 +242,8 @@ async fn a_kind_of_lookup_that_always_fails_opens_the_breaker_although_others_su
     assert_eq!(batches, FAILURES);
     let refusal = breaker.contains(&key(1, 1)).await.unwrap_err().to_string();
     assert!(refusal.contains("the tier fails on request"), "{refusal}");
-    // The pause ends with a probe in vain. Until then single lookups are refused, since their success would say nothing.
+    // The pause ends with a probe in vain. Until then single lookups are refused, since their success would say
+    // nothing.
     while breaker.probe(&both).await.is_err_and(|error| error.kind() == TierErrorKind::Open) {
         assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
         tokio::task::yield_now().await;

@@ -241,8 +241,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Refuses URLs with a user, a password, a query or a fragment. They have no meaning here, and may be secret: nothing may
-    /// print them.
+    /// Refuses URLs with a user, a password, a query or a fragment. They have no meaning here, and may be secret:
+    /// nothing may print them.
     fn check_urls(&self) -> Result<(), UsageError> {
         let urls = self.operations_urls.iter().map(|url| (OPS, url)).chain([(SERVER, &self.url)]);
         let Some((flag, url)) = urls.into_iter().find(|(_, url)| url.contains(['@', '?', '#'])) else { return Ok(()) };

@@ -1,8 +1,8 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
 //! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
 //! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc), the [names of packs](pack), the [glyphs of
-//! terrain](glyph), the [names of status codes](status) and [what is printed of a URL](url); behind features, JSON (`json`), and the JSON documents of the
-//! operations port (`serde`).
+//! terrain](glyph), the [names of status codes](status) and [what is printed of a URL](url); behind features, JSON
+//! (`json`), and the JSON documents of the operations port (`serde`).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

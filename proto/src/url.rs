@@ -2,8 +2,8 @@
 
 use std::net::Ipv6Addr;
 
-/// `url` for messages: its scheme, host and port. Of what is more than that, only the scheme: it may hold a password or a
-/// token, and whoever reads the message may not know either.
+/// `url` for messages: its scheme, host and port. Of what is more than that, only the scheme: it may hold a password or
+/// a token, and whoever reads the message may not know either.
 #[must_use]
 pub fn redacted(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {

@@ -239,8 +239,8 @@ impl Circuit {
         Ok(Permit { circuit: self, lookup, probe: inner.probe })
     }
 
-    /// Records an answer to `lookup`, or the failure `error`. An answer that was asked for before the circuit opened says as
-    /// much about the tier as that of a probe; while the circuit is open, it is too old.
+    /// Records an answer to `lookup`, or the failure `error`. An answer that was asked for before the circuit opened
+    /// says as much about the tier as that of a probe; while the circuit is open, it is too old.
     fn record(&self, lookup: Option<Lookup>, error: Option<&TierError>) {
         let mut inner = self.inner.lock();
         match (self.state(), error) {
@@ -320,9 +320,9 @@ impl fmt::Debug for Circuit {
     }
 }
 
-/// Why a circuit refuses a request.
+/// Why a circuit refuses a request: the failure that opened it.
 #[derive(Debug, thiserror::Error)]
-#[error("its circuit breaker is open{}", .0.as_deref().map(|cause| format!("; the last failure: {cause}")).unwrap_or_default())]
+#[error("its circuit breaker is open; the last failure: {}", .0.as_deref().unwrap_or("none"))]
 struct IsOpen(Option<Arc<str>>);
 
 impl<T: Tier> Layer for Breaker<T> {

@@ -1,6 +1,6 @@
-//! The errors that Redis documents, from a real Redis that gives them: before the first request and in the middle, for single
-//! lookups and batches. Each case checks what a caller gets, what the log and the report say, what the breaker does, and
-//! that the tier is used again when the fault ends.
+//! The errors that Redis documents, from a real Redis that gives them: before the first request and in the middle, for
+//! single lookups and batches. Each case checks what a caller gets, what the log and the report say, what the breaker
+//! does, and that the tier is used again when the fault ends.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod cases;

@@ -15,7 +15,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Prints one line per floor, with its pack if that is not the built-in one, and with the tiers that hold it; per floor and tenant, if the server has tenants. A tier that could not be asked has a ? behind it. Does not read or generate floors, and does not count as an \
+Prints one line per floor, with its pack if that is not the built-in one, and with the tiers that hold it; per floor and tenant, \
+if the server has tenants. A tier that could not be asked has a ? behind it. Does not read or generate floors, and does not count as an \
 access. Calls the operations port.
 
 Examples:

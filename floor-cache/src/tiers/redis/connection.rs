@@ -1,6 +1,6 @@
 //! A connection to a Redis server or cluster, shared by many calls. It connects when it is first used and reconnects
-//! after a failure. A request whose connection was closed, or whose server is no master any more, is sent once more on a
-//! new connection.
+//! after a failure. A request whose connection was closed, or whose server is no master any more, is sent once more on
+//! a new connection.
 
 use std::{
     fmt,
@@ -289,8 +289,8 @@ impl Drop for Call<'_> {
     }
 }
 
-/// How long a cluster's client waits before its one retry, in milliseconds: less than a caller does, so that the caller gets the
-/// error and not a timeout.
+/// How long a cluster's client waits before its one retry, in milliseconds: less than a caller does, so that the caller
+/// gets the error and not a timeout.
 const CLUSTER_RETRY_WAIT: std::ops::Range<u64> = 5..20;
 
 impl Endpoint {

@@ -1,5 +1,5 @@
-//! What an error of Redis means: whether a new connection may help, what kind of failure of the tier it is, and what the
-//! operator can do about it.
+//! What an error of Redis means: whether a new connection may help, what kind of failure of the tier it is, and what
+//! the operator can do about it.
 
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
@@ -33,7 +33,7 @@ pub(super) fn remedy(error: &RedisError) -> Remedy {
             ),
             _,
         )
-        | (_, Some("UNBLOCKED" | "NOMASTERLINK")) => Remedy::FindMaster,
+        | (_, Some("UNBLOCKED")) => Remedy::FindMaster,
         (_, Some(_)) => Remedy::None,
         (ErrorKind::ClusterConnectionNotFound, _) => Remedy::ReplaceConnection,
         _ if error.is_timeout() => Remedy::None,
@@ -42,8 +42,8 @@ pub(super) fn remedy(error: &RedisError) -> Remedy {
     }
 }
 
-/// `reply`, unless it is an error: the library returns those of the server as replies. That a key has a value of another
-/// type says nothing about the server.
+/// `reply`, unless it is an error: the library returns those of the server as replies. That a key has a value of
+/// another type says nothing about the server.
 pub(super) fn accepted(reply: Value) -> Result<Value, RedisError> {
     match reply {
         Value::ServerError(error) if error.code() != "WRONGTYPE" => Err(error.into()),
@@ -168,8 +168,14 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_the_master_is_looked_for_again() {
-        for text in ["READONLY You can't", "MASTERDOWN Link", "LOADING Redis is", "CLUSTERDOWN Hash slot", "TRYAGAIN m"]
-        {
+        for text in [
+            "READONLY You can't",
+            "MASTERDOWN Link",
+            "LOADING Redis is",
+            "CLUSTERDOWN Hash slot",
+            "TRYAGAIN m",
+            "UNBLOCKED f",
+        ] {
             assert_eq!(remedy(&error(text)), Remedy::FindMaster, "{text}");
         }
         for text in ["NOAUTH a", "NOPERM a", "OOM a", "MISCONF a", "ERR a", "MOVED 1 a:1", "BUSY a", "NOREPLICAS a"] {
