@@ -228,7 +228,7 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
         // redis-rs/redis-rs#517.
         (
             vec![("CACHE__REDIS__URL", "redis://:57#Wc903z@127.0.0.1:6379")],
-            "cache.redis.url is \"redis://***\", which has a # that is not percent-encoded (environment variable",
+            "cache.redis.url is \"redis://***\", which has a # that is not percent-encoded (FLOORS__",
         ),
         (
             vec![("CACHE__REDIS__URL", "redis://few:p@ss/w#rd:%1@h:6379")],

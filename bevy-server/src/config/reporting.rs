@@ -134,8 +134,9 @@ impl Format for Collector {
         let is_known = [PLAINTEXT, ENCRYPTED].iter().any(|scheme| text.starts_with(scheme));
         let is_host = is_known && uri.host().is_some_and(|host| !host.is_empty());
         let is_alone = matches!(uri.path(), "" | "/") && uri.query().is_none();
-        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        (is_host && is_alone && !has_user).then_some(text)
+        // `Uri` drops a fragment, which may be a part of a password.
+        let has_more = text.contains(['@', '#']);
+        (is_host && is_alone && !has_more).then_some(text)
     }
 
     fn show(&self, endpoint: &String) -> String {
