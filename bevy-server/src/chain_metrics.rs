@@ -158,8 +158,12 @@ impl Families {
         ] {
             self.requests.with_label_values(&[name, outcome]).inc_by(count);
         }
-        self.bytes.with_label_values(&[name]).set(stats.bytes as f64);
-        self.entries.with_label_values(&[name]).set(stats.entries as f64);
+        if !stats.unknown.bytes {
+            self.bytes.with_label_values(&[name]).set(stats.bytes as f64);
+        }
+        if !stats.unknown.entries {
+            self.entries.with_label_values(&[name]).set(stats.entries as f64);
+        }
         if stats.limit > 0 {
             self.limit.with_label_values(&[name]).set(stats.limit as f64);
         }

@@ -14,7 +14,7 @@ use std::{
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, floor_service_client::FloorServiceClient};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use test_support::{Server, Setup, http1, spec, wait_until};
+use test_support::{Redis, Server, Setup, http1, spec, wait_until};
 use tonic::{Code, transport::Channel};
 
 fn parse_json((status, body): (u16, String)) -> (u16, Value) {
@@ -85,6 +85,30 @@ async fn who_calls_the_floor_service_on_the_operations_port_is_told_where_it_is(
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((status, body), (501, json!({"code": "unimplemented", "message": told})));
     assert_eq!(server.page("/healthz").0, 200);
+}
+
+#[tokio::test]
+async fn a_tier_that_fails_is_not_said_to_lack_a_floor() {
+    let Some(redis) = Redis::start() else { return };
+    let data = TempDir::new().unwrap();
+    redis.command(&[b"ACL", b"SETUSER", b"few", b"on", b">hush", b"~*", b"+ping"]);
+    let server = Setup::new(&data)
+        .with("CACHE__CHAIN", r#"["lru","redis"]"#)
+        .with("CACHE__REDIS__URL", &redis.url().replace("//", "//few:hush@"))
+        .start();
+    server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 1)) }).await.unwrap();
+    let (status, document) = parse_json(server.page("/contains?seed=42&first=1"));
+    assert_eq!((status, &document["floors"][0]["tiers"]), (503, &json!(["lru"])), "{document}");
+    let failed = &document["floors"][0]["failed"][0];
+    let error = failed["error"].as_str().unwrap();
+    assert!(failed["tier"] == "redis" && error.contains("NOPERM"), "{document}");
+    let page = server.page("/status").1;
+    assert!(page.contains("Last error of redis") && page.contains("NOPERM") && page.contains("MGET, SET"), "{page}");
+    // It may not ask for its size either: neither number is 0.
+    let metrics = server.page("/metrics").1;
+    assert!(!metrics.contains("floors_tier_bytes{tier=\"redis\"}"), "{metrics}");
+    let (_, stats) = parse_json(server.page("/stats"));
+    assert_eq!((&stats["tiers"][1]["tier"], &stats["tiers"][1]["entries"]), (&json!("redis"), &json!(null)), "{stats}");
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ fn all_configuration_errors_are_reported_at_once() {
         "cache.chain is [\"lru\", \"memcached\"]",
         "cache.redis.timeout is \"soon\"",
         "cache.redis.ca is \"no.pem\", which cannot be read: ",
-        "cache.redis.url is \"rdis://***@cache\"",
+        "cache.redis.url is \"rdis://***\", which has an unknown scheme",
         "cahce.lru is no key",
         "generation.queue is 0",
         "ops.listen is \"here\" (FLOORS__OPS__LISTEN)",
@@ -220,10 +220,23 @@ fn checking_the_configuration_finds_what_would_stop_the_start() {
         ),
         (vec![("CACHE__LMDB__PATH", &other)], "its file data.mdb: is a directory"),
         (vec![("CACHE__CHAIN", "[]"), ("AUTH__TOKENS_FILE", "nowhere")], "auth.tokens_file: nowhere cannot be used: "),
-        (vec![("CACHE__REDIS__URL", "redis://bad:port")], "cache.redis.url \"redis://bad:port\" cannot be used"),
+        (
+            vec![("CACHE__REDIS__URL", "redis://bad:port")],
+            "cache.redis.url is \"redis://***\", which has a host or port",
+        ),
+        // redis-rs/redis-rs#517.
+        (
+            vec![("CACHE__REDIS__URL", "redis://:57#Wc903z@127.0.0.1:6379")],
+            "cache.redis.url is \"redis://***\", which has a # that is not percent-encoded (FLOORS__",
+        ),
+        (
+            vec![("CACHE__REDIS__URL", "redis://few:p@ss/w#rd:%1@h:6379")],
+            "name a file with the password in cache.redis.password_file",
+        ),
+        (vec![("CACHE__REDIS__URL", "redis+cluster://host/3")], "a cluster has no numbered databases"),
         (
             vec![("CACHE__REDIS__URL", "rediss+cluster://a:1,bad:port")],
-            "cache.redis.url \"rediss+cluster://a:1,bad:port\" cannot be used",
+            "cache.redis.url is \"rediss+cluster://***\", which has a host or port",
         ),
         (vec![("CACHE__LMDB__PATH", inside.as_str())], "or set cache.lmdb.path to one that is"),
         (

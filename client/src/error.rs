@@ -21,7 +21,7 @@ pub enum ClientError {
     /// The server's URL cannot be used.
     #[error("{url:?} is no server address: {reason}")]
     Address {
-        /// The URL as given.
+        /// The URL, without what may be secret.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -35,7 +35,7 @@ pub enum ClientError {
         "{server} is a server without TLS, and `ca`, `identity` and `server_name` are for TLS; write https://host:port"
     )]
     TlsOptions {
-        /// The URL as given.
+        /// The server's URL.
         server: String,
     },
     /// A token for a server on another machine, without TLS.
@@ -44,7 +44,7 @@ pub enum ClientError {
          it (`allow_plaintext_token`)"
     )]
     PlaintextToken {
-        /// The URL as given.
+        /// The server's URL.
         server: String,
     },
     /// Client and server do not agree on TLS. Another attempt fails in the same way.

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use floor_proto::url::redacted;
 use http::{HeaderValue, Uri};
 use tonic::{
     ConnectError, Status, TimeoutExpired,
@@ -42,17 +43,16 @@ impl Server {
     /// Checks the URL and whether the options fit it. Does not connect.
     pub(crate) fn new(url: &str, options: &ConnectOptions) -> Result<Arc<Self>, ClientError> {
         let endpoint = endpoint(url, options)?;
-        let url = endpoint.uri().to_string().trim_end_matches('/').to_owned();
         Ok(Arc::new(Self {
+            url: redacted(&endpoint.uri().to_string()),
             endpoint,
-            url,
             token: options.token.clone(),
             has_identity: options.has_identity(),
             has_answered: AtomicBool::new(false),
         }))
     }
 
-    /// The URL without a trailing slash.
+    /// Its scheme, host and port.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -141,8 +141,13 @@ fn is_broken_handshake(error: &(dyn StdError + 'static)) -> bool {
 
 /// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
 fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError> {
-    let invalid = |reason: String| ClientError::Address { url: url.to_owned(), reason };
+    let shown = redacted(url);
+    let invalid = |reason: String| ClientError::Address { url: shown.clone(), reason };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    if url.contains('@') {
+        let reason = "a user and a password have no meaning here; present a token (`token`)";
+        return Err(invalid(reason.to_owned()));
+    }
     let endpoint = Endpoint::from_shared(full).map_err(|error| invalid(format!("{}; {FORMS}", innermost(&error))))?;
     let endpoint = endpoint
         .connect_timeout(CONNECT_TIMEOUT)
@@ -159,9 +164,9 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
             #[cfg(feature = "tls")]
             endpoint.tls_config(options.tonic_config()?).map_err(|error| invalid(innermost(&error)))
         }
-        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: url.to_owned() }),
+        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: shown }),
         Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {
-            Err(ClientError::PlaintextToken { server: url.to_owned() })
+            Err(ClientError::PlaintextToken { server: shown })
         }
         Some("http") => Ok(endpoint),
         _ => Err(invalid(FORMS.to_owned())),
@@ -190,6 +195,31 @@ mod tests {
         for remote in ["http://10.0.0.5:50051", "http://floors.example:50051", "nonsense"] {
             assert!(!is_loopback(remote), "{remote}");
         }
+    }
+
+    #[test]
+    fn no_password_of_a_url_is_printed() {
+        const MARKER: &str = "hunter2";
+        for special in ["", "#", "/", "?", "@", ":", "%", " ", "[", "]", "\\", "://", "\n"] {
+            for scheme in ["http://", "https://", "ftp://", ""] {
+                for url in [
+                    format!("{scheme}me:{special}{MARKER}@h:1"),
+                    format!("{scheme}me:12{special}{MARKER}{special}@h:1"),
+                    format!("{scheme}h:1/{special}?token={MARKER}"),
+                ] {
+                    let printed = match Server::new(&url, &ConnectOptions::new()) {
+                        Ok(server) => server.url().to_owned(),
+                        Err(error) => format!("{error} {error:?}"),
+                    };
+                    assert!(!printed.contains(MARKER), "of {url} is printed: {printed}");
+                }
+            }
+        }
+        let error = Server::new("http://me:hush@h:1", &ConnectOptions::new()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "\"http://***\" is no server address: a user and a password have no meaning here; present a token (`token`)"
+        );
     }
 
     #[test]

@@ -236,7 +236,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := New("http://127.0.0.1:1", WithGet()); err == nil || !strings.Contains(err.Error(), "WithProtocol(Connect)") {
 		t.Errorf("GET by gRPC: %v", err)
 	}
-	for _, url := range []string{"", "127.0.0.1:50051", "ftp://host", "http://", "http://user:secret@host", "http://host?x=1"} {
+	for _, url := range []string{"", "127.0.0.1:50051", "ftp://host", "http://", "http://user:secret@host", "http://host?x=1",
+		"http://user:p/secret@host", "http://user:p#secret@host", "http://user:secret", "secret:x@host", "http://12:3/secret@host"} {
 		if _, err := New(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", url, err)
 		}

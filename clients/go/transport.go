@@ -2,6 +2,7 @@ package floors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -25,10 +26,11 @@ const (
 func (s *settings) transport(server string) (connect.HTTPClient, string, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, "", fmt.Errorf("%q is no server address: write http://host:port or https://host:port", server)
+		// What cannot be parsed may hold a password.
+		return nil, "", errors.New("the address is no server address: write http://host:port or https://host:port")
 	}
-	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, "", fmt.Errorf("the address %q may not have a user, a query or a fragment", base.Redacted())
+	if strings.Contains(server, "@") || base.RawQuery != "" || base.Fragment != "" {
+		return nil, "", errors.New("the address may not have a user, a query or a fragment: write http://host:port")
 	}
 	plain := base.Scheme == "http"
 	if s.token != "" && plain && !s.tokenOverPlain && !isLoopback(base.Hostname()) {

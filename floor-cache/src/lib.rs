@@ -39,6 +39,8 @@ mod policy;
 mod producer;
 #[cfg(feature = "redis")]
 mod redis_config;
+#[cfg(feature = "redis")]
+mod redis_url;
 pub mod report;
 mod sampler;
 pub mod served;
@@ -57,13 +59,13 @@ pub use config::*;
 pub use key::{Class, Key, KeyPattern};
 pub use metrics::ChainMetrics;
 pub use open_error::OpenError;
-pub use report::{Compaction, Holdings, TierReport, WriteCounts};
+pub use report::{Compaction, Holdings, LastError, TierReport, WriteCounts};
 pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
 pub use tier::{
-    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
+    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats, UnknownStats,
 };
 
 /// The examples of the README are tests.

@@ -94,13 +94,11 @@ pub enum OpenError {
         reason: String,
     },
     /// The URL of the Redis server is invalid.
-    #[error(
-        "cache.redis.url {url:?} cannot be used ({reason}); write redis://host:port or redis+cluster://host:port,host:port, with TLS rediss:// or rediss+cluster://"
-    )]
+    #[error("cache.redis.url {url:?} {reason}")]
     RedisUrl {
         /// The URL without its secrets.
         url: String,
-        /// The reason.
+        /// The reason, and what to write.
         reason: String,
     },
     /// The TLS options are inconsistent with each other or with the URL.

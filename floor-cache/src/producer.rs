@@ -49,13 +49,13 @@ impl Generated {
     fn new(made: Made, requested: Instant, since: Duration) -> Self {
         let waited = since.saturating_sub(made.took);
         let started = requested + waited;
-        let step = Step { tier: GENERATED, outcome: Outcome::Hit, started, took: made.took, waited };
+        let step = Step { tier: GENERATED, outcome: Outcome::Hit, started, took: made.took, waited, error: None };
         Self { value: made.value, step }
     }
 
     /// The result of a lookup whose value was generated after `steps`.
     pub(crate) fn after(self, steps: &[Step]) -> Found {
-        Found { value: self.value, by: GENERATED, steps: steps.iter().copied().chain([self.step]).collect() }
+        Found { value: self.value, by: GENERATED, steps: steps.iter().cloned().chain([self.step]).collect() }
     }
 }
 

@@ -2,19 +2,25 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{admit::Admit, tls::Tls};
+use crate::{
+    admit::Admit,
+    redis_url::{self, RedisUrl},
+    tls::Tls,
+};
 
 /// See [`RedisTier`](crate::tiers::RedisTier).
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisConfig {
-    /// `redis://[user:password@]host:port[/db]`, or `redis+cluster://[user:password@]host:port,host:port` with some
-    /// nodes of a cluster. `rediss://` and `rediss+cluster://` are the same with TLS.
+    /// `redis://[user:password@]host:port[/db]`; `redis+cluster://[user:password@]host:port,host:port` with some nodes
+    /// of a cluster; `redis+sentinel://[user:password@]host:port,host:port/service[/db]` with some Sentinels; or
+    /// `redis+unix:///path[?db=1&user=me&pass=hush]`. `rediss://`, `rediss+cluster://` and `rediss+sentinel://` are
+    /// with TLS.
     pub url: String,
     /// The classes of values that it stores.
     pub admit: Admit,
     /// The deadline of a query.
     pub timeout: Duration,
-    /// The TLS options of a `rediss://` or `rediss+cluster://` URL.
+    /// The TLS options of a URL with TLS.
     pub tls: Tls,
 }
 
@@ -30,10 +36,26 @@ impl Default for RedisConfig {
 }
 
 impl RedisConfig {
-    /// The URL for logs and errors, with the user and password redacted.
+    /// What a URL looks like, for messages.
+    pub const EXPECTED_URL: &'static str = redis_url::EXPECTED;
+
+    /// The defaults with this URL.
+    #[must_use]
+    pub fn at(url: &str) -> Self {
+        Self { url: url.to_owned(), ..Self::default() }
+    }
+
+    /// The URL for logs and errors, with the user and password redacted. Of a URL that cannot be parsed only the
+    /// scheme.
     #[must_use]
     pub fn redacted_url(&self) -> String {
-        redact(&self.url)
+        redis_url::redacted(&self.url)
+    }
+
+    /// What is wrong with the URL, if it cannot be parsed, to follow "which". The message has no part of the URL.
+    #[must_use]
+    pub fn url_problem(&self) -> Option<&'static str> {
+        RedisUrl::parse(&self.url).err()
     }
 }
 
@@ -48,36 +70,15 @@ impl fmt::Debug for RedisConfig {
     }
 }
 
-/// Redacts the user and password, and drops the query, which may contain a password. Splits at the last `@`, since a
-/// password may contain one.
-fn redact(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    match rest.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}{separator}***@{host}"),
-        None => format!("{scheme}{separator}{rest}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_secrets_of_a_redis_url_are_redacted() {
-        for (url, shown) in [
-            ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
-            ("redis://:hunter2@cache:6379/1", "redis://***@cache:6379/1"),
-            ("rediss://user:p@ss@cache:6379", "rediss://***@cache:6379"),
-            ("rediss+cluster://user:p@ss@a:1,b:2", "rediss+cluster://***@a:1,b:2"),
-            ("redis+unix:///run/redis.sock?user=me&pass=hunter2", "redis+unix:///run/redis.sock"),
-            ("user:hunter2@cache", "***@cache"),
-        ] {
-            let config = RedisConfig { url: url.to_owned(), ..RedisConfig::default() };
-            assert_eq!(config.redacted_url(), shown);
-            let debug = format!("{config:?}");
-            assert!(!debug.contains("hunter2") && !debug.contains("p@ss"), "{debug}");
+    fn the_secrets_of_a_redis_url_are_not_in_its_debug_output() {
+        for url in ["redis://:hunter2@cache:6379/1", "redis://me:p#hunter2@cache", "user:hunter2@cache"] {
+            let debug = format!("{:?}", RedisConfig::at(url));
+            assert!(!debug.contains("hunter2"), "{debug}");
         }
     }
 }

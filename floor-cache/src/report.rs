@@ -1,8 +1,8 @@
 //! The reports of the tiers, for operators.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::tier::{TierError, TierStats};
+use crate::tier::{TierError, TierStats, UnknownStats};
 
 /// Counts and costs of one tier since the start.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct TierReport {
     pub entries: u64,
     /// Bytes in the tier.
     pub bytes: u64,
+    /// Which of the two it does not tell.
+    pub unknown: UnknownStats,
     /// Mean time of a hit in microseconds; 0 if unknown.
     pub hit_cost_us: f64,
     /// Mean time of a miss in microseconds; 0 if unknown.
@@ -42,6 +44,17 @@ pub struct TierReport {
     pub verdict: &'static str,
     /// Time since the verdict changed.
     pub since: Duration,
+    /// Its last failure, whatever it was asked to do.
+    pub last_error: Option<LastError>,
+}
+
+/// A failure of a tier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastError {
+    /// What was tried, and why it failed.
+    pub message: Arc<str>,
+    /// Time since then.
+    pub ago: Duration,
 }
 
 /// The keys that a tier was asked for, by outcome.

@@ -47,7 +47,7 @@ pub struct Served {
 }
 
 /// One tier's part in a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The tier, or `generated`.
     pub tier: &'static str,
@@ -59,6 +59,8 @@ pub struct Step {
     pub took: Duration,
     /// How long the value waited for a worker before `started`; 0 for a tier.
     pub waited: Duration,
+    /// What a tier said that failed.
+    pub error: Option<Arc<str>>,
 }
 
 impl Step {
@@ -70,7 +72,7 @@ impl Step {
 
     /// The answer of `tier`, which was asked at `started`.
     pub(crate) const fn of_tier(tier: &'static str, outcome: Outcome, started: Instant, took: Duration) -> Self {
-        Self { tier, outcome, started, took, waited: Duration::ZERO }
+        Self { tier, outcome, started, took, waited: Duration::ZERO, error: None }
     }
 }
 
@@ -119,7 +121,7 @@ impl Outcome {
 
 impl Served {
     pub(crate) fn found(found: Found, coalesced: bool, options: Options, before: &[Step]) -> Self {
-        let trace = options.trace.then(|| before.iter().chain(found.steps.iter()).copied().collect());
+        let trace = options.trace.then(|| before.iter().chain(found.steps.iter()).cloned().collect());
         Self { value: found.value, by: found.by, coalesced, trace }
     }
 }

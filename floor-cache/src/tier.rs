@@ -42,6 +42,12 @@ pub trait Tier: TierAdmin + fmt::Debug + Send + Sync + 'static {
         usize::MAX
     }
 
+    /// Asks for `keys`, which no tier has, as a lookup of one and of several values asks. The chain calls it to see
+    /// whether a tier that failed answers again.
+    fn probe<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        Answer::later(async move { self.get_many(keys).await.map(drop) })
+    }
+
     /// Removes `keys`. A missing key is no error.
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()>;
 
@@ -206,6 +212,18 @@ pub struct TierStats {
     pub limit: u64,
     /// Bytes of its files, unused space included; 0 if it has no local files.
     pub disk: u64,
+    /// What the tier does not tell.
+    pub unknown: UnknownStats,
+}
+
+/// The figures of [`TierStats`] that a tier does not tell, because its server has not answered yet or does not allow
+/// it. They are 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnknownStats {
+    /// The number of values.
+    pub entries: bool,
+    /// The bytes, and their limit.
+    pub bytes: bool,
 }
 
 /// The failure of a tier. It never reaches a client: the chain continues without the tier.

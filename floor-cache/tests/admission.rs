@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use fixture::{
-    Fixture, LONG_TIMEOUT, NO_CACHE, fake_source::value_of, key, keys, redis_server::RedisServer, stores::STORES,
+    Fixture, LONG_TIMEOUT, NO_CACHE, fake_source::value_of, held, key, keys, redis_server::RedisServer, stores::STORES,
 };
 use floor_cache::{Bypass, Key, Options, RedisConfig, TierKind, WriteCounts};
 
@@ -48,7 +48,7 @@ async fn ask(fixture: &Fixture, keys: &[Key]) {
 
 /// Whether the last tier has `key`.
 async fn is_stored(fixture: &Fixture, key: &Key) -> bool {
-    fixture.chain.contains(key).await.last().expect("a chain of tiers").1
+    held(&fixture.chain, key).await.last().expect("a chain of tiers").1
 }
 
 async fn count_stored(fixture: &Fixture, keys: &[Key]) -> usize {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use fixture::{build_chain, key, wait_until};
+use fixture::{build_chain, key, keys, wait_until};
 use floor_cache::{
     Admit, Answer, Bypass, ChainConfig, Key, Options, Tier, TierAdmin, TierError, TierErrorKind, TierStats, Tuning,
     layers::{Breaker, Circuit, CircuitState},
@@ -29,6 +29,8 @@ struct FlakyTier(Arc<FlakyState>);
 #[derive(Debug)]
 struct FlakyState {
     fails: AtomicBool,
+    /// Queries for several values fail.
+    batches_fail: AtomicBool,
     /// Queries wait at the gate.
     slow: AtomicBool,
     gate: Semaphore,
@@ -47,12 +49,12 @@ impl Deref for FlakyTier {
 
 impl FlakyTier {
     fn answer<A>(&self, good: A) -> Result<A, TierError> {
-        if self.fails.load(SeqCst) {
-            Err(TierError::new(TierErrorKind::Unreachable, "ask", "the tier fails on request"))
-        } else {
-            Ok(good)
-        }
+        if self.fails.load(SeqCst) { Err(failure()) } else { Ok(good) }
     }
+}
+
+fn failure() -> TierError {
+    TierError::new(TierErrorKind::Unreachable, "ask", "the tier fails on request")
 }
 
 fn refuse() -> Answer<'static, ()> {
@@ -79,7 +81,12 @@ impl Tier for FlakyTier {
     }
 
     fn get_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, Vec<Option<Bytes>>> {
-        Answer::Now(self.answer(vec![None; keys.len()]))
+        Answer::Now(if self.batches_fail.load(SeqCst) { Err(failure()) } else { self.answer(vec![None; keys.len()]) })
+    }
+
+    fn probe<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.probed.fetch_add(1, SeqCst);
+        Answer::later(async { self.get_many(keys).await.map(drop) })
     }
 
     fn put_many<'a>(&'a self, _entries: &'a [(Key, Bytes)]) -> Answer<'a, ()> {
@@ -93,7 +100,6 @@ impl Tier for FlakyTier {
 
 impl TierAdmin for FlakyTier {
     fn contains<'a>(&'a self, _key: &'a Key) -> Answer<'a, bool> {
-        self.probed.fetch_add(1, SeqCst);
         Answer::later(async { self.answer(false) })
     }
 
@@ -108,6 +114,7 @@ const FAILURES: u64 = 5;
 fn flaky_tier() -> FlakyTier {
     FlakyTier(Arc::new(FlakyState {
         fails: AtomicBool::new(false),
+        batches_fail: AtomicBool::new(false),
         slow: AtomicBool::new(false),
         gate: Semaphore::new(0),
         asked: AtomicU64::new(0),
@@ -218,6 +225,36 @@ async fn calls_until_open(pattern: [bool; 3]) -> Option<usize> {
 async fn failures_of_more_than_half_of_the_calls_open_the_breaker() {
     assert_eq!(calls_until_open([true, true, false]).await, Some(21));
     assert_eq!(calls_until_open([false, true, false]).await, None);
+}
+
+/// Of two kinds of lookups one fails, as that of a server which refuses batches.
+#[tokio::test]
+async fn a_kind_of_lookup_that_always_fails_opens_the_breaker_although_others_succeed() {
+    let (breaker, circuit, tier) = breaker();
+    tier.batches_fail.store(true, SeqCst);
+    let both = keys(0..2);
+    let mut batches = 0;
+    while circuit.state() == CircuitState::Closed {
+        assert!(breaker.get(&key(1, 1)).await.is_ok());
+        assert!(breaker.get_many(&both).await.is_err());
+        batches += 1;
+    }
+    assert_eq!(batches, FAILURES);
+    let refusal = breaker.contains(&key(1, 1)).await.unwrap_err().to_string();
+    assert!(refusal.contains("the tier fails on request"), "{refusal}");
+    // The pause ends with a probe in vain. Until then single lookups are refused, since their success would say
+    // nothing.
+    while breaker.probe(&both).await.is_err_and(|error| error.kind() == TierErrorKind::Open) {
+        assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(circuit.state(), CircuitState::Open, "the probe has failed");
+    tier.batches_fail.store(false, SeqCst);
+    while breaker.probe(&both).await.is_err() {
+        assert_eq!(breaker.get(&key(1, 1)).await.unwrap_err().kind(), TierErrorKind::Open);
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(circuit.state(), CircuitState::Closed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

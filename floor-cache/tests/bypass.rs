@@ -5,7 +5,9 @@ mod fixture;
 
 use std::time::{Duration, Instant};
 
-use fixture::{Fixture, LONG_TIMEOUT, TRACED, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until};
+use fixture::{
+    Fixture, LONG_TIMEOUT, TRACED, held, key, keys, redis_server::RedisServer, slow_proxy::SlowProxy, wait_until,
+};
 use floor_cache::{Bypass, Options, Outcome, RedisConfig, Served, TierKind, metrics::LowerTierMetrics};
 
 /// The ratio of an earlier game, 0.55 ms to 6.19 ms, ten times slower: far above the noise of a busy machine.
@@ -170,7 +172,7 @@ async fn with_bypass_forced_a_tier_is_written_and_never_asked() {
     assert!(lmdb.generation_cost_us > 0.0, "{lmdb:?}");
     assert_eq!(fixture.lower("lmdb").asked_ratio, 0.0);
     fixture.chain.remove_many(&[key(7, 1)]).await;
-    assert!(!fixture.chain.contains(&key(7, 1)).await[0].1);
+    assert!(!held(&fixture.chain, &key(7, 1)).await[0].1);
 
     fixture.config.bypass = Bypass::Auto;
     let fixture = fixture.reopened().await;

@@ -14,6 +14,7 @@ use fixture::{
     keys,
     redis_cluster::RedisCluster,
     redis_server::{RedisServer, free_port},
+    wait_until,
 };
 use floor_cache::{
     Bypass, ChainConfig, OpenError, Options, RedisConfig, Tier, TierError, TierErrorKind, TierKind, assemble, check,
@@ -103,6 +104,26 @@ async fn a_server_with_a_trusted_certificate_is_used() {
     let authority = Authority::new();
     let Some((_server, port)) = server(&authority, false) else { return };
     assert_stored_values_are_found(&over(port, trusting(&authority))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_master_that_sentinels_with_tls_name_is_used() {
+    let authority = Authority::new();
+    let Some((_server, port)) = server(&authority, true) else { return };
+    let sentinel_port = free_port();
+    let options = options(&authority, HOST, true);
+    let lines = options.chunks(2).map(|option| format!("{} {}", option[0].trim_start_matches('-'), option[1]));
+    let lines = lines.chain([format!("tls-port {sentinel_port}"), "tls-replication yes".to_owned()]);
+    let Some(sentinel) = RedisServer::start_sentinel(&Vec::from_iter(lines)) else { return };
+    let monitor = ["SENTINEL", "MONITOR", "mymaster", HOST, &port.to_string(), "1"];
+    assert_eq!(sentinel.command_with(None, &monitor), "+OK\r\n");
+    wait_until("the sentinel has reached the master", || {
+        sentinel.command_with(None, &["SENTINEL", "MASTERS"]).contains("role-reported\r\n$6\r\nmaster")
+    })
+    .await;
+    let url = format!("rediss+sentinel://{HOST}:{sentinel_port}/mymaster");
+    assert_stored_values_are_found(&over_url(url.clone(), identified(&authority))).await;
+    assert_served_without_the_tier(&over_url(url, trusting(&authority))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -214,7 +235,7 @@ async fn inconsistent_tls_options_are_found_at_startup() {
         let redis = RedisConfig { url: url.to_owned(), tls, ..RedisConfig::default() };
         let config = ChainConfig { chain: vec![TierKind::Redis], redis, ..ChainConfig::default() };
         match assemble(&config, Arc::new(FakeSource::default()), &Handle::current()) {
-            Err(error @ OpenError::RedisTls(_)) => {
+            Err(error @ (OpenError::RedisTls(_) | OpenError::RedisUrl { .. })) => {
                 let text = error.to_string();
                 assert_eq!(
                     check(&config).iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -10,6 +10,7 @@ use std::{
 use backon::Retryable as _;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
+use floor_proto::url::redacted;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -166,6 +167,7 @@ impl Cli {
     /// Runs the command and returns its exit code. `Ok` with a failure code means a difference found, or no match.
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
+        server.check_urls()?;
         tokio::select! {
             code = command.run(&server) => code,
             silent = server.silent() => Err(silent.into()),
@@ -222,6 +224,7 @@ pub(crate) struct Server {
         long,
         global = true,
         env = "FLOORCTL_SERVER",
+        hide_env_values = true,
         default_value = "http://127.0.0.1:50051",
         value_name = "URL"
     )]
@@ -232,6 +235,7 @@ pub(crate) struct Server {
         long,
         global = true,
         env = "FLOORCTL_OPS",
+        hide_env_values = true,
         default_value = "http://127.0.0.1:50052",
         value_name = "URL",
         value_delimiter = ','
@@ -250,6 +254,18 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Refuses URLs with a user, a password, a query or a fragment. They have no meaning here, and may be secret:
+    /// nothing may print them.
+    fn check_urls(&self) -> Result<(), UsageError> {
+        let urls = self.operations_urls.iter().map(|url| (OPS, url)).chain([(SERVER, &self.url)]);
+        let Some((flag, url)) = urls.into_iter().find(|(_, url)| url.contains(['@', '?', '#'])) else { return Ok(()) };
+        let shown = redacted(url);
+        Err(UsageError(format!(
+            "--{flag} {shown}: write http://host:port or https://host:port, without a user, a password and a query; a \
+             token stands in a file, which --token-file or --ops-token-file names"
+        )))
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -315,7 +331,7 @@ impl Server {
     }
 
     fn unreachable(&self, reason: String) -> ClientError {
-        ClientError::Unreachable { server: self.url.clone(), reason, source: None }
+        ClientError::Unreachable { server: redacted(&self.url), reason, source: None }
     }
 
     /// Opens `count` connections. Returns a client for each, at least one.

@@ -243,7 +243,8 @@ async fn connection_bytes(server: &Server, operations: &Operations<'_>) -> anyho
 }
 
 fn is_nearly_full(tier: &TierHoldings) -> bool {
-    tier.limit_bytes.is_some_and(|limit| limit > 0 && tier.bytes as f64 >= NEARLY_FULL * limit as f64)
+    let bytes = tier.limit_bytes.zip(tier.bytes);
+    bytes.is_some_and(|(limit, bytes)| limit > 0 && bytes as f64 >= NEARLY_FULL * limit as f64)
 }
 
 /// Each tier once, with what it holds for all tenants together: the token of the calls may be any tenant's.
@@ -254,8 +255,8 @@ fn of_all_tenants(stats: Stats) -> Stats {
             sum.push(tier);
             continue;
         };
-        known.entries += tier.entries;
-        known.bytes += tier.bytes;
+        known.entries = known.entries.zip(tier.entries).map(|(known, more)| known + more);
+        known.bytes = known.bytes.zip(tier.bytes).map(|(known, more)| known + more);
         known.limit_bytes = known.limit_bytes.zip(tier.limit_bytes).map(|(known, more)| known + more);
         known.disk_bytes = known.disk_bytes.zip(tier.disk_bytes).map(|(known, more)| known + more);
     }
@@ -266,10 +267,11 @@ fn of_all_tenants(stats: Stats) -> Stats {
 fn bytes_per_floor(before: &Stats, after: &Stats, is_meant: fn(&TierHoldings) -> bool) -> Option<f64> {
     let of_tier = |tier: &TierHoldings| {
         let earlier = before.tiers.iter().find(|earlier| earlier.tier == tier.tier)?;
-        let entries = tier.entries.saturating_sub(earlier.entries);
-        let bytes = tier.bytes.saturating_sub(earlier.bytes);
+        let (all_bytes, all_entries) = tier.bytes.zip(tier.entries)?;
+        let entries = all_entries.saturating_sub(earlier.entries?);
+        let bytes = all_bytes.saturating_sub(earlier.bytes?);
         let (bytes, entries) =
-            if entries > 0 && !is_nearly_full(tier) { (bytes, entries) } else { (tier.bytes, tier.entries) };
+            if entries > 0 && !is_nearly_full(tier) { (bytes, entries) } else { (all_bytes, all_entries) };
         (entries > 0).then(|| bytes as f64 / entries as f64)
     };
     after.tiers.iter().filter(|tier| is_meant(tier)).filter_map(of_tier).reduce(|sum, bytes| sum + bytes)
@@ -299,8 +301,8 @@ mod tests {
         let tier = |&(tier, entries, bytes, disk_bytes): &(&str, u64, u64, Option<u64>)| TierHoldings {
             tier: tier.to_owned(),
             tenant: None,
-            entries,
-            bytes,
+            entries: Some(entries),
+            bytes: Some(bytes),
             limit_bytes: Some(10_000),
             disk_bytes,
             corrupt: 0,
@@ -324,7 +326,10 @@ mod tests {
         let of_tenants =
             |floors: u64| stats(&[("lru", 10, 1000, None), ("lru", 20 + floors, 2000 + 300 * floors, None)]);
         let (before, after) = (of_all_tenants(of_tenants(0)), of_all_tenants(of_tenants(5)));
-        assert_eq!((before.tiers.len(), before.tiers[0].entries, before.tiers[0].limit_bytes), (1, 30, Some(20_000)));
+        assert_eq!(
+            (before.tiers.len(), before.tiers[0].entries, before.tiers[0].limit_bytes),
+            (1, Some(30), Some(20_000))
+        );
         assert_eq!(bytes_per_floor(&before, &after, |tier| tier.tier == "lru"), Some(300.0));
     }
 

@@ -7,6 +7,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
 use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, is_loopback};
+use floor_proto::url::redacted;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::client::conn::http1;
@@ -104,7 +105,7 @@ impl Operations<'_> {
             None => calls.await,
             Some(deadline) => timeout(deadline, calls)
                 .await
-                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: self.url.to_owned(), deadline }.into())),
+                .unwrap_or_else(|_| Err(OperationsError::TimedOut { url: redacted(self.url), deadline }.into())),
         }
     }
 
@@ -149,7 +150,7 @@ impl Operations<'_> {
         if let Some(document) = read(head.status, &body) {
             return Ok(document);
         }
-        bail!("{} answered {}: {}", self.url, head.status, String::from_utf8_lossy(&body).trim_end());
+        bail!("{} answered {}: {}", redacted(self.url), head.status, String::from_utf8_lossy(&body).trim_end());
     }
 
     /// Sends the only request of a connection and returns the response.
@@ -170,7 +171,7 @@ impl Operations<'_> {
     /// The parts of the URL.
     fn address(&self) -> anyhow::Result<Address> {
         let full = if self.url.contains("://") { self.url.to_owned() } else { format!("http://{}", self.url) };
-        let invalid = |reason: &str| ClientError::Address { url: self.url.to_owned(), reason: reason.to_owned() };
+        let invalid = |reason: &str| ClientError::Address { url: redacted(self.url), reason: reason.to_owned() };
         let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;
         let (is_https, default_port) = match uri.scheme_str() {
             Some("http") => (false, 80),
@@ -191,7 +192,7 @@ impl Operations<'_> {
         };
         let is_safe = address.is_https || is_loopback(self.url) || self.credentials.allow_plaintext_token();
         if token.is_some() && !is_safe {
-            return Err(ClientError::PlaintextToken { server: self.url.to_owned() }.into());
+            return Err(ClientError::PlaintextToken { server: redacted(self.url) }.into());
         }
         Ok(token.as_ref().map(Token::authorization))
     }
@@ -208,13 +209,13 @@ impl Operations<'_> {
     /// The error of a connection.
     fn failure(&self, error: &(dyn Error + 'static)) -> anyhow::Error {
         match TlsProblem::of(error) {
-            Some(problem) => ClientError::Tls { server: self.url.to_owned(), problem }.into(),
+            Some(problem) => ClientError::Tls { server: redacted(self.url), problem }.into(),
             None => self.unreachable(error).into(),
         }
     }
 
     fn unreachable(&self, reason: impl ToString) -> OperationsError {
-        OperationsError::Unreachable { url: self.url.to_owned(), reason: reason.to_string() }
+        OperationsError::Unreachable { url: redacted(self.url), reason: reason.to_string() }
     }
 }
 

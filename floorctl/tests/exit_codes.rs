@@ -52,6 +52,35 @@ fn commands_with(flag: &str) -> Vec<String> {
     commands
 }
 
+#[test]
+fn no_password_of_a_url_is_printed() {
+    const MARKER: &str = "hunter2";
+    for url in [
+        "http://me:hunter2@127.0.0.1:9",
+        "http://me:p#hunter2@127.0.0.1:9",
+        "http://me:p/hunter2@127.0.0.1:9",
+        "me:hunter2@127.0.0.1:9",
+        "http://me:hunter2",
+        "http://127.0.0.1:9/?token=hunter2",
+    ] {
+        for (flag, command) in [("SERVER", &["tiers"][..]), ("OPS", &["stats"]), ("OPS", &["purge", "42/7", "--json"])]
+        {
+            let name = format!("--{}", flag.to_lowercase());
+            let by_flag = [&[name.as_str(), url][..], command].concat();
+            let by_variable = || floorctl().env(format!("FLOORCTL_{flag}"), url).args(command).output().unwrap();
+            let help =
+                || floorctl().env(format!("FLOORCTL_{flag}"), url).args([command[0], "--help"]).output().unwrap();
+            for Output { stdout, stderr, .. } in [floorctl().args(&by_flag).output().unwrap(), by_variable(), help()] {
+                let printed = [stdout, stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+                assert!(!printed.contains(MARKER), "{by_flag:?} prints {printed}");
+            }
+            let (code, _, error) = run(&by_flag);
+            let is_refused = code == Some(2) && error.contains("http://host:port");
+            assert!(is_refused || !url.contains(['@', '?']), "{by_flag:?}: {code:?} {error}");
+        }
+    }
+}
+
 /// The arguments without which clap refuses a command.
 fn arguments_of(command: &str) -> &'static [&'static str] {
     match command {

@@ -64,6 +64,18 @@ pub struct FloorTiers {
     pub tenant: Option<String>,
     /// The names of the tiers.
     pub tiers: Vec<String>,
+    /// The tiers that did not tell; missing if all did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedTier>,
+}
+
+/// A tier that did not answer a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedTier {
+    /// The name of the tier.
+    pub tier: String,
+    /// Why.
+    pub error: String,
 }
 
 /// The answer to `GET /stats`.
@@ -82,10 +94,10 @@ pub struct TierHoldings {
     /// The tenant whose floors these are; missing for callers without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// The number of floors.
-    pub entries: u64,
-    /// Their size in bytes.
-    pub bytes: u64,
+    /// The number of floors; null if the tier does not tell.
+    pub entries: Option<u64>,
+    /// Their size in bytes; null if the tier does not tell.
+    pub bytes: Option<u64>,
     /// The limit of `bytes`; null if the tier has none of its own.
     pub limit_bytes: Option<u64>,
     /// The size of the tier's files in bytes; null if it has none on this machine.

@@ -173,23 +173,22 @@ struct RedisUrl;
 impl Format for RedisUrl {
     type Output = String;
 
-    const REDACTION: Redaction = Redaction::Credentials;
+    const REDACTION: Redaction = Redaction::Url(|url| RedisConfig::at(url).redacted_url());
 
     fn expected(&self) -> String {
-        "write redis://host:port or redis+cluster://host:port,host:port, with TLS rediss:// or rediss+cluster://"
-            .to_owned()
+        RedisConfig::EXPECTED_URL.to_owned()
     }
 
     fn parse(&self, value: &Value) -> Option<String> {
-        let url = text(value)?;
-        let (scheme, rest) = url.split_once("://")?;
-        let known = ["redis", "rediss", "redis+cluster", "rediss+cluster"].contains(&scheme) && !rest.is_empty();
-        known.then_some(url)
+        text(value).filter(|url| RedisConfig::at(url).url_problem().is_none())
+    }
+
+    fn problem(&self, value: &Value) -> Option<String> {
+        RedisConfig::at(&text(value)?).url_problem().map(str::to_owned)
     }
 
     fn show(&self, url: &String) -> String {
-        let config = RedisConfig { url: url.clone(), ..RedisConfig::default() };
-        quote(config.redacted_url())
+        quote(RedisConfig::at(url).redacted_url())
     }
 }
 
@@ -201,6 +200,31 @@ mod tests {
         let expected = format.expected();
         for name in names {
             assert!(expected.contains(name), "{name} is missing in: {expected}");
+        }
+    }
+
+    /// Every URL of the configuration, with a password in every place, and every character that could end it there.
+    #[test]
+    fn no_password_is_printed_whatever_stands_in_it() {
+        const MARKER: &str = "hunter2";
+        for special in ["", "#", "/", "?", "@", ":", "%", "%1", " ", ",", "[", "]", "\\", "&", "://", "/3@", "\n"] {
+            for key in ["[cache.redis]\nurl", "[trace]\nendpoint"] {
+                for scheme in ["redis", "redis+cluster", "rediss+sentinel", "redis+unix", "http", "https", "rediz"] {
+                    for url in [
+                        format!("{scheme}://me:{special}{MARKER}@h:1"),
+                        format!("{scheme}://me:12{MARKER}{special}{MARKER}@h:1/3"),
+                        format!("{scheme}:///run/redis.sock?pass={special}{MARKER}"),
+                        format!("{MARKER}{special}@{scheme}://h:1"),
+                    ] {
+                        let text = format!("{key} = {}\n", quote(&url));
+                        let printed = match crate::config::Config::from_toml(&text) {
+                            Ok(config) => format!("{config:?}{}", config.resolved()),
+                            Err(error) => error.to_string(),
+                        };
+                        assert!(!printed.contains(MARKER), "of {url} is printed: {printed}");
+                    }
+                }
+            }
         }
     }
 

@@ -67,9 +67,14 @@ fn reason(error: PemError) -> String {
 /// `url` with `password` for its user. `None` if it has a password.
 pub(super) fn with_password(url: &str, password: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
-    let (user, hosts) = rest.rsplit_once('@').unwrap_or(("", rest));
     // Any byte may be written as its code, so that no password is taken for a part of the URL.
     let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    if rest.starts_with('/') {
+        // A socket has its options in the query.
+        let separator = if rest.contains('?') { '&' } else { '?' };
+        return (!rest.contains("pass=")).then(|| format!("{url}{separator}pass={encoded}"));
+    }
+    let (user, hosts) = rest.rsplit_once('@').unwrap_or(("", rest));
     (!user.contains(':')).then(|| format!("{scheme}://{user}:{encoded}@{hosts}"))
 }
 
@@ -84,6 +89,10 @@ mod tests {
             ("rediss://me@cache/1", Some("rediss://me:%61%40%2F@cache/1")),
             ("redis+cluster://me@a:1,b:2", Some("redis+cluster://me:%61%40%2F@a:1,b:2")),
             ("rediss+cluster://a:1,b:2", Some("rediss+cluster://:%61%40%2F@a:1,b:2")),
+            ("redis+sentinel://me@a:1,b:2/mymaster", Some("redis+sentinel://me:%61%40%2F@a:1,b:2/mymaster")),
+            ("redis+unix:///run/redis.sock", Some("redis+unix:///run/redis.sock?pass=%61%40%2F")),
+            ("redis+unix:///run/redis.sock?user=me", Some("redis+unix:///run/redis.sock?user=me&pass=%61%40%2F")),
+            ("redis+unix:///run/redis.sock?pass=hush", None),
             ("redis://me:hush@cache", None),
             ("redis://:hush@cache", None),
         ] {

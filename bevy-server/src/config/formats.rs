@@ -37,8 +37,8 @@ pub(super) trait Format {
 /// The part of an invalid value that an error message hides.
 pub(super) enum Redaction {
     None,
-    /// The user and password of a URL.
-    Credentials,
+    /// What this function hides: the user and password of a URL.
+    Url(fn(&str) -> String),
     /// The whole value.
     Full,
 }

@@ -3,7 +3,6 @@
 use std::{borrow::Cow, fmt::Write as _};
 
 use figment::value::Value;
-use floor_cache::RedisConfig;
 
 use super::{
     error::{ConfigError, Problem},
@@ -151,17 +150,12 @@ fn describe_invalid<F: Format>(format: &F, value: &Value) -> String {
     let is = match F::REDACTION {
         Redaction::None => format!("is {}", display(value)),
         Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
-        Redaction::Credentials => format!("is {}", display(&redacted(value))),
+        Redaction::Url(redacted) => format!("is {:?}", redacted(value.as_str().unwrap_or_default())),
     };
     match format.problem(value) {
         Some(problem) => format!("{is}, which {problem}"),
         None => is,
     }
-}
-
-fn redacted(value: &Value) -> Value {
-    let url = value.as_str().unwrap_or_default().to_owned();
-    Value::from(RedisConfig { url, ..RedisConfig::default() }.redacted_url())
 }
 
 /// A value as it was written.

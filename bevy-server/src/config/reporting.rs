@@ -8,7 +8,7 @@ use http::Uri;
 
 use super::{
     files,
-    formats::{Format, OneOf, Span, number, quote, text, whole},
+    formats::{Format, OneOf, Redaction, Span, number, quote, text, whole},
     log_filter::LogFilter,
     nonzero,
     reader::Reader,
@@ -117,6 +117,8 @@ struct Collector;
 impl Format for Collector {
     type Output = String;
 
+    const REDACTION: Redaction = Redaction::Url(floor_proto::url::redacted);
+
     fn expected(&self) -> String {
         "write the address of an OTLP collector for gRPC, as in \"http://127.0.0.1:4317\", or with TLS \
          \"https://collector.example:4317\"; \"\" for no traces"
@@ -132,8 +134,9 @@ impl Format for Collector {
         let is_known = [PLAINTEXT, ENCRYPTED].iter().any(|scheme| text.starts_with(scheme));
         let is_host = is_known && uri.host().is_some_and(|host| !host.is_empty());
         let is_alone = matches!(uri.path(), "" | "/") && uri.query().is_none();
-        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        (is_host && is_alone && !has_user).then_some(text)
+        // `Uri` drops a fragment, which may be a part of a password.
+        let has_more = text.contains(['@', '#']);
+        (is_host && is_alone && !has_more).then_some(text)
     }
 
     fn show(&self, endpoint: &String) -> String {

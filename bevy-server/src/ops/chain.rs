@@ -15,8 +15,8 @@ use floor_cache::{
 };
 use floor_gen::FloorSpec;
 use floor_proto::operations::{
-    BackedUp, Compacted, CompactedTier, Contained, FloorTiers, Purged, PurgedTier, PurgedTiers, Size, Stats,
-    TierHoldings, TierResult, Writes,
+    BackedUp, Compacted, CompactedTier, Contained, FailedTier, FloorTiers, Purged, PurgedTier, PurgedTiers, Size,
+    Stats, TierHoldings, TierResult, Writes,
 };
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
@@ -139,15 +139,24 @@ pub(super) async fn contains(State(state): State<Arc<OpsState>>, RawQuery(query)
     let lookups = floors.iter().flat_map(|floors| floors.specs.iter().map(move |spec| (floors, spec)));
     let lookups = lookups.map(async |(floors, spec)| {
         let (tenant, chain) = of_tenant(&state.chains, floors.tenant);
-        let tiers = chain.contains(&key::of(spec)).await;
+        let (mut tiers, mut failed) = (Vec::new(), Vec::new());
+        for (tier, held) in chain.contains(&key::of(spec)).await {
+            match held {
+                Ok(true) => tiers.push(tier.to_owned()),
+                Ok(false) => {}
+                Err(error) => failed.push(FailedTier { tier: tier.to_owned(), error: error.to_string() }),
+            }
+        }
         FloorTiers {
             floor: label(spec),
             pack: Some(floors.pack.reference()).filter(|reference| !reference.is_empty()).map(str::to_owned),
             tenant,
-            tiers: tiers.into_iter().filter(|(_, held)| *held).map(|(tier, _)| tier.to_owned()).collect(),
+            tiers,
+            failed,
         }
     });
-    json(StatusCode::OK, &Contained { floors: join_all(lookups).await })
+    let floors = join_all(lookups).await;
+    json(status(floors.iter().all(|floor| floor.failed.is_empty())), &Contained { floors })
 }
 
 pub(super) async fn stats(State(state): State<Arc<OpsState>>, RawQuery(query): RawQuery) -> Response {
@@ -270,8 +279,8 @@ fn tier(tenant: Option<String>, Holdings { name, stats, writes }: Holdings) -> T
     TierHoldings {
         tier: name.to_owned(),
         tenant,
-        entries: stats.entries,
-        bytes: stats.bytes,
+        entries: (!stats.unknown.entries).then_some(stats.entries),
+        bytes: (!stats.unknown.bytes).then_some(stats.bytes),
         limit_bytes: nonzero(stats.limit),
         disk_bytes: nonzero(stats.disk),
         corrupt: stats.corrupt,

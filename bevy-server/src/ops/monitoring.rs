@@ -60,9 +60,14 @@ fn escape(text: &str) -> String {
 
 /// The table of the tiers of a chain. A tenant's has its name above it.
 fn table(tenant: Option<&str>, chain: &Chain) -> String {
-    let mut rows = String::new();
+    let (mut rows, mut errors) = (String::new(), String::new());
     for tier in chain.report() {
         let lookups = (tier.hits + tier.misses).max(1);
+        let figure = |figure: u64, is_unknown| if is_unknown { "-".to_owned() } else { figure.to_string() };
+        if let Some(error) = &tier.last_error {
+            let message = html_escaped(&error.message);
+            let _ = write!(errors, "<p>Last error of {}, {} s ago: {message}</p>", tier.name, error.ago.as_secs());
+        }
         let _ = write!(
             rows,
             "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
@@ -71,8 +76,8 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
             tier.misses,
             tier.hits as f64 * 100.0 / lookups as f64,
             tier.errors,
-            tier.entries,
-            tier.bytes,
+            figure(tier.entries, tier.unknown.entries),
+            figure(tier.bytes, tier.unknown.bytes),
             tier.hit_cost_us,
             tier.miss_cost_us,
             tier.asked_ratio * 100.0,
@@ -84,6 +89,10 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
     let heading = tenant.map(|tenant| format!("<h2>Tenant {tenant}</h2>")).unwrap_or_default();
     format!(
         "{heading}<table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>asked<th>reason<th>verdict<th>for{rows}</table>"
+         <th>asked<th>reason<th>verdict<th>for{rows}</table>{errors}"
     )
+}
+
+fn html_escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -2,6 +2,7 @@
 
 use std::{
     net::IpAddr,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -61,6 +62,8 @@ pub(super) struct TierPart {
     pub(super) ended: Instant,
     /// Floors by outcome.
     pub(super) outcomes: Vec<(Outcome, usize)>,
+    /// What the tier said, if it failed.
+    pub(super) error: Option<Arc<str>>,
 }
 
 /// Generations of a lookup that have spans. A batch has 256 floors.
@@ -90,7 +93,7 @@ impl Found {
         if step.is_generation() {
             self.generated += 1;
             if self.generations.len() < MAX_GENERATIONS {
-                self.generations.push(*step);
+                self.generations.push(step.clone());
             }
             return;
         }
@@ -98,11 +101,13 @@ impl Found {
         let is_same = |part: &&mut TierPart| part.tier == step.tier && part.is_coalesced == is_coalesced;
         let Some(part) = self.tiers.iter_mut().find(is_same) else {
             let outcomes = vec![(step.outcome, 1)];
-            self.tiers.push(TierPart { tier: step.tier, is_coalesced, started, ended, outcomes });
+            let error = step.error.clone();
+            self.tiers.push(TierPart { tier: step.tier, is_coalesced, started, ended, outcomes, error });
             return;
         };
         part.started = part.started.min(started);
         part.ended = part.ended.max(ended);
+        part.error = part.error.take().or_else(|| step.error.clone());
         match part.outcomes.iter_mut().find(|(outcome, _)| *outcome == step.outcome) {
             Some((_, count)) => *count += 1,
             None => part.outcomes.push((step.outcome, 1)),

@@ -127,7 +127,7 @@ impl Trace<'_> {
         }
         self.add(span);
         if let Some((span, error)) = self.spans.last_mut().zip(error) {
-            span.status = Status::error(error);
+            span.status = Status::error(part.error.as_deref().unwrap_or(error).to_owned());
         }
     }
 

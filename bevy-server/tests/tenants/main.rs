@@ -218,7 +218,7 @@ async fn operations_act_on_every_tenant_or_on_the_named_one() {
         let Stats { tiers } = serde_json::from_str(&body).unwrap();
         tiers.iter().map(|tier| (tier.tenant.clone().unwrap_or_default(), tier.entries)).collect::<Vec<_>>()
     };
-    let row = |tenant: &str, entries| [(tenant.to_owned(), entries), (tenant.to_owned(), entries)];
+    let row = |tenant: &str, entries| [(tenant.to_owned(), Some(entries)), (tenant.to_owned(), Some(entries))];
     assert_eq!(stats("/stats"), [row("", 0), row("acme", 1), row("globex", 0)].concat());
     assert_eq!(stats("/stats?tenant=acme"), row("acme", 1));
     let (status, body) = operate(&server, "/compact");

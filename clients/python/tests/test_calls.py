@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Iterator
 
 import grpc
@@ -362,15 +363,20 @@ def test_an_error_ends_a_stream(scripted: ScriptedServer) -> None:
         ("host:port", {}, "no server address"),
         ("host:99999", {}, "no server address"),
         ("http://host:1/path", {}, "nothing else"),
-        ("http://user@host:1", {}, "nothing else"),
+        ("http://user:hunter2@host:1", {}, "nothing else"),
+        ("http://user:p/hunter2@host:1", {}, "'http://\\*\\*\\*' is no server address"),
+        ("http://12:3/hunter2@host:1", {}, "nothing else"),
+        ("http://user:hunter2", {}, "no server address"),
+        ("hunter2:x@http://host:1", {}, "no server address"),
         ("http://127.0.0.1:1", {"ca": b""}, "write https://host:port"),
         ("https://127.0.0.1:1", {"cert": b""}, "both cert and key"),
         ("http://192.0.2.1:1", {"token": "secret"}, "could read the token"),
     ],
 )
 def test_addresses_and_options_that_do_not_fit(address: str, arguments: dict[str, bytes], reason: str) -> None:
-    with pytest.raises(floors.AddressError, match=reason):
+    with pytest.raises(floors.AddressError, match=reason) as raised:
         Client(address, **arguments)  # type: ignore[arg-type]
+    assert "hunter2" not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.mark.parametrize(

@@ -62,13 +62,14 @@ function parse(url: string): URL {
   try {
     base = new URL(url);
   } catch {
-    throw new TypeError(`${JSON.stringify(url)} is no server address: write http://host:port or https://host:port`);
+    // What cannot be parsed may hold a password.
+    throw new TypeError("the address is no server address: write http://host:port or https://host:port");
   }
   if (base.protocol !== "http:" && base.protocol !== "https:") {
-    throw new TypeError(`the scheme ${base.protocol} is not http or https: write http://host:port`);
+    throw new TypeError("the scheme of the address is not http or https: write http://host:port");
   }
-  if (base.username || base.password || base.search || base.hash) {
-    throw new TypeError(`the address of ${base.host} may not have a user, a query or a fragment`);
+  if (url.includes("@") || base.search || base.hash) {
+    throw new TypeError("the address may not have a user, a query or a fragment: write http://host:port");
   }
   return base;
 }

@@ -199,7 +199,9 @@ test("an unreachable server is reported", async () => {
 });
 
 test("options are checked", () => {
-  for (const url of ["", "127.0.0.1:50051", "ftp://host", "http://user:secret@host", "http://host/?x=1"]) {
+  const wrong = ["", "127.0.0.1:50051", "ftp://host", "http://user:secret@host", "http://host/?x=1"];
+  const hidden = ["http://user:p/secret@host", "http://user:p#secret@host", "http://user:secret", "secret:x@host"];
+  for (const url of [...wrong, ...hidden, "http://12:3/secret@host"]) {
     assert.throws(() => connect(url), (error) => error instanceof TypeError && !error.message.includes("secret"), url);
   }
   assert.throws(() => connect("http://floors.example", { token: "secret" }), TypeError);

@@ -138,15 +138,16 @@ impl Chain {
         self.0.stack.memory.iter().any(|tier| tier.holds(&key))
     }
 
-    /// Whether each tier has `key`, in lookup order. `false` for a tier that fails.
-    pub async fn contains(&self, key: &Key) -> Vec<(&'static str, bool)> {
+    /// Whether each tier has `key`, in lookup order, or why it does not tell.
+    pub async fn contains(&self, key: &Key) -> Vec<(&'static str, Result<bool, TierError>)> {
         let hashed = Hashed::new(key);
-        let memory = self.0.stack.memory.iter().map(|tier| (tier.name(), tier.holds(&hashed)));
+        let memory = self.0.stack.memory.iter().map(|tier| (tier.name(), Ok(tier.holds(&hashed))));
         let lower = self.0.stack.lower.iter().map(|lower| {
             // Spawned, because a request that is dropped before its reply closes the Redis connection.
             let (name, tier, key) = (lower.name(), lower.tier.clone(), *key);
             let asked = self.0.stack.runtime.spawn(async move { tier.contains(&key).await });
-            async move { (name, matches!(asked.await, Ok(Ok(true)))) }
+            let ended = |_| TierError::new(TierErrorKind::Internal, "look in a tier", "the runtime is shutting down");
+            async move { (name, asked.await.map_err(ended).flatten()) }
         });
         memory.chain(join_all(lower).await).collect()
     }

@@ -19,6 +19,7 @@ use crate::{
     single_flight::Leader,
     source::{Forecast, Priority},
     stack::{Answered, LowerTier, PurgeEpoch, TierStack, WriteReason},
+    tier::TierErrorKind,
 };
 
 /// A lookup of keys that memory does not have. It leads a flight for each and completes it as soon as the value is
@@ -117,13 +118,14 @@ impl MissLookup {
             Ok(values) => values,
             Err(error) => {
                 tracing::debug!(tier = lower.name(), %error, "a tier failed; the lookup continues without it");
-                self.steps.push(step(Outcome::from_error(error.kind())));
+                let text = (error.kind() != TierErrorKind::Open).then(|| error.to_string().into());
+                self.steps.push(Step { error: text, ..step(Outcome::from_error(error.kind())) });
                 return;
             }
         };
         let mut found: HashMap<Hashed, Bytes, IdentityHasher> =
             asked.iter().zip(values).filter_map(|(key, value)| Some((Hashed::new(key), value?))).collect();
-        let steps: Arc<[Step]> = self.steps.iter().copied().chain([step(Outcome::Hit)]).collect();
+        let steps: Arc<[Step]> = self.steps.iter().cloned().chain([step(Outcome::Hit)]).collect();
         let permit = inner.stack.purges.fill_permit(self.epoch);
         self.pending.retain_mut(|leader| {
             let Some(value) = found.remove(leader.hashed()) else { return true };

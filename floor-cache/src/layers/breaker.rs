@@ -51,12 +51,18 @@ pub struct Circuit {
 /// The state under the lock.
 struct Inner {
     failures: Failures,
+    /// The failures of each kind of lookup: many that succeed do not hide that all of the other kind fail.
+    of_lookups: [Failures; 2],
     /// How long the circuit will stay open the next time.
     pause: Duration,
     /// When the pause of an open circuit ends.
     paused_until: Instant,
     /// When the circuit last opened or closed. Half-open counts as open.
     since: Instant,
+    /// Why it last opened.
+    cause: Option<Arc<str>>,
+    /// The kind of lookups whose failures opened it, if those of another kind succeed.
+    failing: Option<Lookup>,
     /// The call that probes a half-open circuit. One at a time: otherwise each of many callers would wait for the
     /// timeout.
     probe: Option<Probe>,
@@ -66,6 +72,23 @@ struct Inner {
 /// Identifies a probe, since an earlier one may still be running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Probe(u64);
+
+/// A lookup of one value, or of several. A tier may fail one kind only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lookup {
+    One,
+    Several,
+}
+
+impl Lookup {
+    const fn of(operation: Operation) -> Option<Self> {
+        match operation {
+            Operation::Get | Operation::GetMany(1) => Some(Self::One),
+            Operation::GetMany(_) => Some(Self::Several),
+            _ => None,
+        }
+    }
+}
 
 /// The failures of a closed circuit.
 struct Failures {
@@ -81,8 +104,7 @@ impl Failures {
         Self { in_row: 0, calls: 0.0, failed: 0.0, last: now }
     }
 
-    fn record(&mut self, failed: bool) {
-        let now = Instant::now();
+    fn record(&mut self, failed: bool, now: Instant) {
         let kept = (-(now - self.last).div_duration_f64(RATE_WINDOW)).exp();
         let failure = u8::from(failed);
         (self.calls, self.failed, self.last) =
@@ -138,9 +160,12 @@ impl Circuit {
         let now = Instant::now();
         let inner = Inner {
             failures: Failures::none(now),
+            of_lookups: [Failures::none(now), Failures::none(now)],
             pause: FIRST_PAUSE,
             paused_until: now,
             since: now,
+            cause: None,
+            failing: None,
             probe: None,
             probes: 0,
         };
@@ -193,33 +218,45 @@ impl Circuit {
             let took = format!("a query took {took:?}, longer than generating");
             TierError::new(TierErrorKind::Timeout, "ask a local tier", took)
         });
-        self.record(error.as_ref());
+        self.record(None, error.as_ref());
     }
 
-    fn permit(&self) -> Option<Permit<'_>> {
+    /// Permission for `operation`, or why there is none. If only lookups of one kind fail, nothing else but
+    /// a probe of both goes through: its success would say nothing.
+    fn permit(&self, operation: Operation) -> Result<Permit<'_>, IsOpen> {
+        let lookup = Lookup::of(operation);
         if self.state() == CircuitState::Closed {
-            return Some(Permit { circuit: self, probe: None });
+            return Ok(Permit { circuit: self, lookup, probe: None });
         }
         let mut inner = self.inner.lock();
-        if inner.probe.is_some() || Instant::now() < inner.paused_until {
-            return None;
+        let is_other = inner.failing.is_some() && inner.failing != lookup && operation != Operation::Probe;
+        if is_other || inner.probe.is_some() || Instant::now() < inner.paused_until {
+            return Err(IsOpen(inner.cause.clone()));
         }
         self.set(CircuitState::HalfOpen);
         inner.probes += 1;
         inner.probe = Some(Probe(inner.probes));
-        Some(Permit { circuit: self, probe: inner.probe })
+        Ok(Permit { circuit: self, lookup, probe: inner.probe })
     }
 
-    /// Records an answer, or the failure `error`. An answer that was asked for before the circuit opened says as much
-    /// about the tier as that of a probe; while the circuit is open, it is too old.
-    fn record(&self, error: Option<&TierError>) {
+    /// Records an answer to `lookup`, or the failure `error`. An answer that was asked for before the circuit opened
+    /// says as much about the tier as that of a probe; while the circuit is open, it is too old.
+    fn record(&self, lookup: Option<Lookup>, error: Option<&TierError>) {
         let mut inner = self.inner.lock();
         match (self.state(), error) {
             (CircuitState::Closed, error) => {
-                inner.failures.record(error.is_some());
-                if inner.failures.are_too_many() {
+                let now = Instant::now();
+                inner.failures.record(error.is_some(), now);
+                let of_kind = lookup.map(|lookup| &mut inner.of_lookups[lookup as usize]);
+                let is_kind_failing = of_kind.is_some_and(|failures| {
+                    failures.record(error.is_some(), now);
+                    failures.are_too_many()
+                });
+                let is_failing = inner.failures.are_too_many();
+                if is_failing || is_kind_failing {
+                    inner.failing = lookup.filter(|_| !is_failing);
                     self.open(&mut inner, error);
-                    inner.since = Instant::now();
+                    inner.since = now;
                 }
             }
             (CircuitState::HalfOpen, Some(error)) => self.open(&mut inner, Some(error)),
@@ -233,6 +270,7 @@ impl Circuit {
         inner.paused_until = Instant::now() + inner.pause;
         inner.pause = (2 * inner.pause).min(LONGEST_PAUSE);
         inner.probe = None;
+        inner.cause = error.map(|error| error.to_string().into());
         self.changed.notify_one();
         warn!(tier = self.name, error = error.map(display), "the tier keeps failing; going on without it");
     }
@@ -241,6 +279,7 @@ impl Circuit {
         self.set(CircuitState::Closed);
         let now = Instant::now();
         (inner.failures, inner.pause, inner.since, inner.probe) = (Failures::none(now), FIRST_PAUSE, now, None);
+        inner.of_lookups = [Failures::none(now), Failures::none(now)];
         info!(tier = self.name, "the tier is back");
     }
 
@@ -252,12 +291,13 @@ impl Circuit {
 /// Permission for one call. A call that is dropped before its end is not recorded.
 struct Permit<'a> {
     circuit: &'a Circuit,
+    lookup: Option<Lookup>,
     probe: Option<Probe>,
 }
 
 impl Permit<'_> {
     fn report(self, error: Option<&TierError>) {
-        self.circuit.record(error);
+        self.circuit.record(self.lookup, error);
     }
 }
 
@@ -280,9 +320,10 @@ impl fmt::Debug for Circuit {
     }
 }
 
-fn refused(action: &'static str) -> TierError {
-    TierError::new(TierErrorKind::Open, action, "its circuit breaker is open")
-}
+/// Why a circuit refuses a request: the failure that opened it.
+#[derive(Debug, thiserror::Error)]
+#[error("its circuit breaker is open; the last failure: {}", .0.as_deref().unwrap_or("none"))]
+struct IsOpen(Option<Arc<str>>);
 
 impl<T: Tier> Layer for Breaker<T> {
     type Inner = T;
@@ -299,11 +340,14 @@ impl<T: Tier> Layer for Breaker<T> {
     /// still be readable; a timeout, because a change may be large.
     fn run<'a, R: Reply>(&'a self, operation: Operation, call: impl FnOnce(&'a T) -> Answer<'a, R>) -> Answer<'a, R> {
         let is_change = match operation {
-            Operation::Get | Operation::GetMany(_) | Operation::Contains => false,
+            Operation::Get | Operation::GetMany(_) | Operation::Contains | Operation::Probe => false,
             Operation::PutMany | Operation::RemoveMany | Operation::RemoveMatching => true,
             Operation::Flush => return catch_panic(operation, || call(&self.inner)),
         };
-        let Some(permit) = self.circuit.permit() else { return Answer::Now(Err(refused(self.inner.name()))) };
+        let permit = match self.circuit.permit(operation) {
+            Ok(permit) => permit,
+            Err(is_open) => return Answer::Now(Err(TierError::new(TierErrorKind::Open, self.inner.name(), is_open))),
+        };
         let waits = self.inner.waits();
         catch_panic(operation, || call(&self.inner)).inspect(move |result| {
             let is_neutral = match result {

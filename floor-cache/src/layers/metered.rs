@@ -12,7 +12,8 @@ use super::{Layer, Operation, Reply};
 use crate::{
     ewma::AtomicMean,
     histogram::{Histogram, Times},
-    report::RequestCounts,
+    report::{LastError, RequestCounts},
+    sync::Mutex,
     tier::{Answer, Tier, TierError, TierErrorKind},
 };
 
@@ -42,6 +43,7 @@ pub(crate) struct Meter {
     pub(crate) hit_cost: AtomicMean,
     pub(crate) miss_cost: AtomicMean,
     times: OperationTimes,
+    last_error: Mutex<Option<(Arc<str>, Instant)>>,
 }
 
 /// The times of each operation.
@@ -74,7 +76,14 @@ impl Meter {
                 put_many: histogram(),
                 remove_many: histogram(),
             },
+            last_error: Mutex::default(),
         }
+    }
+
+    /// The last failure.
+    pub(crate) fn last_error(&self) -> Option<LastError> {
+        let last = self.last_error.lock().clone();
+        last.map(|(message, at)| LastError { message, ago: at.elapsed() })
     }
 
     /// The current counts.
@@ -111,6 +120,16 @@ impl Meter {
         count.fetch_add(keys as u64, Relaxed);
     }
 
+    /// Keeps the text of an error.
+    #[inline]
+    fn record_error<A>(&self, result: &Result<A, TierError>) {
+        if let Err(error) = result
+            && !is_refusal(result)
+        {
+            *self.last_error.lock() = Some((error.to_string().into(), Instant::now()));
+        }
+    }
+
     /// Counts a lookup of `keys` keys and the values that it found.
     fn record_lookup(&self, keys: usize, hits: Result<usize, TierErrorKind>, took: Duration) {
         let hits = match hits {
@@ -130,9 +149,14 @@ impl Meter {
     }
 }
 
+/// Whether the breaker refused the request. The tier was not asked then.
+fn is_refusal<A>(result: &Result<A, TierError>) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open)
+}
+
 /// Records the time of an answer. A refusal by the breaker is not recorded: it would make a failing tier look fast.
 fn observe<A>(times: &OperationHistogram, result: &Result<A, TierError>, took: Duration) {
-    if !result.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
+    if !is_refusal(result) {
         times.observe(took);
     }
 }
@@ -150,11 +174,14 @@ impl<T: Tier> Layer for Metered<T> {
             Operation::GetMany(keys) => (&self.meter.times.get_many, keys),
             Operation::PutMany => (&self.meter.times.put_many, 0),
             Operation::RemoveMany => (&self.meter.times.remove_many, 0),
-            Operation::Contains | Operation::RemoveMatching | Operation::Flush => return call(&self.inner),
+            Operation::Contains | Operation::Probe | Operation::RemoveMatching | Operation::Flush => {
+                return call(&self.inner).inspect(|result| self.meter.record_error(result));
+            }
         };
         let started = Instant::now();
         call(&self.inner).inspect(move |result| {
             let took = started.elapsed();
+            self.meter.record_error(result);
             if lookups > 0 {
                 self.meter.record_lookup(lookups, result.as_ref().map(Reply::hits).map_err(TierError::kind), took);
             }

@@ -50,6 +50,8 @@ pub enum Operation {
     RemoveMany,
     /// [`TierAdmin::contains`].
     Contains,
+    /// [`Tier::probe`].
+    Probe,
     /// [`TierAdmin::remove_matching`].
     RemoveMatching,
     /// [`Tier::flush`].
@@ -66,6 +68,7 @@ impl Operation {
             Self::PutMany => "put many",
             Self::RemoveMany => "remove many",
             Self::Contains => "contains",
+            Self::Probe => "probe",
             Self::RemoveMatching => "remove by pattern",
             Self::Flush => "flush",
         }
@@ -90,7 +93,7 @@ impl Timeouts {
 
     pub(crate) const fn of(self, operation: Operation) -> Duration {
         match operation {
-            Operation::Get | Operation::GetMany(_) | Operation::Contains => self.query,
+            Operation::Get | Operation::GetMany(_) | Operation::Contains | Operation::Probe => self.query,
             Operation::PutMany | Operation::RemoveMany | Operation::RemoveMatching | Operation::Flush => self.change,
         }
     }
@@ -145,6 +148,10 @@ impl<L: Layer> Tier for L {
 
     fn batch_bytes(&self) -> usize {
         self.inner().batch_bytes()
+    }
+
+    fn probe<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {
+        self.run(Operation::Probe, move |tier| tier.probe(keys))
     }
 
     fn remove_many<'a>(&'a self, keys: &'a [Key]) -> Answer<'a, ()> {

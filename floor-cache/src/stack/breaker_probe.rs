@@ -28,13 +28,13 @@ impl Drop for BreakerProbe {
     }
 }
 
-/// Asks `tier` after each pause whether it has a key, which counts as no lookup. The breaker takes the answer as that of
-/// any query.
+/// Asks `tier` after each pause as lookups do, which counts as no lookup. The breaker takes the answer as that of any
+/// query.
 async fn probe_after_pauses(tier: Weak<dyn Tier>, circuit: Arc<Circuit>) {
     for number in 0.. {
         circuit.probe_due().await;
         let Some(tier) = tier.upgrade() else { return };
-        if let Err(error) = tier.contains(&probe_key(number)).await {
+        if let Err(error) = tier.probe(&[probe_key(2 * number), probe_key(2 * number + 1)]).await {
             tracing::debug!(tier = tier.name(), %error, "a probe failed");
         }
     }

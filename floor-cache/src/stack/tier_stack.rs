@@ -143,8 +143,8 @@ impl LowerTier {
         };
         let took = started.elapsed();
         let hits = values.as_ref().map_or(0, |values| values.iter().flatten().count());
-        // A refusal by the breaker is no measurement of the tier.
-        if !values.as_ref().is_err_and(|error| error.kind() == TierErrorKind::Open) {
+        // An error is no measurement of the tier: the breaker judges those. The time of a timeout is one.
+        if values.as_ref().map_or_else(|error| error.kind() == TierErrorKind::Timeout, |_| true) {
             self.policy.learn(started + took, asked, keys.len(), hits, took);
         }
         if let Some(waited) = waited.filter(|_| values.is_ok()) {
@@ -215,6 +215,7 @@ impl LowerTier {
             bypasses: counts.bypasses,
             entries: stats.entries,
             bytes: stats.bytes,
+            unknown: stats.unknown,
             hit_cost_us: micros(self.meter.hit_cost.get()),
             miss_cost_us: micros(self.meter.miss_cost.get()),
             hit_ratio: status.hit_ratio,
@@ -224,6 +225,7 @@ impl LowerTier {
             reason,
             verdict,
             since: since.elapsed(),
+            last_error: self.meter.last_error(),
         }
     }
 }

@@ -383,6 +383,7 @@ impl TierAdmin for SledTier {
             corrupt: self.corrupt.load(Relaxed),
             limit: if self.capacity == u64::MAX { 0 } else { self.capacity },
             disk: self.store.db.size_on_disk().unwrap_or(0),
+            ..TierStats::default()
         }
     }
 

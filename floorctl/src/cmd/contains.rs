@@ -1,9 +1,10 @@
 //! `floorctl contains`: shows which tiers hold which floors.
 
-use std::io::Write as _;
+use std::{collections::BTreeSet, io::Write as _};
 
+use anyhow::bail;
 use clap::Args;
-use floor_proto::operations::{Contained, FloorTiers};
+use floor_proto::operations::{Contained, FailedTier, FloorTiers};
 
 use super::purge::queries;
 use crate::{
@@ -14,7 +15,8 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Prints one line per floor, with its pack if that is not the built-in one, and with the tiers that hold it; per floor and tenant, if the server has tenants. Does not read or generate floors, and does not count as an \
+Prints one line per floor, with its pack if that is not the built-in one, and with the tiers that hold it; per floor and tenant, \
+if the server has tenants. A tier that could not be asked has a ? behind it. Does not read or generate floors, and does not count as an \
 access. Calls the operations port.
 
 Examples:
@@ -37,14 +39,19 @@ impl Contains {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let mut out = output::stdout();
         let mut all = Contained::default();
+        let mut failures = BTreeSet::new();
         for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
             let Contained { floors } = server.operations()?.get(&self.whose.path(&path)).await?;
+            let failed = floors.iter().flat_map(|floor| &floor.failed);
+            failures.extend(failed.map(|FailedTier { tier, error }| format!("{tier} failed: {error}")));
             if self.report.json {
                 all.floors.extend(floors);
                 continue;
             }
-            for FloorTiers { floor, pack, tenant, tiers } in floors {
-                let tiers: Vec<_> = tiers.iter().map(|tier| owned(tenant.as_deref(), tier)).collect();
+            for FloorTiers { floor, pack, tenant, tiers, failed } in floors {
+                let held = tiers.iter().map(|tier| owned(tenant.as_deref(), tier));
+                let unknown = failed.iter().map(|failed| owned(tenant.as_deref(), &failed.tier) + "?");
+                let tiers: Vec<_> = held.chain(unknown).collect();
                 let none = || owned(tenant.as_deref(), "-");
                 let tiers = if tiers.is_empty() { none() } else { tiers.join(" ") };
                 let of_pack = pack.map(|pack| format!(" --pack {pack}")).unwrap_or_default();
@@ -53,6 +60,9 @@ impl Contains {
         }
         out.flush()?;
         drop(out);
-        if self.report.json { output::print_json(&all) } else { Ok(()) }
+        if self.report.json {
+            output::print_json(&all)?;
+        }
+        if failures.is_empty() { Ok(()) } else { bail!("{}", Vec::from_iter(failures).join("; ")) }
     }
 }

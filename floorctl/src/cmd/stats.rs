@@ -49,8 +49,8 @@ fn table(tiers: &[TierHoldings]) -> Table {
         };
         [
             owned(tier.tenant.as_deref(), &tier.tier),
-            HumanCount(tier.entries).to_string(),
-            bytes(Some(tier.bytes)),
+            tier.entries.map_or_else(|| "-".to_owned(), |entries| HumanCount(entries).to_string()),
+            bytes(tier.bytes),
             bytes(tier.limit_bytes),
             bytes(tier.disk_bytes),
             HumanCount(tier.corrupt).to_string(),

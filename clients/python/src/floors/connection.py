@@ -100,13 +100,20 @@ def _split(address: str) -> SplitResult:
     try:
         url = urlsplit(address if "://" in address else f"http://{address}")
         port = url.port
-    except ValueError as error:
-        raise AddressError(f"{address!r} is no server address: {error}; write http://host:port") from error
+    except ValueError:
+        # The error has a part of the address.
+        raise AddressError(f"{_shown(address)} is no server address: write http://host:port") from None
     if url.scheme not in _PORTS:
-        raise AddressError(f"{address!r} is no server address: write http://host:port or https://host:port")
-    if not url.hostname or port == 0 or url.path not in ("", "/") or url.query or url.fragment or url.username:
-        raise AddressError(f"{address!r} is no server address: write {url.scheme}://host:port and nothing else")
+        raise AddressError(f"{_shown(address)} is no server address: write http://host:port or https://host:port")
+    if not url.hostname or port == 0 or url.path not in ("", "/") or url.query or url.fragment or "@" in address:
+        raise AddressError(f"{_shown(address)} is no server address: write {url.scheme}://host:port and nothing else")
     return url
+
+
+def _shown(address: str) -> str:
+    """What is printed of an address that cannot be used: no more than its scheme, since it may hold a password."""
+    scheme, separator, _ = address.partition("://")
+    return repr(f"{scheme}://***" if separator and scheme.isalpha() else "***")
 
 
 def _is_loopback(host: str) -> bool:

@@ -585,6 +585,7 @@ impl TierAdmin for LmdbTier {
             corrupt: self.corrupt.load(Relaxed),
             limit: self.high_water,
             disk: file::disk(&self.data),
+            ..TierStats::default()
         }
     }
 

@@ -1,47 +1,101 @@
-//! Clients for a Redis server or cluster, without or with TLS.
+//! Clients for a Redis server, cluster, socket or the master that Sentinels name, without or with TLS.
 
 use redis::{
-    Client, ClientTlsConfig, ErrorKind, RedisError, TlsCertificates, TlsMode,
+    AsyncConnectionConfig, Client, ClientTlsConfig, ErrorKind, IntoConnectionInfo as _, RedisError, TlsCertificates,
+    TlsMode,
+    aio::MultiplexedConnection,
     cluster::{ClusterClient, ClusterClientBuilder},
+    sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio::sync::Mutex;
 
-use crate::{config::RedisConfig, open_error::OpenError, tls::Tls};
+use crate::{
+    config::RedisConfig,
+    open_error::OpenError,
+    redis_url::{Form, RedisUrl},
+    tls::Tls,
+};
 
-/// The scheme of a server with TLS.
-const TLS: &str = "rediss://";
-
-/// The scheme of cluster URLs: `redis+cluster://[user:password@]host:port,host:port`.
-const CLUSTER: &str = "redis+cluster://";
-
-/// The scheme of a cluster whose nodes speak TLS.
-const TLS_CLUSTER: &str = "rediss+cluster://";
-
-/// The suffix of a URL that disables certificate checks in the library, which would make TLS useless.
-const UNCHECKED: &str = "#insecure";
-
-/// A client for the server at `url`.
-pub(super) fn client(url: &str, tls: &Tls) -> Result<Client, RedisError> {
-    if url.starts_with(TLS) { Client::build_with_tls(url, certificates(tls)) } else { Client::open(url) }
+/// A client for the server or the socket of `url`.
+pub(super) fn client(url: &RedisUrl<'_>, tls: &Tls) -> Result<Client, RedisError> {
+    let database = url.database.filter(|_| url.form == Form::Server).map(|database| format!("/{database}"));
+    let query = url.query.map(|query| format!("?{query}")).unwrap_or_default();
+    let node = node_urls(url).swap_remove(0) + &database.unwrap_or_default() + &query;
+    if url.has_tls { Client::build_with_tls(node, certificates(tls)) } else { Client::open(node) }
 }
 
-/// The builder of a client for the cluster at `url`. `None` if `url` is that of a server.
+/// The builder of a client for the cluster of `url`.
 ///
 /// A node announces its own address, and others announce it too. With TLS the certificate of a node must be valid for
 /// that address, even if `url` names the node by another one.
-pub(super) fn cluster(url: &str, tls: &Tls) -> Option<ClusterClientBuilder> {
-    if let Some(nodes) = url.strip_prefix(TLS_CLUSTER) {
-        let builder = ClusterClient::builder(node_urls(TLS, nodes));
-        return Some(builder.tls(TlsMode::Secure).certs(certificates(tls)));
-    }
-    url.strip_prefix(CLUSTER).map(|nodes| ClusterClient::builder(node_urls("redis://", nodes)))
+pub(super) fn cluster(url: &RedisUrl<'_>, tls: &Tls) -> ClusterClientBuilder {
+    let builder = ClusterClient::builder(node_urls(url));
+    if url.has_tls { builder.tls(TlsMode::Secure).certs(certificates(tls)) } else { builder }
 }
 
-/// The URL of each node in `[user:password@]host:port,host:port`.
-fn node_urls(scheme: &str, nodes: &str) -> Vec<String> {
-    let (login, hosts) = nodes.rsplit_once('@').map_or(("", nodes), |(login, hosts)| (login, hosts));
-    let at = if login.is_empty() { "" } else { "@" };
-    hosts.split(',').map(|host| format!("{scheme}{login}{at}{}", host.trim())).collect()
+/// The Sentinels of a server. They know which one is its master.
+pub(super) struct Sentinels {
+    /// Asks them without a password, as most have none.
+    open: Mutex<SentinelClient>,
+    /// Asks them with the password of Redis, if there is one.
+    protected: Option<Mutex<SentinelClient>>,
+}
+
+impl Sentinels {
+    pub(super) fn new(url: &RedisUrl<'_>, tls: &Tls) -> Result<Self, RedisError> {
+        Ok(Self {
+            open: Mutex::new(sentinel_client(url, tls, false)?),
+            protected: url.login.map(|_| sentinel_client(url, tls, true).map(Mutex::new)).transpose()?,
+        })
+    }
+
+    /// A connection to the present master.
+    pub(super) async fn connect(&self, config: &AsyncConnectionConfig) -> Result<MultiplexedConnection, RedisError> {
+        let opened = self.open.lock().await.get_async_connection_with_config(config).await;
+        match (opened, &self.protected) {
+            (Err(error), Some(protected)) if error.code() == Some("NOAUTH") => {
+                protected.lock().await.get_async_connection_with_config(config).await
+            }
+            (opened, _) => opened,
+        }
+    }
+}
+
+fn sentinel_client(url: &RedisUrl<'_>, tls: &Tls, is_protected: bool) -> Result<SentinelClient, RedisError> {
+    let nodes = node_urls(url).into_iter().map(|node| node.into_connection_info()).collect::<Result<Vec<_>, _>>()?;
+    let addresses: Vec<_> = nodes.iter().map(|node| node.addr().clone()).collect();
+    let mut builder = SentinelClientBuilder::new(addresses, url.service, SentinelServerType::Master)?
+        .set_client_to_redis_db(url.database.unwrap_or(0).into());
+    if url.has_tls {
+        builder = builder
+            .set_client_to_redis_tls_mode(TlsMode::Secure)
+            .set_client_to_redis_certificates(certificates(tls))
+            .set_client_to_sentinel_tls_mode(TlsMode::Secure)
+            .set_client_to_sentinel_certificates(certificates(tls));
+    }
+    // The library has decoded them.
+    let login = nodes.first().map(|node| node.redis_settings());
+    if let Some(user) = login.and_then(|login| login.username()) {
+        builder = builder.set_client_to_redis_username(user);
+        builder = if is_protected { builder.set_client_to_sentinel_username(user) } else { builder };
+    }
+    if let Some(password) = login.and_then(|login| login.password()) {
+        builder = builder.set_client_to_redis_password(password);
+        builder = if is_protected { builder.set_client_to_sentinel_password(password) } else { builder };
+    }
+    builder.build()
+}
+
+/// The URL of each node of `url`, without its path.
+fn node_urls(url: &RedisUrl<'_>) -> Vec<String> {
+    let scheme = match (url.form, url.has_tls) {
+        (Form::Socket, _) => "redis+unix://",
+        (_, true) => "rediss://",
+        (_, false) => "redis://",
+    };
+    let login = url.login.map(|login| format!("{login}@")).unwrap_or_default();
+    url.hosts.iter().map(|host| format!("{scheme}{login}{host}")).collect()
 }
 
 /// The certificates for the Redis library.
@@ -55,17 +109,8 @@ fn certificates(tls: &Tls) -> TlsCertificates {
     TlsCertificates { client_tls, root_cert }
 }
 
-/// The scheme that `url` would have with TLS. `None` if it has that scheme.
-pub(super) fn scheme_with_tls(url: &str) -> Option<&'static str> {
-    match url {
-        url if url.starts_with(TLS) || url.starts_with(TLS_CLUSTER) => None,
-        url if url.starts_with(CLUSTER) => Some(TLS_CLUSTER),
-        _ => Some(TLS),
-    }
-}
-
-/// Adds to the `error` of a connection without TLS that the server may speak TLS, if it closed the connection: a server
-/// with TLS does so without a reply. `scheme_with_tls`: that of the URL.
+/// Adds to the `error` of a connection without TLS why a server closes new connections: one with TLS does so without a
+/// reply, and one with too many clients before the library reads its reply. `scheme_with_tls`: that of the URL.
 pub(super) fn explained(error: RedisError, scheme_with_tls: Option<&str>) -> RedisError {
     // The text, because the library turns the error of a node into one.
     let reason = error.to_string();
@@ -74,29 +119,31 @@ pub(super) fn explained(error: RedisError, scheme_with_tls: Option<&str>) -> Red
     match scheme_with_tls.filter(|_| is_closed) {
         None => error,
         Some(scheme) => {
-            let detail = format!("{reason}; if it speaks TLS, write {scheme} in cache.redis.url");
+            let detail = format!(
+                "{reason}; if it has the max number of clients, raise its maxclients; if it speaks TLS, write {scheme}:// in \
+                 cache.redis.url"
+            );
             (ErrorKind::Io, "the server closed a new connection without TLS", detail).into()
         }
     }
 }
 
-/// Checks the TLS options at startup. The library reports errors at the first connection or never.
-pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
+/// Checks the URL and the TLS options at startup. The library reports errors at the first connection or never.
+pub(super) fn check(config: &RedisConfig) -> Result<RedisUrl<'_>, OpenError> {
     let refuse = |reason: String| Err(OpenError::RedisTls(reason));
+    let url = RedisUrl::parse(&config.url).map_err(|reason| OpenError::RedisUrl {
+        url: config.redacted_url(),
+        reason: format!("{reason}; {}", RedisConfig::EXPECTED_URL),
+    })?;
     let tls = &config.tls;
-    if let Some(scheme) = scheme_with_tls(&config.url)
-        && *tls != Tls::default()
-    {
-        let url = config.redacted_url();
+    if !url.has_tls && *tls != Tls::default() {
+        let scheme = url.scheme_with_tls().unwrap_or("rediss");
         return refuse(format!(
-            "they are for a server that speaks TLS; write {scheme} in cache.redis.url, which is {url:?}"
+            "they are for a server that speaks TLS; write {scheme}:// in cache.redis.url, which is \"{url}\""
         ));
     }
-    if config.url.split(',').any(|node| node.ends_with(UNCHECKED)) {
-        return refuse(format!("a URL that ends in {UNCHECKED} is not accepted; name the authority in cache.redis.ca"));
-    }
     match (&tls.cert, &tls.key) {
-        (None, None) => Ok(()),
+        (None, None) => Ok(url),
         (Some(cert), Some(key)) => {
             let fits = || {
                 let config = ClientConfig::builder_with_provider(ring::default_provider().into())
@@ -105,7 +152,7 @@ pub(super) fn check(config: &RedisConfig) -> Result<(), OpenError> {
                 config.with_client_auth_cert(cert.chain.clone(), key.der.clone_key())
             };
             match fits() {
-                Ok(_) => Ok(()),
+                Ok(_) => Ok(url),
                 Err(error) => {
                     let (cert, key) = (cert.path().display(), key.path().display());
                     refuse(format!("{cert} and {key} do not go together: {error}"))
@@ -121,28 +168,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_url_names_its_nodes() {
-        assert_eq!(node_urls("redis://", "a:1,b:2"), ["redis://a:1", "redis://b:2"]);
-        assert_eq!(node_urls(TLS, "me:p@ss@a:1, b:2"), ["rediss://me:p@ss@a:1", "rediss://me:p@ss@b:2"]);
+    fn a_url_names_its_nodes() {
+        let nodes = |url| node_urls(&RedisUrl::parse(url).unwrap());
+        assert_eq!(nodes("redis+cluster://a:1,b:2"), ["redis://a:1", "redis://b:2"]);
+        assert_eq!(nodes("rediss+cluster://me:p@ss@a:1, b:2"), ["rediss://me:p@ss@a:1", "rediss://me:p@ss@b:2"]);
+        assert_eq!(nodes("redis+sentinel://a:1/mymaster"), ["redis://a:1"]);
+        assert_eq!(nodes("redis+unix:///run/redis.sock?db=1"), ["redis+unix:///run/redis.sock"]);
     }
 
     #[test]
-    fn the_scheme_says_whether_it_is_a_cluster() {
-        let is_cluster = |url| cluster(url, &Tls::default()).is_some();
-        assert!(is_cluster("redis+cluster://a:1,b:2") && is_cluster("rediss+cluster://a:1,b:2"));
-        assert!(!is_cluster("redis://a:1") && !is_cluster("rediss://a:1"));
+    fn every_form_of_a_url_has_a_client() {
+        let tls = Tls::default();
+        for url in ["redis://me:x@a:1/3", "rediss://a", "redis+unix:///run/redis.sock?db=1&user=me&pass=x%23"] {
+            let client = client(&RedisUrl::parse(url).unwrap(), &tls).unwrap();
+            let settings = client.get_connection_info().redis_settings().clone();
+            let expected = if url.starts_with("redis://") { 3 } else { i64::from(url.contains("db=1")) };
+            assert_eq!(settings.db(), expected, "{url}");
+            assert_eq!(settings.password().is_some(), url.contains("me"), "{url}");
+        }
+        for url in ["redis+cluster://a:1,b:2", "rediss+cluster://:x@a:1/0"] {
+            cluster(&RedisUrl::parse(url).unwrap(), &tls).build().unwrap();
+        }
+        for url in ["redis+sentinel://a:1,b:2/mymaster", "rediss+sentinel://me:x@a:1/mymaster/3"] {
+            Sentinels::new(&RedisUrl::parse(url).unwrap(), &tls).unwrap();
+        }
     }
 
     #[test]
     fn a_closed_connection_without_tls_is_explained() {
         let closed = || RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
-        let advice = |url| explained(closed(), scheme_with_tls(url)).to_string();
+        let scheme = |url| RedisUrl::parse(url).unwrap().scheme_with_tls();
+        let advice = |url| explained(closed(), scheme(url)).to_string();
         assert!(advice("redis://a:1").contains("write rediss:// in"), "{}", advice("redis://a:1"));
         assert!(advice("redis+cluster://a:1").contains("write rediss+cluster:// in"));
         assert_eq!(advice("rediss://a:1"), closed().to_string());
         assert_eq!(advice("rediss+cluster://a:1"), closed().to_string());
-        assert!(explained(closed(), Some(TLS)).is_connection_dropped());
+        assert!(explained(closed(), Some("rediss")).is_connection_dropped());
         let refused = || RedisError::from(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
-        assert_eq!(explained(refused(), Some(TLS)).to_string(), refused().to_string());
+        assert_eq!(explained(refused(), Some("rediss")).to_string(), refused().to_string());
     }
 }

@@ -5,11 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redis::{Pipeline, Value};
+use futures_util::future::join;
+use redis::Value;
 use tokio::runtime::Handle;
 
 use super::connection::Connection;
-use crate::{sync::Mutex, tier::TierStats};
+use crate::{
+    sync::Mutex,
+    tier::{TierError, TierErrorKind, TierStats, UnknownStats},
+};
 
 /// Age at which the writer and the reports refresh the cached size.
 const AGE: Duration = Duration::from_secs(5);
@@ -30,13 +34,20 @@ pub(super) struct ServerStats {
     last: Arc<Mutex<Last>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Last {
     size: TierStats,
     asked: Option<Instant>,
     asked_for_page: Option<Instant>,
     /// Whether the last request for a page has no answer, or not yet.
     is_unanswered: bool,
+}
+
+impl Default for Last {
+    fn default() -> Self {
+        let size = TierStats { unknown: UnknownStats { entries: true, bytes: true }, ..TierStats::default() };
+        Self { size, asked: None, asked_for_page: None, is_unanswered: false }
+    }
 }
 
 impl ServerStats {
@@ -97,19 +108,29 @@ impl ServerStats {
         due
     }
 
-    /// Asks the server for its size. `false` if it did not say.
+    /// Asks the server for its size. `false` if it did not answer. A user may have the right to neither question.
     async fn query(&self) -> bool {
-        let mut pipeline = Pipeline::with_capacity(2);
-        pipeline.cmd("DBSIZE").cmd("INFO").arg("memory");
-        let Ok(replies) = self.connection.send_all("ask redis for its size", &pipeline).await else { return false };
-        let [Value::Int(entries), memory] = replies.as_slice() else { return false };
-        self.last.lock().size = TierStats {
-            entries: u64::try_from(*entries).unwrap_or(0),
-            bytes: number(memory, "used_memory:").unwrap_or(0),
-            limit: number(memory, "maxmemory:").unwrap_or(0),
-            ..TierStats::default()
+        const ACTION: &str = "ask redis for its size";
+        let mut info = redis::cmd("INFO");
+        info.arg("memory");
+        let size = redis::cmd("DBSIZE");
+        let (entries, memory) = join(self.connection.send(ACTION, &size), self.connection.send(ACTION, &info)).await;
+        let is_answer = |answer: &Result<Value, TierError>| {
+            answer.as_ref().map_or_else(|error| error.kind() == TierErrorKind::Refused, |_| true)
         };
-        true
+        let mut last = self.last.lock();
+        if is_answer(&entries) {
+            let entries = entries.ok().and_then(|entries| redis::from_redis_value::<u64>(entries).ok());
+            (last.size.entries, last.size.unknown.entries) = (entries.unwrap_or(0), entries.is_none());
+        }
+        if is_answer(&memory) {
+            let figure = |field| memory.as_ref().ok().and_then(|memory| number(memory, field));
+            let bytes = figure("used_memory:");
+            (last.size.bytes, last.size.unknown.bytes) = (bytes.unwrap_or(0), bytes.is_none());
+            last.size.limit = figure("maxmemory:").unwrap_or(0);
+            return true;
+        }
+        false
     }
 }
 

@@ -7,18 +7,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use redis::{Pipeline, RedisError, Value};
+use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
-use super::{
-    NAME,
-    connection::Connection,
-    connector,
-    error::{failed, reason},
-    scan,
-    server_stats::ServerStats,
-};
+use super::{NAME, connection::Connection, connector, scan, server_stats::ServerStats};
 use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey, StoredPattern},
@@ -56,11 +49,11 @@ impl RedisTier {
     /// # Errors
     /// When the URL is invalid, or the TLS options do not fit it.
     pub fn open(config: &RedisConfig, envelope: Envelope, runtime: &Handle) -> Result<Self, OpenError> {
-        connector::check(config)?;
+        let url = connector::check(config)?;
         let unusable = |error: RedisError| invalid_url(config, &error);
         // Callers see the deadlines of the tier. These timeouts end requests that no caller waits for.
         let connection = |reply_timeout| {
-            Connection::new(config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
+            Connection::new(&url, config, MIN_CONNECT_TIMEOUT.max(config.timeout), reply_timeout, runtime.clone())
         };
         let reads = connection(config.timeout).map_err(unusable)?;
         let writes = connection(Timeouts::new(config.timeout).change).map_err(unusable)?;
@@ -81,26 +74,51 @@ impl RedisTier {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn check(config: &RedisConfig) -> Result<(), OpenError> {
-        connector::check(config)?;
-        Connection::check(config).map_err(|error| invalid_url(config, &error))
+        let url = connector::check(config)?;
+        Connection::check(&url, config).map_err(|error| invalid_url(config, &error))
     }
 
-    /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss.
+    /// Uses `MGET` also for one key: for a key with a value that is not a string it replies nil, which is a miss. In a
+    /// cluster each key has a command of its own, since hardly two of them are in the same slot.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
-        if keys.is_empty() {
-            return Ok(Vec::new());
+        let replies = if keys.len() > 1 && self.reads.is_cluster() {
+            let mut pipeline = Pipeline::with_capacity(keys.len());
+            for key in keys {
+                pipeline.add_command(self.mget(slice::from_ref(key)));
+            }
+            self.reads.send_all(ACTION, &pipeline).await?
+        } else if keys.is_empty() {
+            Vec::new()
+        } else {
+            vec![self.reads.send(ACTION, &self.mget(keys)).await?]
+        };
+        let mut values = Vec::with_capacity(keys.len());
+        for reply in replies {
+            match reply {
+                Value::Array(replies) => values.extend(replies),
+                other => {
+                    return Err(TierError::new(
+                        TierErrorKind::Internal,
+                        ACTION,
+                        format!("it sent {}", kind_of(&other)),
+                    ));
+                }
+            }
         }
+        if values.len() != keys.len() {
+            let reason = format!("it sent {} values for {} keys", values.len(), keys.len());
+            return Err(TierError::new(TierErrorKind::Internal, ACTION, reason));
+        }
+        Ok(keys.iter().zip(values).map(|(key, reply)| self.opened(key, reply)).collect())
+    }
+
+    fn mget(&self, keys: &[Key]) -> Cmd {
         let mut command = redis::cmd("MGET");
         for key in keys {
             command.arg(self.envelope.stored(key).as_bytes());
         }
-        match self.reads.send(ACTION, &command).await? {
-            Value::Array(replies) if replies.len() == keys.len() => {
-                Ok(keys.iter().zip(replies).map(|(key, reply)| self.opened(key, reply)).collect())
-            }
-            other => Err(TierError::new(TierErrorKind::Internal, ACTION, format!("it sent {}", kind_of(&other)))),
-        }
+        command
     }
 
     /// The value in `reply` to a request for `key`.
@@ -142,10 +160,7 @@ impl RedisTier {
         const ACTION: &str = "write to redis";
         self.remove_pending().await?;
         if !pipeline.is_empty() {
-            let replies = self.writes.send_all(ACTION, &pipeline).await?;
-            // A pipeline returns errors of single commands as replies.
-            let refused = replies.into_iter().find_map(|reply| reply.extract_error().err());
-            refused.map_or(Ok(()), |error| Err(failed(ACTION, &error)))?;
+            self.writes.send_all(ACTION, &pipeline).await?;
         }
         self.server_stats.refresh().await;
         Ok(())
@@ -168,9 +183,7 @@ impl RedisTier {
         keys.for_each(|key| {
             command.arg(key);
         });
-        // Redis returns errors as replies.
-        let removed = self.writes.send(ACTION, &command).await?.extract_error();
-        let removed = removed.map_err(|error| failed(ACTION, &error))?;
+        let removed = self.writes.send(ACTION, &command).await?;
         Ok(if let Value::Int(count) = removed { u64::try_from(count).unwrap_or(0) } else { 0 })
     }
 
@@ -192,7 +205,6 @@ impl RedisTier {
         };
         let mut entries = 0;
         for (node, reply) in replies {
-            let reply = reply.extract_error().map_err(|error| failed(ACTION, &error))?;
             let found = scan::found(reply).ok_or_else(|| {
                 TierError::new(TierErrorKind::Internal, ACTION, "it sent no cursor with keys".to_owned())
             })?;
@@ -216,7 +228,11 @@ const fn kind_of(reply: &Value) -> &'static str {
 }
 
 fn invalid_url(config: &RedisConfig, error: &RedisError) -> OpenError {
-    OpenError::RedisUrl { url: config.redacted_url(), reason: reason(error) }
+    // The library may name parts of the URL in what it says beside the kind of an error.
+    OpenError::RedisUrl {
+        url: config.redacted_url(),
+        reason: format!("{}; {}", error.category(), RedisConfig::EXPECTED_URL),
+    }
 }
 
 impl Tier for RedisTier {
