@@ -209,7 +209,8 @@ fn what_tiled_does_to_a_map_loses_nothing() {
     });
     let files = [("monster.tj", template.to_string())];
     type Edit = fn(&mut Value, &v1::Floor);
-    let edits: [(&str, Edit, fn(&v1::Floor, &v1::Floor)); 6] = [
+    type Compare = fn(&v1::Floor, &v1::Floor);
+    let edits: [(&str, Edit, Compare); 6] = [
         (
             "layers in a group",
             |map, _| {

@@ -60,8 +60,11 @@ fn opens_lock(object: &Object) -> bool {
     object.fields.value("opens_lock").is_some_and(|lock| *lock != json!(0) && *lock != json!("0"))
 }
 
+/// A class, a field, and the archetype of things that have it; no archetype for those of all.
+type Of = (&'static str, &'static str, Option<String>);
+
 /// How often things of the floor have a value.
-struct Given(BTreeMap<(&'static str, &'static str, Option<String>), BTreeMap<String, (usize, Value)>>);
+struct Given(BTreeMap<Of, BTreeMap<String, (usize, Value)>>);
 
 impl Given {
     fn of(objects: &[Object]) -> Self {

@@ -74,7 +74,7 @@ pub struct Imported {
 #[must_use]
 pub fn is_map(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
-    is_xml(&text) || ["\"tiledversion\"", "\"__header__\""].iter().any(|mark| text.contains(mark))
+    is_xml(&text) || ["\"tiledversion\"", "\"tilewidth\"", "\"__header__\""].iter().any(|mark| text.contains(mark))
 }
 
 /// The floor of a map. What follows from the cells is set anew: the boxes of rooms, and that walls and doors belong to no

@@ -3,7 +3,7 @@
 use roxmltree::{Document, Node};
 use serde_json::{Map as Values, Value, json};
 
-use super::{ImportError, wrong};
+use super::{ImportError, report::held, wrong};
 
 /// Groups of layers inside each other. Tiled's users have a few.
 const DEEPEST: usize = 64;
@@ -34,7 +34,14 @@ pub(super) fn to_json(text: &str) -> Result<Value, ImportError> {
     let document = Document::parse(text)?;
     let root = document.root_element();
     match root.tag_name().name() {
-        "map" => layers(root, 0),
+        "map" => {
+            let map = layers(root, 0)?;
+            let is_in_tileset = |object: &Node<'_, '_>| object.ancestors().any(|around| around.has_tag_name("tileset"));
+            let objects = root.descendants().filter(|node| node.has_tag_name("object") && !is_in_tileset(node)).count();
+            let read = held(&map, "objects");
+            let lost = || wrong(format!("the map has {objects} objects, of which {read} stand in layers of objects"));
+            (read == objects).then_some(map).ok_or_else(lost)
+        }
         "tileset" => Ok(tileset(root)),
         "template" => {
             let mut template = attributes(root);
