@@ -22,18 +22,18 @@ const VERSION: &str = "1.5.3";
 const REGION_OPACITY: f64 = 0.3;
 
 /// The unique ids of the project's definitions. Entities and fields follow the last.
-mod uid {
-    pub(super) const CELLS: u32 = 1;
-    pub(super) const ROOMS: u32 = 2;
-    pub(super) const ENTITIES: u32 = 3;
-    pub(super) const TILES: u32 = 4;
-    pub(super) const REGION: u32 = 5;
-    pub(super) const TERRAIN: u32 = 6;
-    pub(super) const LEVEL: u32 = 7;
-    pub(super) const FIRST_ENTITY: u32 = 100;
-    pub(super) const FIRST_LEVEL_FIELD: u32 = 200;
-    pub(super) const FIRST_FIELD: u32 = 300;
-    pub(super) const NEXT: u32 = 1000;
+pub(crate) mod uid {
+    pub(crate) const CELLS: u32 = 1;
+    pub(crate) const ROOMS: u32 = 2;
+    pub(crate) const ENTITIES: u32 = 3;
+    pub(crate) const TILES: u32 = 4;
+    pub(crate) const REGION: u32 = 5;
+    pub(crate) const TERRAIN: u32 = 6;
+    pub(crate) const LEVEL: u32 = 7;
+    pub(crate) const FIRST_ENTITY: u32 = 100;
+    pub(crate) const FIRST_LEVEL_FIELD: u32 = 200;
+    pub(crate) const FIRST_FIELD: u32 = 300;
+    pub(crate) const NEXT: u32 = 1000;
 }
 
 /// The project, and the pictures of its two tilesets, the first in the look of the floor's theme.
@@ -134,6 +134,22 @@ const LEVEL_FIELDS: [(&str, Kind); 11] = [
     ("loops", Kind::Int),
     ("difficulty", Kind::Int),
 ];
+
+/// The kind of entity that a definition is, however it was renamed.
+#[cfg(feature = "import")]
+pub(crate) fn entity_name(uid: u64) -> Option<&'static str> {
+    let index = uid.checked_sub(uid::FIRST_ENTITY.into())?;
+    Some(ENTITIES.get(usize::try_from(index).ok()?)?.name)
+}
+
+/// The field that a definition is, however it was renamed.
+#[cfg(feature = "import")]
+pub(crate) fn field_name(uid: u64) -> Option<&'static str> {
+    let uid = u32::try_from(uid).ok()?;
+    let of_entity = ENTITIES.iter().enumerate().map(|(index, kind)| (first_field(index), kind.fields));
+    let mut all = of_entity.chain([(uid::FIRST_LEVEL_FIELD, &LEVEL_FIELDS[..])]);
+    all.find_map(|(first, fields)| Some(fields.get(uid.checked_sub(first)? as usize)?.0))
+}
 
 /// The project alone.
 #[must_use]

@@ -11,6 +11,7 @@ mod error;
 mod fixture;
 mod format;
 mod foundry;
+#[cfg(feature = "import")]
 pub mod import;
 pub mod json;
 pub mod json_layout;
@@ -25,9 +26,11 @@ mod walls;
 pub use self::{
     error::ExportError,
     format::{Format, default_stem},
-    import::ImportError,
     uvtt::MAX_IMAGE_SIDE,
 };
+
+#[cfg(feature = "import")]
+pub use self::import::ImportError;
 
 /// The tilesets of terrain and objects, and of room ids. The maps of a directory share them, if they have one theme.
 const CELLS: &str = "floor-tiles";

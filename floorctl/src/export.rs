@@ -2,12 +2,12 @@
 
 use std::{
     ffi::OsStr,
-    fs::{self, File},
-    io::{BufWriter, Write as _},
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use floor_client::Floor;
 use floor_export::{ExportedFile, Format, default_stem};
@@ -51,32 +51,69 @@ impl ExportTarget {
         }
     }
 
-    /// Writes the files, and returns their paths.
-    pub(crate) fn write(&self, files: &[ExportedFile]) -> anyhow::Result<Vec<PathBuf>> {
-        match self {
-            Self::Stdout => {
-                let mut out = output::stdout();
-                for file in files {
-                    out.write_all(&file.bytes)?;
-                }
-                out.flush()?;
-                Ok(Vec::new())
+    /// Writes the files, and returns their paths. A file that differs from what is there is written only with `force`,
+    /// and without it none is.
+    pub(crate) fn write(&self, files: &[ExportedFile], force: bool) -> anyhow::Result<Vec<Written>> {
+        let Self::Directory(directory, _) = self else {
+            let mut out = output::stdout();
+            for file in files {
+                out.write_all(&file.bytes)?;
             }
-            Self::Directory(directory, _) => {
-                if !directory.as_os_str().is_empty() {
-                    let cannot = || format!("cannot create {}", directory.display());
-                    fs::create_dir_all(directory).with_context(cannot)?;
-                }
-                let write = |file: &ExportedFile| {
-                    let path = directory.join(&file.name);
-                    let cannot = || format!("cannot write {}", path.display());
-                    let mut out = BufWriter::new(File::create(&path).with_context(cannot)?);
-                    out.write_all(&file.bytes).and_then(|()| out.flush()).with_context(cannot)?;
-                    Ok(path)
-                };
-                files.iter().map(write).collect()
-            }
+            out.flush()?;
+            return Ok(Vec::new());
+        };
+        if !directory.as_os_str().is_empty() {
+            let cannot = || format!("cannot create {}", directory.display());
+            fs::create_dir_all(directory).with_context(cannot)?;
         }
+        let compare = |file: &ExportedFile| Written::compare(directory.join(&file.name), &file.bytes);
+        let all = files.iter().map(compare).collect::<anyhow::Result<Vec<_>>>()?;
+        let differ =
+            all.iter().filter(|file| file.present == Present::Other).map(|file| file.path.display().to_string());
+        let differ = differ.collect::<Vec<_>>();
+        if !force && !differ.is_empty() {
+            let it = if differ.len() == 1 { "it differs" } else { "they differ" };
+            bail!(
+                "{} is there, and {it} from this export, so somebody may have edited it: nothing was written. Name another \
+                 --output, or overwrite with --force",
+                differ.join(", ")
+            );
+        }
+        for (file, Written { path, .. }) in files.iter().zip(&all).filter(|(_, file)| file.present != Present::Same) {
+            fs::write(path, &file.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(all)
+    }
+}
+
+/// A file of an export, and what was in its place.
+pub(crate) struct Written {
+    pub(crate) path: PathBuf,
+    pub(crate) present: Present,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Present {
+    Nothing,
+    /// The same bytes, which stay as they are.
+    Same,
+    /// Other bytes.
+    Other,
+}
+
+impl Written {
+    fn compare(path: PathBuf, bytes: &[u8]) -> anyhow::Result<Self> {
+        // A pipe or a device has no contents to lose.
+        if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Ok(Self { path, present: Present::Nothing });
+        }
+        let present = match fs::read(&path) {
+            Ok(present) if present == bytes => Present::Same,
+            Ok(_) => Present::Other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Present::Nothing,
+            Err(error) => return Err(error).with_context(|| format!("cannot write {}", path.display())),
+        };
+        Ok(Self { path, present })
     }
 }
 

@@ -9,7 +9,10 @@ use std::{
 use anyhow::Context as _;
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, HashError, InvalidFloor, limits, v1};
-use floor_export::{ImportError, import};
+use floor_export::{
+    ImportError,
+    import::{self, Imported, ReadFile, Tally},
+};
 use floor_gen::GENERATOR_VERSION;
 use floor_proto::{
     floor_json::{self, FloorJsonError},
@@ -31,6 +34,9 @@ pub(crate) struct SavedFloor {
     pub(crate) stated_hash: u64,
     /// The content hash of what the file holds.
     pub(crate) hash: u64,
+    /// Of the map of an editor: how much of it the floor is, and what was derived.
+    pub(crate) tally: Option<Tally>,
+    map_notes: Vec<String>,
 }
 
 /// Why a file holds no floor.
@@ -44,8 +50,6 @@ pub(crate) enum SavedError {
     Json(#[from] FloorJsonError),
     #[error("{0}")]
     Map(#[from] ImportError),
-    #[error("it is XML; of Tiled's formats, save the map as JSON: File > Save As, *.tmj")]
-    Xml,
     #[error("it is neither JSON nor a complete message: {0}")]
     Bytes(HashError),
     #[error("its generator version is 0; the first was 1")]
@@ -53,19 +57,26 @@ pub(crate) enum SavedError {
 }
 
 impl SavedFloor {
-    /// Reads a floor from its bytes, its JSON, or the map of an editor.
+    /// Reads a floor from its bytes, its JSON, or the map of an editor that names no other file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SavedError> {
+        Self::parse_beside(bytes, &|path| Err(format!("{path}: there is no folder to look for it")))
+    }
+
+    /// The same, with the files that a map names.
+    fn parse_beside(bytes: &[u8], read: ReadFile<'_>) -> Result<Self, SavedError> {
         if bytes.is_empty() {
             return Err(SavedError::Empty);
         }
         // A message begins with a newline, the tag of its first field, and then has no brace where JSON has one.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let (message, encoded) = if import::is_map(text) {
-            (import::parse(text)?, None)
-        } else if bytes.len() > MAX_BYTES {
+        if import::is_map(text) {
+            let Imported { floor, tally, notes } = import::parse(text, read)?;
+            let stated_hash = floor.content_hash;
+            let saved = Self { tally: Some(tally), map_notes: notes, ..Self::rehashed(floor, stated_hash) };
+            return if saved.message.generator_version == 0 { Err(SavedError::Version) } else { Ok(saved) };
+        }
+        let (message, encoded) = if bytes.len() > MAX_BYTES {
             return Err(SavedError::TooLong(MAX_BYTES));
-        } else if text.trim_ascii_start().starts_with(b"<?xml") {
-            return Err(SavedError::Xml);
         } else if text.trim_ascii_start().starts_with(b"{") {
             (floor_json::parse(text)?, None)
         } else {
@@ -83,7 +94,9 @@ impl SavedFloor {
         }
         let stated_hash = message.content_hash;
         Ok(match encoded {
-            Some(encoded) => Self { message, encoded, stated_hash, hash: stated_hash },
+            Some(encoded) => {
+                Self { message, encoded, stated_hash, hash: stated_hash, tally: None, map_notes: Vec::new() }
+            }
             None => Self::rehashed(message, stated_hash),
         })
     }
@@ -92,7 +105,7 @@ impl SavedFloor {
     pub(crate) fn rehashed(mut message: v1::Floor, stated_hash: u64) -> Self {
         let encoded = Bytes::from(hash::encode_hashed(&message, 0));
         message.content_hash = hash::content_hash(&message);
-        Self { stated_hash, hash: message.content_hash, message, encoded }
+        Self { stated_hash, hash: message.content_hash, message, encoded, tally: None, map_notes: Vec::new() }
     }
 
     /// Whether the contents changed after the hash was computed.
@@ -123,7 +136,8 @@ impl SavedFloor {
                 "note: generator version {version} made the floor, and this program knows version {GENERATOR_VERSION}"
             )
         });
-        edited.into_iter().chain(newer).collect()
+        let of_map = self.map_notes.iter().map(|note| format!("note: {note}"));
+        of_map.chain(edited).chain(newer).collect()
     }
 }
 
@@ -145,9 +159,28 @@ impl SavedFile {
         let parsed = if bytes.len() > MAX_MAP_BYTES {
             Err(SavedError::TooLong(MAX_MAP_BYTES))
         } else {
-            SavedFloor::parse(&bytes)
+            SavedFloor::parse_beside(&bytes, &|path| self.read_beside(path))
         };
-        parsed.with_context(|| format!("{name} holds no floor; `floorctl get` and `export` write one"))
+        parsed.map_err(|error| {
+            let what = match error {
+                SavedError::Map(_) => format!("cannot read the map {name} as a floor"),
+                _ => format!("{name} holds no floor; `floorctl get` and `export` write one"),
+            };
+            anyhow::Error::new(error).context(what)
+        })
+    }
+
+    /// Reads a file by its path from the folder of this one.
+    fn read_beside(&self, path: &str) -> Result<Vec<u8>, String> {
+        let path = match self {
+            Self::Path(file) => file.parent().unwrap_or(Path::new("")).join(path),
+            Self::Stdin => PathBuf::from(path),
+        };
+        let bytes = File::open(&path).and_then(read).map_err(|error| format!("{}: {error}", path.display()))?;
+        if bytes.len() > MAX_MAP_BYTES {
+            return Err(format!("{}: {}", path.display(), SavedError::TooLong(MAX_MAP_BYTES)));
+        }
+        Ok(bytes)
     }
 
     fn name(&self) -> String {

@@ -36,10 +36,10 @@ fn floors() -> impl Iterator<Item = (String, v1::Floor)> {
     })
 }
 
-/// Exports the floor to that file without a server.
+/// Exports the floor to that file without a server, in the place of the floor before it.
 fn export(floor: &str, format: &str, map: &Path) {
     let (code, _, stderr) =
-        floorctl(&["export", floor, "--offline", "--to", format, "--output", map.to_str().unwrap()]);
+        floorctl(&["export", floor, "--offline", "--to", format, "--output", map.to_str().unwrap(), "--force"]);
     assert_eq!(code, Some(0), "{floor}: {stderr}");
 }
 
@@ -419,7 +419,7 @@ fn the_json_is_read_back() {
         let document = read_json(&path);
         assert_eq!(document["spawns"].as_array().unwrap().len(), floor.spawns.len());
         let again = directory.path().join("again.json");
-        let arguments = [path.to_str().unwrap(), "--to", "json", "--output", again.to_str().unwrap()];
+        let arguments = [path.to_str().unwrap(), "--to", "json", "--output", again.to_str().unwrap(), "--force"];
         let (code, _, stderr) = floorctl(&[&["export"], &arguments[..]].concat());
         assert_eq!(code, Some(0), "{stderr}");
         assert_eq!(read_json(&again), document, "{name}");
@@ -480,6 +480,40 @@ fn foundry_gets_a_scene_with_doors_of_each_type_and_a_journal() {
         let keys = floor.locks.iter().all(|lock| text.contains(&format!(" {}</li>", lock.id)));
         assert!(notes.len() == pages.len() && keys, "{name}: {text}");
         assert!(scene["lights"].as_array().unwrap().len() >= 2, "{name}");
+    }
+}
+
+/// What somebody edited stays, whatever the format.
+#[test]
+fn a_file_that_differs_is_overwritten_by_force_only() {
+    for (format, file, tileset) in
+        [("tiled", "floor.tmj", "room-tiles.tsj"), ("ldtk", "floor.ldtk", "room-tiles.png"), ("json", "floor.json", "")]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(file);
+        let arguments = ["export", "42/7:halls@48x40", "--offline", "--to", format, "--output", path.to_str().unwrap()];
+        let (code, _, stderr) = floorctl(&arguments);
+        assert!(code == Some(0) && stderr.contains("wrote "), "{stderr}");
+        let (code, _, stderr) = floorctl(&arguments);
+        assert!(code == Some(0) && stderr.contains("unchanged ") && !stderr.contains("wrote "), "{stderr}");
+
+        let edited = std::fs::read_to_string(&path).unwrap().replacen("level", "LEVEL", 1);
+        std::fs::write(&path, &edited).unwrap();
+        let beside = directory.path().join(tileset);
+        let has_tileset = !tileset.is_empty();
+        if has_tileset {
+            std::fs::remove_file(&beside).unwrap();
+        }
+        let (code, _, stderr) = floorctl(&arguments);
+        assert_eq!(code, Some(1), "{stderr}");
+        for part in [path.to_str().unwrap(), "--force", "--output", "nothing was written"] {
+            assert!(stderr.contains(part), "{stderr}");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), edited);
+        assert!(!has_tileset || !beside.exists());
+        let (code, _, stderr) = floorctl(&[&arguments[..], &["--force"]].concat());
+        assert!(code == Some(0) && stderr.contains("wrote "), "{stderr}");
+        assert_ne!(std::fs::read_to_string(&path).unwrap(), edited);
     }
 }
 

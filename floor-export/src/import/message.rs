@@ -8,50 +8,57 @@ use floor_proto::{
     v1::{self, Behaviour, FloorKind, FloorMetrics, FloorSpec, Point, RoomRole, Terrain},
 };
 
-use super::{Fields, ImportError, Map, Object, wrong};
+use super::{Class, Fields, ImportError, Map, Object, Outline, Report, wrong};
 use crate::names;
 
-pub(super) fn floor(map: Map) -> Result<v1::Floor, ImportError> {
-    let region = region(&map);
+/// The floor, as far as the map holds one. What is wrong goes to the report.
+pub(super) fn floor(map: &Map, report: &mut Report) -> v1::Floor {
+    let region = region(map);
     let fields = &map.fields;
-    let spec = spec(&map)?;
-    Ok(v1::Floor {
-        pack_hash: PackRef::hash_of(&spec.pack)
-            .ok_or_else(|| wrong(format!("`pack` is {}; expected NAME@HASH", spec.pack)))?,
+    let spec = spec(map, report);
+    let floor = v1::Floor {
+        pack_hash: report.take(pack_hash(&spec)),
         spec: Some(spec),
-        generator_version: fields.number("generator_version")?,
-        content_hash: u64::from_str_radix(fields.text("content_hash")?, 16).unwrap_or_default(),
-        theme: fields.text_or_empty("theme")?,
+        generator_version: report.take(fields.number("generator_version")),
+        content_hash: report
+            .take(fields.text("content_hash").map(|hash| u64::from_str_radix(hash, 16).unwrap_or_default())),
+        theme: report.take(fields.text_or_empty("theme")),
         terrain: Some(grid::encode(map.width, map.height, &map.terrain)),
-        entry: one(&map, "entry")?,
-        exit: one(&map, "exit")?,
-        landing: one(&map, "landing")?,
-        rooms: rooms(&map, &region)?,
+        entry: one(map, Class::Entry, report),
+        exit: one(map, Class::Exit, report),
+        landing: one(map, Class::Landing, report),
+        rooms: rooms(map, &region, report),
         region: Some(grid::encode(map.width, map.height, &region)),
-        connections: each(&map, "connection", connection)?,
-        spawns: each(&map, "spawn", spawn)?,
-        items: each(&map, "item", item)?,
-        locks: each(&map, "lock", |lock| Ok(v1::Lock { id: lock.fields.number("id")?, at: Some(lock.at) }))?,
-        traps: each(&map, "trap", trap)?,
+        connections: each(map, Class::Connection, report, |object| connection(map, object)),
+        spawns: each(map, Class::Spawn, report, spawn),
+        items: each(map, Class::Item, report, item),
+        locks: each(map, Class::Lock, report, |lock| Ok(v1::Lock { id: lock.fields.number("id")?, at: Some(lock.at) })),
+        traps: each(map, Class::Trap, report, trap),
         metrics: Some(FloorMetrics {
-            critical_path: fields.number("critical_path")?,
-            passable_cells: fields.number("passable_cells")?,
-            loops: fields.number("loops")?,
-            difficulty: fields.number("difficulty")?,
+            critical_path: report.take(fields.number("critical_path")),
+            passable_cells: report.take(fields.number("passable_cells")),
+            loops: report.take(fields.number("loops")),
+            difficulty: report.take(fields.number("difficulty")),
         }),
-    })
+    };
+    fields.report_left(report);
+    floor
 }
 
-fn spec(map: &Map) -> Result<FloorSpec, ImportError> {
+fn spec(map: &Map, report: &mut Report) -> FloorSpec {
     let kinds = (1..).map_while(|number| FloorKind::try_from(number).ok());
-    Ok(FloorSpec {
-        seed: map.fields.large_number("seed")?,
-        number: map.fields.number("number")?,
+    FloorSpec {
+        seed: report.take(map.fields.large_number("seed")),
+        number: report.take(map.fields.number("number")),
         width: map.width,
         height: map.height,
-        kind: map.fields.named("kind", kinds.map(|kind| (names::kind(kind), kind.into())))?,
-        pack: map.fields.text_or_empty("pack")?,
-    })
+        kind: report.take(map.fields.named("kind", kinds.map(|kind| (names::kind(kind), kind.into())))),
+        pack: report.take(map.fields.text_or_empty("pack")),
+    }
+}
+
+fn pack_hash(spec: &FloorSpec) -> Result<u64, ImportError> {
+    PackRef::hash_of(&spec.pack).ok_or_else(|| wrong(format!("`pack` is {}; expected NAME@HASH", spec.pack)))
 }
 
 /// The marks of rooms. Walls and doors belong to none.
@@ -60,21 +67,39 @@ fn region(map: &Map) -> Vec<u8> {
     map.terrain.iter().zip(&map.region).map(|(terrain, mark)| if none.contains(terrain) { 0 } else { *mark }).collect()
 }
 
-/// Everything of a class, in the order of the map.
-fn each<T>(map: &Map, class: &str, read: impl Fn(&Object) -> Result<T, ImportError>) -> Result<Vec<T>, ImportError> {
-    map.objects.iter().filter(|object| object.class == class).map(read).collect()
+/// Everything of a class, in the order of the map. Each thing that is wrong is reported, also with what it has beside the
+/// fields that a floor keeps.
+fn each<'a, T>(
+    map: &'a Map,
+    class: Class,
+    report: &mut Report,
+    read: impl Fn(&'a Object) -> Result<T, ImportError>,
+) -> Vec<T> {
+    let mut all = Vec::new();
+    for object in map.objects.iter().filter(|object| object.class == class) {
+        let thing = read(object).map(Some);
+        if thing.is_ok() {
+            object.fields.report_left(report);
+        }
+        all.extend(report.take(thing));
+    }
+    all
 }
 
 /// The cell of what a floor has once.
-fn one(map: &Map, class: &str) -> Result<Option<Point>, ImportError> {
-    match each(map, class, |object| Ok(object.at))?[..] {
-        [at] => Ok(Some(at)),
-        ref found => Err(wrong(format!("the map has {} objects of the class `{class}`; expected one", found.len()))),
+fn one(map: &Map, class: Class, report: &mut Report) -> Option<Point> {
+    let found = each(map, class, report, |object| Ok((object.at, &object.fields.of)));
+    if let [(at, _)] = found[..] {
+        return Some(at);
     }
+    let name = class.name();
+    let places = found.iter().map(|(_, of)| format!("; {of}")).collect::<String>();
+    report.problem(format!("the map has {} objects of the class `{name}`; expected one{places}", found.len()));
+    None
 }
 
 /// The rooms, each with the box of its cells.
-fn rooms(map: &Map, region: &[u8]) -> Result<Vec<v1::Room>, ImportError> {
+fn rooms(map: &Map, region: &[u8], report: &mut Report) -> Vec<v1::Room> {
     let mut boxes = BTreeMap::<u32, (Point, Point)>::new();
     for (index, mark) in (0..).zip(region).filter(|(_, mark)| **mark > 0) {
         let at = Point { x: index % map.width, y: index / map.width };
@@ -82,23 +107,47 @@ fn rooms(map: &Map, region: &[u8]) -> Result<Vec<v1::Room>, ImportError> {
         (min.x, max.x, max.y) = (min.x.min(at.x), max.x.max(at.x), at.y);
     }
     let roles = || (1..).map_while(|number| RoomRole::try_from(number).ok());
-    each(map, "room", |room| {
+    let rooms = each(map, Class::Room, report, |room| {
         let id = room.fields.number("id")?;
         let around = boxes.get(&id);
         let (min, max) = *around.ok_or_else(|| wrong(format!("room {id} has no cell in the layer of regions")))?;
         let center = Point { x: room.fields.number("center_x")?, y: room.fields.number("center_y")? };
         let role = room.fields.named("role", roles().map(|role| (names::role(role), role.into())))?;
-        Ok(v1::Room { id, min: Some(min), max: Some(max), role, center: Some(center) })
-    })
+        Ok((v1::Room { id, min: Some(min), max: Some(max), role, center: Some(center) }, room))
+    });
+    for (room, Object { outline, fields, .. }) in &rooms {
+        let (min, max) = (room.min.unwrap_or_default(), room.max.unwrap_or_default());
+        let cells = [(min.x.into(), min.y.into()), (max.x.into(), max.y.into())];
+        if matches!(outline, Outline::Area(drawn) if *drawn != cells) {
+            report
+                .note(format!("{} is drawn elsewhere than its cells: those in the layer of regions count", fields.of));
+        }
+    }
+    rooms.into_iter().map(|(room, _)| room).collect()
 }
 
-fn connection(Object { fields, .. }: &Object) -> Result<v1::Connection, ImportError> {
-    Ok(v1::Connection {
-        from_room: fields.number("from_room")?,
-        to_room: fields.number("to_room")?,
+/// A connection. Its line may say between which rooms it leads, and must not contradict the fields.
+fn connection(map: &Map, Object { outline, fields, .. }: &Object) -> Result<v1::Connection, ImportError> {
+    let ends = match outline {
+        Outline::Line(ends) => ends.map(|end| map.room_at(end?)),
+        Outline::Area(_) | Outline::Other => [None; 2],
+    };
+    let connection = v1::Connection {
+        from_room: fields.number_or("from_room", ends[0])?,
+        to_room: fields.number_or("to_room", ends[1])?,
         lock_id: fields.number("lock_id")?,
         secret: fields.truth("secret")?,
-    })
+    };
+    let rooms = [connection.from_room, connection.to_room];
+    let agrees = |rooms: [u32; 2]| ends.iter().zip(rooms).all(|(end, room)| end.is_none_or(|end| end == room));
+    if agrees(rooms) || agrees([rooms[1], rooms[0]]) {
+        return Ok(connection);
+    }
+    let drawn = ends.map(|end| end.map_or_else(|| "no room".to_owned(), |room| format!("room {room}")));
+    Err(wrong(format!(
+        "{} is a line from {} to {}, and its `from_room` and `to_room` are {} and {}: change one of the two",
+        fields.of, drawn[0], drawn[1], rooms[0], rooms[1]
+    )))
 }
 
 fn spawn(Object { at, fields, .. }: &Object) -> Result<v1::Spawn, ImportError> {
@@ -123,10 +172,9 @@ fn trap(Object { at, fields, .. }: &Object) -> Result<v1::Trap, ImportError> {
 }
 
 fn archetype(fields: &Fields) -> Result<String, ImportError> {
-    let name = fields.text("archetype")?;
-    if name.is_empty() {
-        Err(wrong(format!("{} has no name: its archetype, such as goblin", fields.of)))
+    if fields.has("archetype") {
+        fields.text("archetype").map(str::to_owned)
     } else {
-        Ok(name.to_owned())
+        Err(wrong(format!("{} has no name: its archetype, such as goblin", fields.of)))
     }
 }

@@ -1,67 +1,117 @@
 //! The way back: reads the map of an editor, as [`tiled`](crate::tiled) and [`ldtk`](crate::ldtk) write it, edited or not.
+//!
+//! Every element of a map has a reader or a name in the report. Both editors' readers fill one [`Map`]; [`defaults`] adds
+//! what a new thing was not given, [`message`] makes the floor, and [`Report`] compares what was read with what the file
+//! holds.
 
+mod class;
+mod defaults;
 mod fields;
+mod grid;
 mod ldtk;
+mod map;
 mod message;
+mod report;
+mod tile_data;
 mod tiled;
+mod tilesets;
+mod tmx;
 
 use floor_proto::v1;
 use serde_json::Value;
 
+use class::Class;
 use fields::Fields;
+use grid::{Cells, Frame};
+use map::{Map, Object, Outline};
+use report::Report;
+pub use report::Tally;
 
-/// Why a map holds no floor.
+/// Reads a file that a map names, by its path from the map; the error says why it cannot.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// The most problems that an error lists; more are counted.
+const LISTED: usize = 20;
+
+/// Why a map is not read as a floor.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// It is no JSON.
-    #[error("the map is no JSON: {0}")]
+    #[error("it is no JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A part is missing or wrong: which, and what would be right.
-    #[error("{0}")]
-    Wrong(String),
+    /// It is no XML.
+    #[error("it is no XML: {0}")]
+    Xml(#[from] roxmltree::Error),
+    /// Parts are missing, wrong, or have no place in a floor: which, where, and what would be right.
+    #[error("{}", listed(.0))]
+    Wrong(Vec<String>),
 }
 
-/// What a map says, whichever editor wrote it.
-struct Map {
-    width: u32,
-    height: u32,
-    /// The numbers of terrain and the marks of rooms, row-major.
-    terrain: Vec<u8>,
-    region: Vec<u8>,
-    /// What the floor states about itself.
-    fields: Fields,
-    objects: Vec<Object>,
+fn listed(problems: &[String]) -> String {
+    if let [problem] = problems {
+        return problem.clone();
+    }
+    let mut text = format!("{} things are wrong or have no place in a floor:", problems.len());
+    problems.iter().take(LISTED).for_each(|problem| text += &format!("\n  {problem}"));
+    if problems.len() > LISTED {
+        text += &format!("\n  and {} more", problems.len() - LISTED);
+    }
+    text
 }
 
-/// A thing on a map.
-struct Object {
-    /// `spawn`, `item` and so on.
-    class: String,
-    /// Its cell, that of its middle.
-    at: v1::Point,
-    fields: Fields,
+/// A floor that was read from a map.
+#[derive(Debug)]
+pub struct Imported {
+    /// With the content hash that the map states.
+    pub floor: v1::Floor,
+    /// How much of the map it is.
+    pub tally: Tally,
+    /// What was derived, and where the map contradicts itself without a loss.
+    pub notes: Vec<String>,
 }
 
 /// Whether a text is the map of an editor, and not the JSON of a floor.
 #[must_use]
 pub fn is_map(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
-    ["\"tiledversion\"", "\"__header__\""].iter().any(|mark| text.contains(mark))
+    is_xml(&text) || ["\"tiledversion\"", "\"tilewidth\"", "\"__header__\""].iter().any(|mark| text.contains(mark))
 }
 
-/// The floor of a map, with the content hash that it states. What follows from the cells is set anew: the boxes of rooms,
-/// and that walls and doors belong to no room.
+/// The floor of a map. What follows from the cells is set anew: the boxes of rooms, and that walls and doors belong to no
+/// room. `read` reads tilesets, templates and levels in files of their own.
 ///
 /// # Errors
-/// What is missing or wrong.
-pub fn parse(text: &[u8]) -> Result<v1::Floor, ImportError> {
-    let document: Value = serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text))?;
-    let map = if document.get("__header__").is_some() { ldtk::read(&document)? } else { tiled::read(&document)? };
-    message::floor(map)
+/// Whatever is missing, wrong, or not part of a floor. A floor is returned only if it has everything that the map holds,
+/// except layers, objects and properties whose names begin with `_`.
+pub fn parse(text: &[u8], read: ReadFile<'_>) -> Result<Imported, ImportError> {
+    let document = document(text)?;
+    let mut report = Report::default();
+    let mut map = if document.get("__header__").is_some() {
+        ldtk::read(document, read, &mut report)?
+    } else {
+        tiled::read(&document, read, &mut report)?
+    };
+    defaults::fill(&mut map.objects, &mut report);
+    let floor = message::floor(&map, &mut report);
+    report.finish(floor)
+}
+
+/// A file of an editor as JSON, also if it is XML.
+fn document(text: &[u8]) -> Result<Value, ImportError> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    match std::str::from_utf8(text) {
+        Ok(text) if is_xml(text) => tmx::to_json(text),
+        _ => Ok(serde_json::from_slice(text)?),
+    }
+}
+
+fn is_xml(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    ["<?xml", "<map", "<tileset", "<template"].iter().any(|start| text.starts_with(start))
 }
 
 fn wrong(what: impl Into<String>) -> ImportError {
-    ImportError::Wrong(what.into())
+    ImportError::Wrong(vec![what.into()])
 }
 
 /// The members of a list; none if it is no list.
@@ -69,73 +119,10 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// A size of a map, in cells.
-fn side(document: &Value, key: &str, cell: u32) -> Result<u32, ImportError> {
-    let found = document[key].as_u64().and_then(|pixels| u32::try_from(pixels).ok()).map(|pixels| pixels / cell);
-    let most = u32::from(floor_gen::FloorSpec::MAX_SIDE);
-    found
-        .filter(|side| (1..=most).contains(side))
-        .ok_or_else(|| wrong(format!("`{key}` is {}; a floor has 1 to {most} cells", document[key])))
+/// Whether a layer, an object or a property is the designer's own, and no part of the floor.
+fn is_own(name: &str) -> bool {
+    name.starts_with('_')
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{fixture, ldtk, tiled};
-
-    /// The maps of a floor.
-    fn maps() -> [Vec<u8>; 2] {
-        let floor = fixture::floor();
-        let look = floor_gen::pack::Look::default();
-        [tiled::document(&floor, &look), ldtk::document(&floor, &look)].map(|map| map.to_string().into_bytes())
-    }
-
-    #[test]
-    fn a_map_is_the_floor_that_it_was() {
-        for map in maps() {
-            assert!(is_map(&map));
-            assert_eq!(parse(&map).unwrap(), fixture::message());
-        }
-        assert!(!is_map(br#"{"terrainRows": []}"#));
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_its_place() {
-        let [tiled, ldtk] = maps().map(|map| String::from_utf8(map).unwrap());
-        for (map, found, replacement, expected) in [
-            (&tiled, "\"name\":\"terrain\"", "\"name\":\"ground\"", "the map has no layer `terrain`"),
-            (
-                &tiled,
-                "\"value\":\"guards\"",
-                "\"value\":\"gards\"",
-                "the spawn at (17, 2): `behaviour` is \"gards\"; expected one of",
-            ),
-            (
-                &tiled,
-                "\"name\":\"level\",\"type\":\"int\",\"value\":3",
-                "\"name\":\"lvl\",\"type\":\"int\",\"value\":3",
-                "the spawn at (17, 2) has no `level`",
-            ),
-            (&tiled, "\"infinite\":false", "\"infinite\":true", "the map is infinite"),
-            (&ldtk, "\"__identifier\":\"Terrain\"", "\"__identifier\":\"Ground\"", "the map has no layer `Terrain`"),
-            (&ldtk, "\"__value\":\"standard\"", "\"__value\":\"standart\"", "the map: `kind` is \"standart\""),
-        ] {
-            assert!(map.contains(found), "{found}");
-            let error = parse(map.replacen(found, replacement, 1).as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        assert!(parse(&tiled.as_bytes()[..900]).unwrap_err().to_string().starts_with("the map is no JSON"));
-    }
-
-    /// Whatever a map holds, it is read or refused, and nothing panics.
-    #[test]
-    fn no_damage_to_a_map_panics() {
-        for map in maps() {
-            for i in (0..map.len()).step_by(997) {
-                let mut damaged = map.clone();
-                damaged[i] = b"9-x\"{,"[i % 6];
-                let _ = parse(&damaged);
-            }
-        }
-    }
-}
+mod tests;

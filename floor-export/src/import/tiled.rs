@@ -1,120 +1,297 @@
-//! Reads maps of Tiled.
+//! Reads maps of Tiled: <https://doc.mapeditor.org/en/stable/reference/json-map-format/>.
+//!
+//! How a layer or an object looks (visible, opacity, colours, parallax, the flips of a tile) is the editor's, and is not
+//! read. Where it stands is: groups, offsets, rotations and the alignment of tilesets are applied.
 
-use floor_proto::v1::{Point, Terrain};
-use serde_json::{Map as Values, Value};
+use std::collections::BTreeMap;
 
-use super::{Fields, ImportError, Map, Object, list, side, wrong};
-use crate::{
-    CELLS, ROOMS,
-    picture::tiles::{self, SIDE, Tile},
+use floor_proto::v1::Terrain;
+use serde_json::Value;
+
+use super::{
+    Cells, Class, Fields, Frame, ImportError, Map, Object, Outline, ReadFile, Report,
+    grid::{places, side},
+    is_own, list,
+    report::held,
+    tile_data,
+    tilesets::{Files, Tilesets, class, instance, values},
+    wrong,
 };
+use crate::picture::tiles::Tile;
 
-/// The bits of a tile's number that do not turn it.
-const NUMBER: u64 = 0x0fff_ffff;
-
-pub(super) fn read(document: &Value) -> Result<Map, ImportError> {
-    if document["infinite"] == true {
-        return Err(wrong("the map is infinite: switch that off in its properties (Map > Map Properties)"));
+pub(super) fn read(document: &Value, read: ReadFile<'_>, report: &mut Report) -> Result<Map, ImportError> {
+    let orientation = document["orientation"].as_str().unwrap_or("orthogonal");
+    if orientation != "orthogonal" {
+        return Err(wrong(format!("the map is {orientation}; a floor is orthogonal")));
     }
-    let tilesets = Tilesets::of(document)?;
     let (width, height) = (side(document, "width", 1)?, side(document, "height", 1)?);
-    let tiles = tiles::by_index();
-    let tile = |index: u64| *tiles.get(usize::try_from(index).ok()?)?;
-    let terrain = |index: u64| Some(tile(index)?.terrain()? as u8);
-    let cells = |name: &str, tileset: &str, empty: u8, read: &dyn Fn(u64) -> Option<u8>| {
-        let data = layer(document, name, (width * height) as usize)?;
-        let cell = |(index, gid): (u32, &Value)| match gid.as_u64().map(|gid| gid & NUMBER) {
-            Some(0) => Ok(empty),
-            gid => tilesets.local(gid, tileset).and_then(read).ok_or_else(|| {
-                let (x, y) = (index % width, index / width);
-                wrong(format!(
-                    "the layer `{name}` has the tile {gid:?} at ({x}, {y}); expected one of `{tileset}` there"
-                ))
-            }),
-        };
-        (0..).zip(data).map(cell).collect::<Result<Vec<_>, _>>()
+    let cell = |key: &str| document[key].as_u64().and_then(|side| u32::try_from(side).ok()).filter(|side| *side > 0);
+    let (Some(cell_width), Some(cell_height)) = (cell("tilewidth"), cell("tileheight")) else {
+        return Err(wrong("the map has no size of its tiles"));
     };
-    Ok(Map {
-        width,
-        height,
-        terrain: cells("terrain", CELLS, Terrain::Wall as u8, &terrain)?,
-        region: cells("region", ROOMS, 0, &|index| u8::try_from(index).ok())?,
-        fields: Fields { of: "the map".to_owned(), values: properties(document) },
-        objects: list(&document["layers"])
-            .flat_map(|layer| list(&layer["objects"]))
-            .map(|it| object(it, |gid| tile(tilesets.local(gid, CELLS)?)))
-            .collect(),
-    })
+    report.expect(held(&document["layers"], "objects"));
+    let files = Files(read);
+    let frame = Frame::new(width, height, (cell_width, cell_height));
+    let tilesets = Tilesets::read(list(&document["tilesets"]), "", files);
+    let mut reader = Reader {
+        frame,
+        files,
+        tilesets,
+        report,
+        terrain: None,
+        region: None,
+        objects: Vec::new(),
+        tile_layers: Vec::new(),
+    };
+    reader.layers(document, &Inside { names: Vec::new(), offset: (0.0, 0.0) });
+    let (terrain, region) = (reader.terrain.take(), reader.region.take());
+    let (Some(terrain), Some(region)) = (terrain, region) else { return Err(reader.missing_layers()) };
+    let (terrain, region) = (terrain.into_values(), region.into_values());
+    let objects = reader.objects;
+    let fields = Fields::new("the map".to_owned(), values(document), report);
+    Ok(Map { width, height, terrain, region, fields, objects })
 }
 
-/// The numbers of a layer.
-fn layer<'a>(document: &'a Value, name: &str, cells: usize) -> Result<&'a [Value], ImportError> {
-    let layer = list(&document["layers"]).find(|layer| layer["name"] == name);
-    let layer = layer.ok_or_else(|| wrong(format!("the map has no layer `{name}`")))?;
-    match layer["data"].as_array() {
-        Some(data) if data.len() == cells => Ok(data),
-        Some(data) => Err(wrong(format!("the layer `{name}` has {} cells, and the map {cells}", data.len()))),
-        None => {
-            let format = "set the Tile Layer Format to CSV in the properties of the map";
-            Err(wrong(format!("the layer `{name}` holds no list of numbers: {format}")))
+/// The groups around a layer and the layer itself: their names, and by how many pixels all of them are moved.
+struct Inside<'a> {
+    names: Vec<&'a str>,
+    offset: (f64, f64),
+}
+
+struct Reader<'a> {
+    frame: Frame,
+    files: Files<'a>,
+    tilesets: Tilesets,
+    report: &'a mut Report,
+    terrain: Option<Cells>,
+    region: Option<Cells>,
+    /// The names of all layers of tiles, for errors.
+    tile_layers: Vec<String>,
+    objects: Vec<Object>,
+}
+
+impl Reader<'_> {
+    /// An error about the layers that a map must have, unless they were there and wrong.
+    fn missing_layers(self) -> ImportError {
+        let is_there = |name: &str| self.tile_layers.iter().any(|layer| layer.trim().eq_ignore_ascii_case(name));
+        let others = self.tile_layers.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let others = if others.is_empty() { "none".to_owned() } else { others.join(", ") };
+        for name in ["terrain", "region"].into_iter().filter(|name| !is_there(name)) {
+            self.report.problem(format!("the map has no layer `{name}`; its layers of tiles are {others}"));
+        }
+        self.report.failed()
+    }
+
+    /// The layers of a map or a group.
+    fn layers(&mut self, of: &Value, around: &Inside<'_>) {
+        for layer in list(&of["layers"]) {
+            let name = layer["name"].as_str().unwrap_or_default();
+            if is_own(name) {
+                self.report.own(name, held(layer, "objects"));
+                continue;
+            }
+            let (dx, dy) = match (number(layer, "offsetx"), number(layer, "offsety")) {
+                (Ok(dx), Ok(dy)) => (dx, dy),
+                (Err(why), _) | (_, Err(why)) => {
+                    self.report.problem(format!("the layer `{name}`: {why}"));
+                    continue;
+                }
+            };
+            let names = around.names.iter().copied().chain([name]).collect();
+            let inside = Inside { names, offset: (around.offset.0 + dx, around.offset.1 + dy) };
+            Fields::new(format!("the layer `{name}`"), values(layer), self.report).report_left(self.report);
+            match layer["type"].as_str().unwrap_or_default() {
+                "group" => self.layers(layer, &inside),
+                "objectgroup" => list(&layer["objects"]).for_each(|object| self.object(object, &inside)),
+                "tilelayer" => self.tile_layer(layer, &inside),
+                "imagelayer" if layer["image"].as_str().is_none_or(str::is_empty) => {}
+                "imagelayer" => self.left(name, "is a picture"),
+                other => self.left(name, &format!("has the type `{other}`")),
+            }
+        }
+    }
+
+    /// Reports a layer that no floor has.
+    fn left(&mut self, name: &str, what: &str) {
+        self.report.problem(format!(
+            "the layer `{name}` {what}, which a floor does not keep: remove it, or begin its name with `_`, which makes it yours"
+        ));
+    }
+
+    fn tile_layer(&mut self, layer: &Value, inside: &Inside<'_>) {
+        let name = layer["name"].as_str().unwrap_or_default();
+        self.tile_layers.push(name.to_owned());
+        let tiles = match tile_data::tiles(layer) {
+            Ok(tiles) => tiles,
+            Err(why) => return self.report.problem(format!("the layer `{name}` {why}")),
+        };
+        let known = name.trim().to_lowercase();
+        let is_second = match known.as_str() {
+            "terrain" => self.terrain.is_some(),
+            "region" => self.region.is_some(),
+            _ if tiles.is_empty() => return,
+            _ => return self.left(name, &format!("has {} tiles and is neither `terrain` nor `region`", tiles.len())),
+        };
+        if is_second {
+            return self.report.problem(format!("the map has a second layer `{name}`; put its tiles into the first"));
+        }
+        let Some((dx, dy)) = self.frame.shift(inside.offset) else {
+            let (x, y) = inside.offset;
+            let what = format!("the layer `{name}` is moved by {x} and {y} pixels, and so stands between the cells");
+            return self.report.problem(what);
+        };
+        let is_terrain = known == "terrain";
+        let mut cells = Cells::new(self.frame, if is_terrain { Terrain::Wall as u8 } else { 0 });
+        let mut faults = BTreeMap::<String, Vec<(i64, i64)>>::new();
+        for ((x, y), gid) in tiles {
+            let at = (x + dx, y + dy);
+            let value = if is_terrain { self.tilesets.terrain(gid) } else { self.tilesets.room(gid) };
+            let put = value.and_then(|value| {
+                let outside = || format!("a tile outside of the map, which has {}", self.frame.size());
+                cells.put(at, value).then_some(()).ok_or_else(outside)
+            });
+            if let Err(fault) = put {
+                faults.entry(fault).or_default().push(at);
+            }
+        }
+        let expected = if is_terrain { "a terrain of `floor-tiles`" } else { "a room of `room-tiles`" };
+        for (fault, at) in faults {
+            self.report.problem(format!("the layer `{name}` has {fault}, at {}; expected {expected}", places(&at)));
+        }
+        *if is_terrain { &mut self.terrain } else { &mut self.region } = Some(cells);
+    }
+
+    fn object(&mut self, object: &Value, inside: &Inside<'_>) {
+        let id = object["id"].as_u64().map_or_else(|| "without an id".to_owned(), |id| id.to_string());
+        let place = format!("object {id} of the layer `{}`", inside.names.join("/"));
+        match self.read_object(object, inside, &place) {
+            Ok(object) => self.objects.extend(object),
+            Err(why) => self.report.problem(format!("{place}, {why}")),
+        }
+    }
+
+    /// An object; none if it is the designer's own. One without a class is what its tile stands for, or what its layer
+    /// holds.
+    fn read_object(&mut self, object: &Value, inside: &Inside<'_>, place: &str) -> Result<Option<Object>, String> {
+        let (object, of_template) = instance(object, self.files)?;
+        let name = object["name"].as_str().unwrap_or_default().trim();
+        if is_own(name) {
+            self.report.own(name, 1);
+            return Ok(None);
+        }
+        let shown = match &object["gid"] {
+            Value::Null => None,
+            gid => {
+                let gid = gid.as_u64().and_then(|gid| u32::try_from(gid).ok());
+                let gid = gid.ok_or_else(|| format!("its `gid` is {}", object["gid"]))?;
+                Some(of_template.as_ref().unwrap_or(&self.tilesets).shown(gid)?)
+            }
+        };
+        let size = (number(&object, "width")?, number(&object, "height")?);
+        let size = match &shown {
+            Some(shown) if size == (0.0, 0.0) => shown.size,
+            _ => size,
+        };
+        let origin = (number(&object, "x")? + inside.offset.0, number(&object, "y")? + inside.offset.1);
+        let turn = number(&object, "rotation")?.to_radians();
+        let on_map = |(x, y): (f64, f64)| {
+            (origin.0 + x * turn.cos() - y * turn.sin(), origin.1 + x * turn.sin() + y * turn.cos())
+        };
+        let line = points(&object, "polyline")?;
+        let corners = if line.is_empty() { points(&object, "polygon")? } else { line.clone() };
+        let anchor = shown.as_ref().map_or((0.0, 0.0), |shown| shown.anchor);
+        let middle =
+            if corners.is_empty() { ((0.5 - anchor.0) * size.0, (0.5 - anchor.1) * size.1) } else { middle(&corners) };
+        let cell = self.frame.cell(on_map(middle));
+        let outside =
+            || format!("at ({}, {}): it stands outside of the map, which has {}", cell.0, cell.1, self.frame.size());
+        let at = self.frame.inside(cell).ok_or_else(outside)?;
+        let own = class(&object).trim();
+        let of_layer = || inside.names.iter().rev().find_map(|layer| class_of_layer(layer, name));
+        let of_tile = shown.as_ref().and_then(|shown| shown.class);
+        let class = Class::named(own)
+            .or(of_tile)
+            .or_else(of_layer)
+            .ok_or_else(|| format!("at ({}, {}): {}", at.x, at.y, unknown(own)))?;
+        let end = |point: Option<&(f64, f64)>| self.frame.inside(self.frame.cell(on_map(*point?)));
+        let outline = match line.len() {
+            0 if corners.is_empty() && shown.is_none() && turn == 0.0 => Outline::Area(self.frame.area(origin, size)),
+            0 => Outline::Other,
+            _ => Outline::Line([end(line.first()), end(line.last())]),
+        };
+        let of = format!("the {} at ({}, {}), {place}", class.name(), at.x, at.y);
+        if !own.is_empty() && Class::named(own).is_none() {
+            if class.has_archetype() && name.is_empty() {
+                return Err(format!(
+                    "at ({}, {}): its class `{own}` is none of {}, and it has no name: its archetype",
+                    at.x,
+                    at.y,
+                    Class::names()
+                ));
+            }
+            self.report.note(format!("{of}: its class `{own}` is none of {}, and is not kept", Class::names()));
+        }
+        let mut all = shown.as_ref().map(|shown| shown.values.clone()).unwrap_or_default();
+        all.extend(values(&object));
+        let mut fields = Fields::new(of, all, self.report);
+        self.name(name, class, &mut fields);
+        let lock = match shown.and_then(|shown| shown.tile) {
+            Some(Tile::Key(lock)) => Some(("opens_lock", lock)),
+            Some(Tile::Locked(lock)) => Some(("id", lock)),
+            _ => None,
+        };
+        if let Some((field, lock)) = lock.filter(|(field, lock)| *lock > 0 && !fields.has(field)) {
+            fields.set(field, lock.into());
+        }
+        Ok(Some(Object { class, at, outline, fields }))
+    }
+
+    /// The name of an object is its archetype. What has none keeps no name, and may have that which `export` wrote.
+    fn name(&mut self, name: &str, class: Class, fields: &mut Fields) {
+        let letters = || name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+        let is_label = || [class.name(), "to"].contains(&letters().trim());
+        if !class.has_archetype() {
+            if !name.is_empty() && !is_label() {
+                let advice = "remove the name, or put it into a property `_name`, which is yours";
+                self.report.problem(format!("{}: a floor does not keep its name `{name}`; {advice}", fields.of));
+            }
+        } else if !name.is_empty() {
+            if fields.has("archetype") && fields.value("archetype").is_some_and(|other| other != name) {
+                self.report.problem(format!("{}: its name `{name}` and its `archetype` differ", fields.of));
+            }
+            fields.set("archetype", name.into());
         }
     }
 }
 
-/// The tilesets of a map: the first number of each, and its name.
-struct Tilesets(Vec<(u64, String)>);
+/// What stands in a layer of that name. The layer of stairs holds three classes, which their names tell.
+fn class_of_layer(layer: &str, name: &str) -> Option<Class> {
+    if layer.trim().eq_ignore_ascii_case("stairs") { Class::named(name) } else { Class::named(layer) }
+}
 
-impl Tilesets {
-    fn of(document: &Value) -> Result<Self, ImportError> {
-        let name = |tileset: &Value| {
-            let named = tileset["name"].as_str().or_else(|| tileset["source"].as_str())?;
-            Some((tileset["firstgid"].as_u64()?, named.rsplit(['/', '\\']).next()?.to_owned()))
-        };
-        let sets: Option<Vec<_>> = list(&document["tilesets"]).map(name).collect();
-        let mut sets = sets.ok_or_else(|| wrong("a tileset of the map has no name or no first number"))?;
-        sets.sort();
-        Ok(Self(sets))
-    }
+fn unknown(class: &str) -> String {
+    let class = if class.is_empty() { "it has no class".to_owned() } else { format!("its class is `{class}`") };
+    format!("{class}, and neither its tile nor its layer says what it is; expected one of {}", Class::names())
+}
 
-    /// The index of a tile in the tileset that its name begins with. `None` if it is of another.
-    fn local(&self, gid: Option<u64>, tileset: &str) -> Option<u64> {
-        let gid = gid?;
-        let (first, name) = self.0.iter().rev().find(|(first, _)| *first <= gid)?;
-        name.starts_with(tileset).then_some(gid - first)
+/// A number; 0 if there is none, as the format says.
+fn number(of: &Value, key: &str) -> Result<f64, String> {
+    match &of[key] {
+        Value::Null => Ok(0.0),
+        value => value.as_f64().ok_or_else(|| format!("its `{key}` is {value}; expected a number")),
     }
 }
 
-fn properties(of: &Value) -> Values<String, Value> {
-    let property = |it: &Value| Some((it["name"].as_str()?.to_owned(), it["value"].clone()));
-    list(&of["properties"]).filter_map(property).collect()
+/// The corners of a polygon or a line, from its point.
+fn points(object: &Value, shape: &str) -> Result<Vec<(f64, f64)>, String> {
+    list(&object[shape]).map(|point| Ok((number(point, "x")?, number(point, "y")?))).collect()
 }
 
-/// An object. One without a class, placed by its tile, is what the tile stands for.
-fn object(object: &Value, tile: impl Fn(Option<u64>) -> Option<Tile>) -> Object {
-    let gid = object["gid"].as_u64().map(|gid| gid & NUMBER);
-    let tile = tile(gid);
-    let number = |key: &str| object[key].as_f64().unwrap_or_default();
-    // A picture hangs above its point.
-    let middle_y =
-        if gid.is_some() { number("y") - number("height") / 2.0 } else { number("y") + number("height") / 2.0 };
-    let cell = |pixels: f64| (pixels / f64::from(SIDE)).floor().max(0.0) as u32;
-    let at = Point { x: cell(number("x") + number("width") / 2.0), y: cell(middle_y) };
-    let own = ["type", "class"].iter().filter_map(|key| object[*key].as_str()).find(|class| !class.is_empty());
-    let class = own.map_or_else(|| tile.map_or_else(String::new, |tile| class(tile).to_owned()), str::to_owned);
-    let mut values = properties(object);
-    values.insert("archetype".to_owned(), object["name"].as_str().unwrap_or_default().into());
-    if let (Some(Tile::Key(lock)), false) = (tile, values.contains_key("opens_lock")) {
-        values.insert("opens_lock".to_owned(), lock.into());
-    }
-    let of = format!("the {class} at ({}, {})", at.x, at.y);
-    Object { class, at, fields: Fields { of, values } }
-}
-
-const fn class(tile: Tile) -> &'static str {
-    match tile {
-        Tile::Monster => "spawn",
-        Tile::Key(_) | Tile::Loot => "item",
-        Tile::Trap => "trap",
-        _ => "lock",
-    }
+/// The middle of the box around corners.
+fn middle(corners: &[(f64, f64)]) -> (f64, f64) {
+    let between = |all: &dyn Fn(&(f64, f64)) -> f64| {
+        let ends = corners.iter().map(all).fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at), high.max(at)));
+        f64::midpoint(ends.0, ends.1)
+    };
+    (between(&|corner| corner.0), between(&|corner| corner.1))
 }

@@ -76,6 +76,7 @@ pub(crate) fn walls() -> impl Iterator<Item = u8> {
 }
 
 /// The tile of each index.
+#[cfg(any(test, feature = "import"))]
 pub(crate) fn by_index() -> Vec<Option<Tile>> {
     let mut all = vec![None; (COLUMNS * CELL_ROWS) as usize];
     for tile in terrains().map(Tile::Terrain).chain(others()) {

@@ -11,7 +11,7 @@ use floor_export::{Format, MAX_IMAGE_SIDE, picture::Appearance};
 use crate::{
     cli::{FetchOptions, Server},
     cmd::render::MapStyle,
-    export::{ExportTarget, format_parser},
+    export::{ExportTarget, Present, Written, format_parser},
     failure::UsageError,
     source::{self, FloorSource},
 };
@@ -23,6 +23,9 @@ The floor comes from the server, from this program's generator with --offline, o
 extension: .tmj, .ldtk, .dd2vtt or .json. Tiled and LDtk also get their tilesets, beside the map; maps of one theme in one \
 directory share them. Foundry also gets the picture and the journal. uvtt and json are one file, and go to standard \
 output without --output.
+
+A file that is there and differs is not overwritten: somebody may have edited it. Nothing is written then. Name another \
+--output, or add --force. A file that is the same stays as it is.
 
 The picture of uvtt and foundry is for players: it shows no monsters, loot, keys, traps and roles of rooms; locked doors look \
 like doors, and secret ones like walls. It is night, except around lamps.
@@ -48,6 +51,9 @@ pub(crate) struct Export {
     /// The directory or the file to write; - is standard output
     #[arg(long, short, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Overwrite files that are there and differ
+    #[arg(long, help_heading = "Output")]
+    force: bool,
     /// Pixels of a cell in the picture for a virtual tabletop; 50, or fewer if the floor is large
     #[arg(long, value_name = "PIXELS", help_heading = "Output", value_parser = clap::value_parser!(u32).range(8..=256))]
     scale: Option<u32>,
@@ -85,8 +91,11 @@ impl Export {
             scale: self.scale,
             is_day: self.day,
         };
-        for path in target.write(&self.to.files(&floor, target.stem(), &appearance)?)? {
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+        for Written { path, present } in
+            target.write(&self.to.files(&floor, target.stem(), &appearance)?, self.force)?
+        {
+            let what = if present == Present::Same { "unchanged" } else { "wrote" };
+            writeln!(io::stderr(), "{what} {}", path.display())?;
         }
         if let Some(served) = served {
             source::print_served(&served)?;

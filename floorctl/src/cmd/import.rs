@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use floor_client::v1::FloorSpec;
 use floor_wire::rules::{self, BrokenRule};
@@ -20,14 +20,17 @@ use crate::{
 };
 
 const AFTER_HELP: &str = "\
-Reads a map that `floorctl export` wrote for Tiled (.tmj) or LDtk (.ldtk) and that somebody has edited, and checks its \
-floor against every rule, as `validate` does. The boxes of rooms, the metrics and the content hash follow from the map \
-and are set anew. Nothing is written if a rule is broken.
+Reads a map that `floorctl export` wrote for Tiled (.tmj, or .tmx after Tiled saved it) or LDtk (.ldtk) and that somebody \
+has edited, and checks its floor against every rule, as `validate` does. The boxes of rooms, the metrics and the content \
+hash follow from the map and are set anew. Files that the map names, such as templates, are read from its folder.
+
+Nothing is written if a rule is broken, or if the map holds anything that no floor keeps: each layer, object and property \
+of that kind is named. To keep something for yourself, begin its name with _ .
 
 With --into, the floor becomes an authored floor of a pack: floors/NUMBER.json, for every tower, or \
-floors/SEED-NUMBER.json, with --one-tower.
+floors/SEED-NUMBER.json, with --one-tower. A floor that somebody edited by hand since is not overwritten without --force.
 
-Exit codes: 0 if the floor was written; 1 if it breaks a rule, or the file is no map.
+Exit codes: 0 if the floor was written, with everything that the map holds; 1 if not.
 
 Examples:
   floorctl import maps/42-7-halls-100x100.tmj --output floor.json
@@ -50,6 +53,9 @@ pub(crate) struct Import {
     /// The pack has the floor in the tower of the map only
     #[arg(long, help_heading = "Output", requires = "into")]
     one_tower: bool,
+    /// Overwrite a floor that was edited by hand
+    #[arg(long, help_heading = "Output")]
+    force: bool,
     /// Report as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -70,10 +76,16 @@ impl Import {
             validate::report(&mut out, &saved, &broken, corrects, self.json)?;
             out.flush()?;
         }
+        if let Some(tally) = &saved.tally {
+            writeln!(io::stderr(), "{tally}")?;
+        }
         source::print_notes(&saved)?;
         if !corrects {
             writeln!(io::stderr(), "nothing was written: the floor breaks a rule")?;
             return Ok(ExitCode::FAILURE);
+        }
+        if !self.force {
+            refuse_edited(&file)?;
         }
         validate::write_rehashed(&file, self.fitted(saved), &broken)?;
         if let OutputFile::Path(path) = file {
@@ -99,6 +111,16 @@ impl Import {
         }
         SavedFloor::rehashed(message, stated_hash)
     }
+}
+
+/// An error if the file has a floor that was edited after it was written.
+fn refuse_edited(file: &OutputFile) -> anyhow::Result<()> {
+    let OutputFile::Path(path) = file else { return Ok(()) };
+    let present = std::fs::read(path).ok().and_then(|bytes| SavedFloor::parse(&bytes).ok());
+    if present.is_some_and(|floor| floor.is_edited()) {
+        bail!("{} was edited by hand; name another file, or overwrite it with --force", path.display());
+    }
+    Ok(())
 }
 
 /// The file of an authored floor of a pack.
