@@ -2,13 +2,16 @@ package floors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"connectrpc.com/connect"
 )
@@ -23,12 +26,9 @@ const (
 
 // transport returns the HTTP client and the URL of the server without a trailing slash.
 func (s *settings) transport(server string) (connect.HTTPClient, string, error) {
-	base, err := url.Parse(server)
-	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, "", fmt.Errorf("%q is no server address: write http://host:port or https://host:port", server)
-	}
-	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, "", fmt.Errorf("the address %q may not have a user, a query or a fragment", base.Redacted())
+	base, err := address(server)
+	if err != nil {
+		return nil, "", err
 	}
 	plain := base.Scheme == "http"
 	if s.token != "" && plain && !s.tokenOverPlain && !isLoopback(base.Hostname()) {
@@ -48,6 +48,27 @@ func (s *settings) transport(server string) (connect.HTTPClient, string, error) 
 		client = versionInURL{client}
 	}
 	return client, strings.TrimSuffix(base.String(), "/"), nil
+}
+
+// address parses the URL of a server. An error shows no password.
+func address(server string) (*url.URL, error) {
+	if strings.Contains(server, "@") {
+		return nil, errors.New("the address may not have a user: write http://host:port, and give a token")
+	}
+	base, err := url.Parse(server)
+	isForeign := func(c rune) bool { return !unicode.IsPrint(c) }
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") || strings.ContainsFunc(server, isForeign) {
+		return nil, fmt.Errorf("%q is no server address: write http://host:port or https://host:port", server)
+	}
+	if base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("the address %q may not have a query or a fragment", server)
+	}
+	if port := base.Port(); port != "" {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return nil, fmt.Errorf("%q is no server address: a port is a number from 1 to 65535", server)
+		}
+	}
+	return base, nil
 }
 
 func newHTTPClient(s *settings, plain bool) *http.Client {

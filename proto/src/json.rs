@@ -387,7 +387,11 @@ mod tests {
             (br#"{"specs":[{"seed":1,"number":1,"seed":2}]}"#, Some("specs[0]"), "seed is given twice"),
             (br#"{"specs":[],"specs":[]}"#, None, "specs is given twice"),
             ("\u{200b}{}".as_bytes(), None, "line 1 column 1: U+200B is invisible"),
-            ("{\n  “specs”: []}".as_bytes(), None, "line 2 column 3: U+201C is a typographic quotation mark; write `\"`"),
+            (
+                "{\n  “specs”: []}".as_bytes(),
+                None,
+                "line 2 column 3: U+201C is a typographic quotation mark; write `\"`",
+            ),
             ("{\"specs\":\u{a0}[]}".as_bytes(), Some("specs"), "U+00A0 is not the ordinary space"),
             (b"{}\0", None, "U+0000 is a control character"),
             (b"{\0}\0", None, "the text is UTF-16"),

@@ -38,7 +38,7 @@ pub fn remark(character: char) -> Option<String> {
     let (name, instead) = match character {
         '\u{feff}' => ("a byte order mark", ""),
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => ("invisible", ""),
-        '\t' => ("a tab", " "),
+        '\t' => ("a tab", ""),
         '\r' => ("a carriage return", ""),
         control if control.is_control() => ("a control character", ""),
         ' ' => return None,

@@ -282,7 +282,9 @@ mod tests {
         let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
         assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
-        for encoded in ["seed=%342&first=7&count=3", "&seed=42&&first=7&c%6fun%74=3&", "seed=42&first=7&count=3&pack=t%6fwer"] {
+        for encoded in
+            ["seed=%342&first=7&count=3", "&seed=42&&first=7&c%6fun%74=3&", "seed=42&first=7&count=3&pack=t%6fwer"]
+        {
             assert_eq!(parse(encoded).as_ref(), Ok(&specs), "{encoded}");
         }
     }

@@ -4,11 +4,9 @@ use std::{fmt::Write as _, future::ready, sync::Arc};
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
-    extract::Request,
     handler::Handler,
     http::{StatusCode, header},
-    middleware::{self, Next},
+    middleware,
     response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
 };
@@ -72,18 +70,8 @@ impl Page {
     }
 
     fn post<T: 'static>(path: &'static str, purpose: &'static str, page: impl Handler<T, Arc<OpsState>>) -> Self {
-        Self { method: "POST", path, purpose, route: post(page).layer(middleware::from_fn(query_only)).fallback(use_post) }
+        Self { method: "POST", path, purpose, route: post(page).fallback(use_post) }
     }
-}
-
-/// Refuses a request with a body. A parameter in it would not be read, such as the tenant that limits a purge.
-async fn query_only(request: Request, next: Next) -> Response {
-    let (head, body) = request.into_parts();
-    if to_bytes(body, 0).await.is_ok() {
-        return next.run(Request::from_parts(head, Body::empty())).await;
-    }
-    let message = format!("write the parameters in the URL, as in {}?name=value: the body is not read\n", head.uri.path());
-    (StatusCode::BAD_REQUEST, message).into_response()
 }
 
 async fn use_post() -> Response {

@@ -362,15 +362,28 @@ def test_an_error_ends_a_stream(scripted: ScriptedServer) -> None:
         ("host:port", {}, "no server address"),
         ("host:99999", {}, "no server address"),
         ("http://host:1/path", {}, "nothing else"),
-        ("http://user@host:1", {}, "nothing else"),
+        ("http://user:hush@host:1", {}, "nothing else"),
+        ("user:hu/sh@host:1", {}, "nothing else"),
+        ("http://host:1?tenant=acme", {}, "nothing else"),
+        ("http://host:1#acme", {}, "nothing else"),
+        ("http:/host:1", {}, "nothing else"),
+        ("http://host:+1", {}, "no server address"),
+        ("http://host:1_0", {}, "no server address"),
+        ("http://host:\uff11", {}, "no address has"),
+        ("http://\u200bhost:1", {}, "u200b.* no address has"),
+        ("\ufeffhttp://host:1", {}, "ufeff.* no address has"),
+        ("http\uff1a//host:1", {}, "no address has"),
+        ("http://ho\nst:1", {}, "no address has"),
+        ("'http://host:1'", {}, "no server address"),
         ("http://127.0.0.1:1", {"ca": b""}, "write https://host:port"),
         ("https://127.0.0.1:1", {"cert": b""}, "both cert and key"),
         ("http://192.0.2.1:1", {"token": "secret"}, "could read the token"),
     ],
 )
 def test_addresses_and_options_that_do_not_fit(address: str, arguments: dict[str, bytes], reason: str) -> None:
-    with pytest.raises(floors.AddressError, match=reason):
+    with pytest.raises(floors.AddressError, match=reason) as error:
         Client(address, **arguments)  # type: ignore[arg-type]
+    assert "hu" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -378,6 +391,7 @@ def test_addresses_and_options_that_do_not_fit(address: str, arguments: dict[str
     [
         ("localhost:50051", "localhost:50051"),
         ("http://[::1]:50051/", "[::1]:50051"),
+        ("HTTP://127.0.0.1:50051\r\n", "127.0.0.1:50051"),
         ("https://floors.example", "floors.example:443"),
     ],
 )

@@ -76,7 +76,8 @@ impl Query {
 }
 
 fn percent_decoded(text: &str) -> Result<Vec<u8>, Status> {
-    let is_code = |rest: &str| rest.get(..2).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    let is_code =
+        |rest: &str| rest.get(..2).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
     expect(text.split('%').skip(1).all(is_code), "message has a % without two hexadecimal digits; % itself is %25")?;
     Ok(Cow::from(percent_decode(text.as_bytes())).into_owned())
 }

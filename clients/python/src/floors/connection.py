@@ -97,6 +97,12 @@ class Connection:
 
 
 def _split(address: str) -> SplitResult:
+    if "@" in address:
+        # It is not shown: it may have a password.
+        host = address.rpartition("@")[2]
+        raise AddressError(f"'***@{host}' is no server address: write http://host:port, nothing else, and give a token")
+    if not address.isascii() or not address.strip().isprintable():
+        raise AddressError(f"{address!a} is no server address: it has a character that no address has")
     try:
         url = urlsplit(address if "://" in address else f"http://{address}")
         port = url.port
@@ -104,7 +110,7 @@ def _split(address: str) -> SplitResult:
         raise AddressError(f"{address!r} is no server address: {error}; write http://host:port") from error
     if url.scheme not in _PORTS:
         raise AddressError(f"{address!r} is no server address: write http://host:port or https://host:port")
-    if not url.hostname or port == 0 or url.path not in ("", "/") or url.query or url.fragment or url.username:
+    if not url.hostname or port == 0 or url.path not in ("", "/") or url.query or url.fragment:
         raise AddressError(f"{address!r} is no server address: write {url.scheme}://host:port and nothing else")
     return url
 
