@@ -39,8 +39,7 @@ fn what_editors_add_to_a_pack_is_taken_as_meant_or_named_with_its_place() {
         assert_eq!((pack.name(), pack.description()), (plain.name(), plain.description()), "{toml:?}");
         let floor = |pack: &Pack| {
             let spec = pack.resolve(7, 3, 48, 48, Some(Kind::Event)).unwrap();
-            let floor = Generator::new().generate_of(pack, &spec).terrain.clone();
-            floor
+            Generator::new().generate_of(pack, &spec).terrain.clone()
         };
         assert_eq!(floor(&pack), floor(&plain), "{toml:?} {vault:?}");
     };
