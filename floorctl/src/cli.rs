@@ -169,13 +169,14 @@ impl Cli {
 fn refuse(error: &clap::Error) -> ! {
     let _ = error.print();
     if error.use_stderr() {
-        for argument in std::env::args_os().skip(1) {
+        // The argument itself is not shown: it may be an address with a password.
+        for (number, argument) in std::env::args_os().enumerate().skip(1) {
             let remark = match argument.to_str() {
                 None => Some("it is not UTF-8".to_owned()),
                 Some(text) => text.chars().filter(|character| *character != '\n').find_map(text::remark),
             };
             if let Some(remark) = remark {
-                eprintln!("Note on {argument:?}: {remark}.");
+                eprintln!("Note on argument {number}: {remark}.");
             }
         }
     }

@@ -41,9 +41,9 @@ fn numbers_on_the_command_line() {
         ("--seed", "4.2", "a seed is a number from 0"),
         ("--seed", "18446744073709551616", "a seed is a number from 0"),
         ("--seed", " 42", "invalid value ' 42'"),
-        ("--seed", "42\r", "Note on \"42\\r\": U+000D is a carriage return; remove it."),
-        ("--seed", "４２", "Note on \"４２\": U+FF14 is a full-width form; write `4`."),
-        ("--seed", "42\u{200b}", "Note on \"42\\u{200b}\": U+200B is invisible; remove it."),
+        ("--seed", "42\r", "Note on argument 5: U+000D is a carriage return; remove it."),
+        ("--seed", "４２", "Note on argument 5: U+FF14 is a full-width form; write `4`."),
+        ("--seed", "42\u{200b}", "Note on argument 5: U+200B is invisible; remove it."),
         ("--seed", "\u{feff}42", "U+FEFF is a byte order mark; remove it."),
         ("--seed", "−5", "U+2212 is a typographic dash; write `-`."),
         ("--number", "7.0", "\"7.0\" is no floor number"),
@@ -126,7 +126,7 @@ fn paths() {
         assert_eq!(code, Some(0), "{name}: {printed}");
     }
     let (code, printed) = floorctl(&["validate".as_ref(), OsStr::from_bytes(b"\xff.json")]);
-    assert!(code == Some(2) && printed.contains("Note on \"\\xFF.json\": it is not UTF-8."), "{printed}");
+    assert!(code == Some(2) && printed.contains("Note on argument 2: it is not UTF-8."), "{printed}");
     let (code, printed) = run(&["render", "--offline", "--pack", "~/mine"]);
     assert!(code == Some(2) && printed.contains("there is no such folder"), "{printed}");
 }
