@@ -333,7 +333,8 @@ fn a_get_can_be_cached_and_validated() {
     for (query, part) in [
         ("", "encoding"),
         ("encoding=json", "message"),
-        ("encoding=proto&base64=1&message=CgQI%2", "base64"),
+        ("encoding=proto&base64=1&message=CgQI%2", "a % without two hexadecimal digits"),
+        ("encoding=proto&base64=1&message=CgQI%20", "base64"),
         ("encoding=proto&base64=1&message=CgQI", "does not decode"),
         ("encoding=json&message={", "EOF"),
     ] {

@@ -78,8 +78,8 @@ mod transport;
 pub use rustls;
 #[cfg(not(target_family = "wasm"))]
 pub use {
-    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, server::is_loopback,
-    stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
+    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, server::check_url,
+    server::is_loopback, stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
 };
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use {

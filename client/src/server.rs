@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use floor_proto::url::redacted;
+use floor_proto::{text, url::redacted};
 use http::{HeaderValue, Uri};
 use tonic::{
     ConnectError, Status, TimeoutExpired,
@@ -139,24 +139,48 @@ fn is_broken_handshake(error: &(dyn StdError + 'static)) -> bool {
     causes(error).any(is_closed) || innermost(error).contains("handshake timeout")
 }
 
+/// Checks that `url` names a server and nothing else: what stands there besides would not be sent.
+///
+/// # Errors
+/// [`ClientError::Address`], which shows no password.
+pub fn check_url(url: &str) -> Result<(), ClientError> {
+    parse_url(url).map(|_| ())
+}
+
 /// Parses the URL of a server; `127.0.0.1:50051` means `http://127.0.0.1:50051`.
-fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError> {
-    let shown = redacted(url);
-    let invalid = |reason: String| ClientError::Address { url: shown.clone(), reason };
-    let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+fn parse_url(url: &str) -> Result<Uri, ClientError> {
+    let invalid = |url: &str, reason: &str| ClientError::Address { url: redacted(url), reason: reason.to_owned() };
     if url.contains('@') {
-        let reason = "a user and a password have no meaning here; present a token (`token`)";
-        return Err(invalid(reason.to_owned()));
+        return Err(invalid(url, &format!("the server takes no user and no password, but a token; {FORMS}")));
     }
-    let endpoint = Endpoint::from_shared(full).map_err(|error| invalid(format!("{}; {FORMS}", innermost(&error))))?;
+    if let Some(remark) = url.chars().find_map(text::remark) {
+        return Err(invalid(url, &format!("{remark}; {FORMS}")));
+    }
+    let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let uri = full.parse::<Uri>().map_err(|error| invalid(url, &format!("{error}; {FORMS}")))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+        return Err(invalid(url, FORMS));
+    }
+    if !matches!(uri.path(), "" | "/") || uri.query().is_some() || full.contains('#') {
+        return Err(invalid(url, &format!("a path, a query and a fragment would not be sent; {FORMS}")));
+    }
+    // A port that is none would be taken for the scheme's own.
+    let (host, authority) =
+        (uri.host().unwrap_or_default(), uri.authority().map_or("", |authority| authority.as_str()));
+    if authority.len() != host.len() && uri.port_u16().is_none_or(|port| port == 0) {
+        return Err(invalid(url, &format!("a port is a number from 1 to 65535; {FORMS}")));
+    }
+    Ok(uri)
+}
+
+fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError> {
+    let invalid = |reason: String| ClientError::Address { url: redacted(url), reason };
+    let endpoint = Endpoint::from(parse_url(url)?);
     let endpoint = endpoint
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
         .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let host = endpoint.uri().host().unwrap_or_default();
-    if host.is_empty() {
-        return Err(invalid(FORMS.to_owned()));
-    }
     match endpoint.uri().scheme_str() {
         Some("https") => {
             #[cfg(not(feature = "tls"))]
@@ -238,6 +262,45 @@ mod tests {
             assert!(error.contains(url) && error.contains("write https://") && error.contains("allow_"), "{error}");
             assert_eq!(refused(url, &options.clone().allow_plaintext_token(true)), None);
             assert_eq!(refused(url, &ConnectOptions::new()), None);
+        }
+    }
+
+    /// A row for each thing that people and programs add to an address.
+    #[test]
+    fn what_is_added_to_an_address_is_taken_as_meant_or_refused() {
+        for (url, server) in [
+            ("127.0.0.1:50051", "http://127.0.0.1:50051"),
+            ("localhost:50051", "http://localhost:50051"),
+            ("http://127.0.0.1:50051/", "http://127.0.0.1:50051"),
+            ("HTTP://127.0.0.1:50051", "http://127.0.0.1:50051"),
+            ("http://[::1]:50051", "http://[::1]:50051"),
+            ("http://floors.example", "http://floors.example"),
+        ] {
+            assert_eq!(Server::new(url, &ConnectOptions::new()).unwrap().url(), server, "{url}");
+        }
+        for (url, part) in [
+            ("http://127.0.0.1:50051/floors", "a path, a query and a fragment would not be sent"),
+            ("http://127.0.0.1:50051?tenant=acme", "a path, a query and a fragment would not be sent"),
+            ("http://127.0.0.1:50051#acme", "a path, a query and a fragment would not be sent"),
+            ("http:/127.0.0.1:50051", "no server address"),
+            ("http://me:hush@127.0.0.1:50051", "takes no user and no password"),
+            ("me:hush@127.0.0.1:50051", "takes no user and no password"),
+            ("http://me:hu/sh@127.0.0.1:50051", "takes no user and no password"),
+            ("grpc://127.0.0.1:50051", "write http://host:port"),
+            ("http://127.0.0.1:99999", "a port is a number from 1 to 65535"),
+            ("http://127.0.0.1:", "a port is a number from 1 to 65535"),
+            ("http://127.0.0.1:0", "a port is a number from 1 to 65535"),
+            ("http://127.0.0.1:50051\r", "U+000D is a carriage return"),
+            ("http://127.0.0.1:50051\u{200b}", "U+200B is invisible"),
+            ("http：//127.0.0.1:50051", "U+FF1A is a full-width form; write `:`"),
+            (" http://127.0.0.1:50051", "no server address"),
+            ("\"http://127.0.0.1:50051\"", "no server address"),
+            ("http://", "no server address"),
+            ("", "no server address"),
+        ] {
+            let error = Server::new(url, &ConnectOptions::new()).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("write http://host:port"), "{url:?}: {error}");
+            assert!(!error.contains("hu"), "{url:?}: {error}");
         }
     }
 

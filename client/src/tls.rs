@@ -6,8 +6,13 @@ use rustls::{
     ClientConfig, ConfigBuilder, RootCertStore,
     client::WantsClientCert,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject as _},
+    },
 };
+
+use floor_proto::text;
 
 use crate::credential_error::{CredentialError, read};
 
@@ -98,14 +103,15 @@ impl Identity {
         key_origin: &dyn fmt::Display,
     ) -> Result<Self, CredentialError> {
         let chain = chain(cert, cert_origin)?;
-        let private_key = PrivateKeyDer::from_pem_slice(key)
-            .map_err(|error| CredentialError::new(key_origin, format!("holds no private key: {error}")))?;
+        let private_key = PrivateKeyDer::from_pem_slice(text::without_mark(key))
+            .map_err(|error| CredentialError::new(key_origin, format!("holds no private key: {}", problem(&error))))?;
         rustls_config(RootCertStore::empty().into())
             .and_then(|config| config.with_client_auth_cert(chain.clone(), private_key.clone_key()))
             .map_err(|error| {
                 CredentialError::new(cert_origin, format!("and {key_origin} do not go together: {error}"))
             })?;
-        Ok(Self { cert: cert.to_vec(), key: key.to_vec(), chain, private_key: Arc::new(private_key) })
+        let [cert, key] = [cert, key].map(|pem| text::without_mark(pem).to_vec());
+        Ok(Self { cert, key, chain, private_key: Arc::new(private_key) })
     }
 
     pub(crate) fn for_tonic(&self) -> tonic::transport::Identity {
@@ -141,12 +147,25 @@ pub(crate) fn rustls_config(
 
 /// The certificates in `pem`, at least one.
 fn chain(pem: &[u8], origin: &dyn fmt::Display) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
-    let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    let chain = chain.map_err(|error| CredentialError::new(origin, format!("is not PEM: {error}")))?;
+    let chain = CertificateDer::pem_slice_iter(text::without_mark(pem)).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|error| CredentialError::new(origin, format!("is not PEM: {}", problem(&error))))?;
     if chain.is_empty() {
         return Err(CredentialError::new(origin, "holds no certificate; it must be a PEM file with one"));
     }
     Ok(chain)
+}
+
+/// What is wrong with PEM. The text of the error itself shows bytes of the file, which may be those of a key.
+const fn problem(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "a section has no line with its end, such as -----END CERTIFICATE-----",
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line begins as a section does and goes on behind it; write line breaks, and not \\n or spaces for them"
+        }
+        pem::Error::Base64Decode(_) => "a section is not base64",
+        pem::Error::NoItemsFound => "there is no such section",
+        _ => "it cannot be read",
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +193,21 @@ mod tests {
         assert!(error(Identity::from_pem(key.as_bytes(), key.as_bytes())).contains("holds no certificate"));
         assert!(error(Identity::from_pem(cert.as_bytes(), cert.as_bytes())).contains("holds no private key"));
         assert!(error(Identity::from_pem(cert.as_bytes(), other_key.as_bytes())).contains("do not go together"));
+    }
+
+    #[test]
+    fn what_editors_and_shells_add_is_taken_as_meant_or_named_and_no_key_is_shown() {
+        let (cert, key) = certificate();
+        for added in [(|pem: &str| format!("\u{feff}{pem}")) as fn(&str) -> String, |pem| pem.replace('\n', "\r\n")] {
+            assert!(Identity::from_pem(added(&cert).as_bytes(), added(&key).as_bytes()).is_ok());
+            assert!(Certificates::from_pem(added(&cert).as_bytes()).is_ok());
+        }
+        for broken in
+            [key.replace('\n', "\\n"), key.replace('\n', " "), key.lines().take(2).collect::<Vec<_>>().join("\n")]
+        {
+            let error = Identity::from_pem(cert.as_bytes(), broken.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("holds no private key: ") && !error.contains('['), "{error}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use floor_proto::text;
 use http::HeaderValue;
 
 use crate::credential_error::{CredentialError, read};
@@ -107,9 +108,10 @@ impl Current {
         // Taken first, so that a change in between is seen as one.
         let version = version(path);
         let wrong = |reason: &str| CredentialError::new(path.display(), reason);
+        let bytes = read(path)?;
         let text =
-            String::from_utf8(read(path)?).map_err(|_| wrong("is not text; its first line must be the token"))?;
-        let token = text.lines().next().filter(|token| !token.is_empty());
+            text::decode(&bytes).map_err(|problem| wrong(&format!("{problem}; its first line must be the token")))?;
+        let token = text.lines().next().map(|line| line.trim_end_matches('\r')).filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| wrong("has no token in its first line"))?;
         let header = bearer(token).ok_or_else(|| {
             wrong("has characters in its first line that no token has; a token is visible ASCII without spaces")
@@ -175,6 +177,20 @@ mod tests {
     }
 
     #[test]
+    fn what_editors_and_systems_add_is_no_part_of_a_token() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
+        for content in ["hush", "hush\n", "hush\r\n", "hush\r", "\u{feff}hush\r\n", "hush\n# for the game\n"] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(Token::read(&path).unwrap().authorization(), "Bearer hush", "{content:?}");
+        }
+        for content in ["hush ", "hush\t", "hu\u{200b}sh", "hush\u{a0}", " hush"] {
+            fs::write(&path, content).unwrap();
+            assert!(Token::read(&path).unwrap_err().to_string().contains("visible ASCII"), "{content:?}");
+        }
+    }
+
+    #[test]
     fn a_refused_token_is_replaced_only_by_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("token");
@@ -191,9 +207,12 @@ mod tests {
     fn a_file_without_a_token_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("token");
-        for (content, problem) in
-            [("", "no token in its first line"), ("\nlate", "no token"), ("two words", "characters")]
-        {
+        for (content, problem) in [
+            ("", "no token in its first line"),
+            ("\nlate", "no token"),
+            ("two words", "characters"),
+            ("h\0u\0", "UTF-16"),
+        ] {
             fs::write(&path, content).unwrap();
             let error = Token::read(&path).unwrap_err().to_string();
             assert!(error.starts_with(&path.display().to_string()) && error.contains(problem), "{error}");

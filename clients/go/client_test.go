@@ -236,22 +236,29 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := New("http://127.0.0.1:1", WithGet()); err == nil || !strings.Contains(err.Error(), "WithProtocol(Connect)") {
 		t.Errorf("GET by gRPC: %v", err)
 	}
-	for _, url := range []string{"", "127.0.0.1:50051", "ftp://host", "http://", "http://user:secret@host", "http://host?x=1",
-		"http://user:p/secret@host", "http://user:p#secret@host", "http://user:secret", "secret:x@host", "http://12:3/secret@host"} {
-		if _, err := New(url); err == nil || strings.Contains(err.Error(), "secret") {
+	for _, url := range []string{
+		"", "127.0.0.1:50051", "localhost:50051", "ftp://host", "http://", "http:/host", "http://host?x=1", "http://host#x",
+		"http://user:secret@host", "http://user:secr%zzet@host", "http://user:secr/et@host", "user:secret@host",
+		"http://user:p#secret@host", "http://user:secret", "secret:x@host", "http://12:3/secret@host",
+		"http://host:99999", "http://host:0", "http://host:\uff15", "http://host:1\r", " http://host:1", "http://\u200bhost:1",
+		"\ufeffhttp://host:1", "'http://host:1'",
+	} {
+		if _, err := New(url); err == nil || strings.Contains(err.Error(), "secr") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
 	if _, err := New("http://floors.example:50051", WithToken("secret")); err == nil {
 		t.Error("a token goes over plain HTTP")
 	}
-	for _, url := range []string{"https://floors.example", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost:1"} {
+	for _, url := range []string{"https://floors.example", "http://127.0.0.1:1", "HTTP://127.0.0.1:1/", "http://[::1]:1", "http://localhost:1"} {
 		if _, err := New(url, WithToken("secret")); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	if _, err := New("https://floors.example", WithToken("two\nlines")); err == nil {
-		t.Error("a token with a line break")
+	for _, token := range []string{"two\nlines", "secret\r", " secret", "\ufeffsecret", "secret\u00a0"} {
+		if _, err := New("https://floors.example", WithToken(token)); err == nil {
+			t.Errorf("the token %q", token)
+		}
 	}
 }
 

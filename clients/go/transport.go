@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"connectrpc.com/connect"
 )
@@ -24,13 +26,9 @@ const (
 
 // transport returns the HTTP client and the URL of the server without a trailing slash.
 func (s *settings) transport(server string) (connect.HTTPClient, string, error) {
-	base, err := url.Parse(server)
-	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		// What cannot be parsed may hold a password.
-		return nil, "", errors.New("the address is no server address: write http://host:port or https://host:port")
-	}
-	if strings.Contains(server, "@") || base.RawQuery != "" || base.Fragment != "" {
-		return nil, "", errors.New("the address may not have a user, a query or a fragment: write http://host:port")
+	base, err := address(server)
+	if err != nil {
+		return nil, "", err
 	}
 	plain := base.Scheme == "http"
 	if s.token != "" && plain && !s.tokenOverPlain && !isLoopback(base.Hostname()) {
@@ -50,6 +48,28 @@ func (s *settings) transport(server string) (connect.HTTPClient, string, error) 
 		client = versionInURL{client}
 	}
 	return client, strings.TrimSuffix(base.String(), "/"), nil
+}
+
+// address parses the URL of a server. An error shows no password.
+func address(server string) (*url.URL, error) {
+	if strings.Contains(server, "@") {
+		return nil, errors.New("the address may not have a user: write http://host:port, and give a token")
+	}
+	base, err := url.Parse(server)
+	isForeign := func(c rune) bool { return !unicode.IsPrint(c) }
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") || strings.ContainsFunc(server, isForeign) {
+		// What cannot be parsed may hold a password.
+		return nil, errors.New("the address is no server address: write http://host:port or https://host:port")
+	}
+	if base.RawQuery != "" || base.Fragment != "" {
+		return nil, errors.New("the address may not have a query or a fragment: write http://host:port")
+	}
+	if port := base.Port(); port != "" {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return nil, errors.New("the address is no server address: a port is a number from 1 to 65535")
+		}
+	}
+	return base, nil
 }
 
 func newHTTPClient(s *settings, plain bool) *http.Client {

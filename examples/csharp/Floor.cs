@@ -31,6 +31,7 @@ namespace Floors
         /// <summary>The bytes of a GetFloorRequest.</summary>
         public byte[] EncodeRequest()
         {
+            if (Width < 0 || Height < 0 || Kind < 0) throw new ArgumentException("a size or kind is negative");
             var fields = new List<byte>();
             var values = new[] { Seed, Number, (uint)Width, (uint)Height, (ulong)Kind };
             for (var i = 0; i < values.Length; i++)
@@ -45,6 +46,9 @@ namespace Floors
             {
                 // Names are ASCII and shorter than 128 bytes, which one byte states.
                 if (Pack.Length > 49) throw new ArgumentException("a pack has at most 49 characters, NAME@HASH");
+                foreach (var character in Pack)
+                    if (character < '!' || character > '~')
+                        throw new ArgumentException("the pack \"" + Pack + "\" has the character U+" + ((int)character).ToString("X4") + "; write NAME or NAME@HASH");
                 fields.Add((byte)(6 << 3 | 2));
                 fields.Add((byte)Pack.Length);
                 foreach (var character in Pack) fields.Add((byte)character);

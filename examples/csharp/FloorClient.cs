@@ -3,6 +3,7 @@
 using System;
 using System.Diagnostics;
 using System.IO;
+using System.Linq;
 using System.Net.Http;
 using System.Net.Http.Headers;
 using System.Net.Security;
@@ -40,6 +41,12 @@ namespace Floors
         /// <param name="token">Sent as "authorization: Bearer TOKEN" if given; to other machines by https only.</param>
         public FloorClient(Uri server, string token = null)
         {
+            if (server.Scheme != "http" && server.Scheme != "https")
+                throw new ArgumentException("the address is of " + server.Scheme + ": write http://host:port");
+            if (server.PathAndQuery != "/" || server.Fragment != "" || server.UserInfo != "")
+                throw new ArgumentException("the address of " + server.Host + " has more than a host and a port, which would not be sent");
+            if (token != null && (token == "" || token.Any(character => character < '!' || character > '~')))
+                throw new ArgumentException("the token is empty or has a character that a header cannot carry, such as a line break");
             if (token != null && server.Scheme != "https" && !server.IsLoopback)
                 throw new ArgumentException("a token is sent to " + server.Host + " by https only");
             this.server = server;

@@ -56,6 +56,11 @@ func get_floor(spec: Dictionary) -> void:
 	_waits = 0
 	_deadline = OS.get_ticks_msec() + int(TIMEOUT_SECONDS * 1000)
 	_awaited_until = OS.get_ticks_msec() + int(RESTART_SECONDS * 1000)
+	var problem := FloorCodec.problem_of_request(spec)
+	if problem != "":
+		# Later, as every answer.
+		call_deferred("emit_signal", "failed", "invalid_argument", problem)
+		return
 	_send()
 
 
@@ -66,7 +71,7 @@ func _send() -> void:
 	# A GET, because a body of HTTPRequest is text. The message is base64 for URLs.
 	var message := Marshalls.raw_to_base64(FloorCodec.encode_request(_spec))
 	message = message.replace("+", "-").replace("/", "_")
-	var url := server + "/floors.v1.FloorService/GetFloor?connect=v1&encoding=proto&base64=1&message=" + message
+	var url := server.strip_edges().trim_suffix("/") + "/floors.v1.FloorService/GetFloor?connect=v1&encoding=proto&base64=1&message=" + message
 	if generator_version != 0:
 		url += "&generator_version=%d" % generator_version
 	_request.timeout = int(max(1, ceil(_remaining())))

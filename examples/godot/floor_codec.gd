@@ -53,6 +53,8 @@ const FLOOR := {
 	15: ["theme", Protobuf.TEXT], 16: ["pack_hash", Protobuf.FIXED64], 17: ["landing", POINT],
 }
 const MAX_SIDE := 512
+# The greatest integer of which a float has every smaller one, too.
+const MAX_EXACT := 9007199254740991.0
 # A floor has two grids and two points at least.
 const MIN_FLOOR_BYTES := 17
 const PROBLEMS := {
@@ -71,6 +73,36 @@ var _xxh3 := Xxh3.new()
 
 
 # The bytes of a GetFloorRequest.
+# What cannot be sent as it was meant: a number that is none or that was rounded, and a name that is no field. Empty if all
+# can. JSON has only floats in Godot; those below 2^53 are exact.
+static func problem_of_request(spec: Dictionary) -> String:
+	var names := PoolStringArray()
+	for field in SPEC.values():
+		names.append(field[0])
+	for name in spec:
+		if not str(name) in names:
+			return "%s is no field of a spec; there are %s" % [name, names.join(", ")]
+		var value = spec[name]
+		if name == "pack":
+			if typeof(value) != TYPE_STRING or value.length() > 49 or value.to_ascii().get_string_from_ascii() != value:
+				return "pack is %s: write NAME or NAME@HASH" % [value]
+			continue
+		match typeof(value):
+			TYPE_INT:
+				pass
+			TYPE_REAL:
+				if value != floor(value) or abs(value) > MAX_EXACT:
+					return "%s is the float %s: write an integer" % [name, value]
+			TYPE_STRING:
+				if str(int(value)) != value:
+					return "%s is \"%s\": write an integer" % [name, value]
+			_:
+				return "%s is %s: write an integer" % [name, value]
+		if name != "seed" and (int(value) < 0 or int(value) > 0xFFFFFFFF):
+			return "%s is %s: write an integer from 0 to 4294967295" % [name, value]
+	return ""
+
+
 static func encode_request(spec: Dictionary) -> PoolByteArray:
 	var fields := PoolByteArray()
 	for number in SPEC:

@@ -34,9 +34,26 @@ func _init() -> void:
 	for vector in manifest.malformed_floors:
 		var decoded := _codec.decode_floor(_read(vector.bytes), _asked(vector) if vector.has("request") else {})
 		_check(vector.name, decoded.size() == 0 and _codec.problem == vector.error)
+	_check_requests()
 	_print_speed()
 	print("%d vectors, %d wrong" % [_checked, _wrong])
 	quit(1 if _wrong > 0 or _checked == 0 else 0)
+
+
+# A row for each value that JSON, a text field or a typing error makes of a number or a name.
+func _check_requests() -> void:
+	for spec in [
+		{"seed": 42, "number": 7}, {"seed": 42.0, "number": 7.0}, {"seed": "42", "number": 7}, {"seed": -1, "number": 7},
+		{"seed": 9007199254740991.0, "number": 7}, {"number": 7, "kind": 6, "pack": "mine@00000000000000ff"}, {},
+	]:
+		_check(str(spec), FloorCodec.problem_of_request(spec) == "")
+	for row in [
+		["seed", 42.5], ["seed", 9007199254740992.0], ["seed", 1e300], ["seed", NAN], ["seed", true], ["seed", null],
+		["seed", "42abc"], ["seed", " 42"], ["seed", "4.2e1"], ["seed", "18446744073709551616"], ["seed", ""], ["number", -1],
+		["number", 4294967296], ["number", 7.5], ["width", "wide"], ["pack", 7], ["pack", "m\u0161ne"], ["pack", null],
+		["Seed", 42], ["numbr", 7],
+	]:
+		_check("%s %s" % row, FloorCodec.problem_of_request({row[0]: row[1]}).begins_with(row[0] + " is "))
 
 
 func _check_floor(vector: Dictionary) -> void:

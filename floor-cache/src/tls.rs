@@ -8,7 +8,10 @@ use std::{
 
 use rustls::{
     RootCertStore,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject as _},
+    },
 };
 
 /// The trust roots and the client identity of a remote tier.
@@ -63,7 +66,7 @@ impl Certificates {
         let pem = read(path)?;
         let wrong = |reason: String| PemError { path: path.to_owned(), reason };
         let chain = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-        let chain = chain.map_err(|error| wrong(format!("is not PEM: {error}")))?;
+        let chain = chain.map_err(|error| wrong(format!("is not PEM: {}", pem_problem(&error))))?;
         if chain.is_empty() {
             return Err(wrong("holds no certificate".to_owned()));
         }
@@ -97,7 +100,7 @@ impl PrivateKey {
         let path = path.to_owned();
         match PrivateKeyDer::from_pem_slice(&pem) {
             Ok(der) => Ok(Self { path, pem, der: Arc::new(der) }),
-            Err(error) => Err(PemError { path, reason: format!("holds no private key: {error}") }),
+            Err(error) => Err(PemError { path, reason: format!("holds no private key: {}", pem_problem(&error)) }),
         }
     }
 
@@ -108,8 +111,25 @@ impl PrivateKey {
     }
 }
 
+/// The contents of the file without a byte order mark, before which no section of PEM is found.
 fn read(path: &Path) -> Result<Vec<u8>, PemError> {
-    fs::read(path).map_err(|error| PemError { path: path.to_owned(), reason: format!("cannot be read: {error}") })
+    let pem = fs::read(path);
+    let pem = pem.map_err(|error| PemError { path: path.to_owned(), reason: format!("cannot be read: {error}") })?;
+    Ok(pem.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(pem))
+}
+
+/// What is wrong with PEM. The text of the error itself shows bytes of the file, which may be those of a key.
+#[must_use]
+pub const fn pem_problem(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "a section has no line with its end, such as -----END CERTIFICATE-----",
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line begins as a section does and goes on behind it; write line breaks, and not \\n or spaces for them"
+        }
+        pem::Error::Base64Decode(_) => "a section is not base64",
+        pem::Error::NoItemsFound => "there is no such section",
+        _ => "it cannot be read",
+    }
 }
 
 impl fmt::Debug for Certificates {

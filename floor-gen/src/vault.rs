@@ -67,6 +67,9 @@ pub(crate) const DOORWAY: u8 = b'@';
 /// Ground of all kinds, and things on it.
 pub(crate) const GROUND: &[u8] = b".~wlc=\",O$*MCB^A";
 
+/// All of these, as errors list them.
+const CELLS: &str = "`# .~wlc=\",O$*MCB^A+XS@`";
+
 impl Vault {
     /// Parses a vault file: `//` comments, lines with a key and a value, then `map:` and the rows of the map.
     ///
@@ -123,10 +126,22 @@ impl Vault {
         }
         vault.kind_bits = vault.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u16);
         let rows = || text[start..].trim_end().lines().map(str::trim_end);
-        let (width, height) = (rows().map(str::len).max().unwrap_or(0), rows().count());
+        let (width, height) = (rows().map(|row| row.chars().count()).max().unwrap_or(0), rows().count());
         if width.max(height) > MAX_VAULT {
             let what = format!("the map has {width} columns and {height} rows; 40 and 40 are the most");
             errors.add(first, 1, &what);
+            return Err(errors.list);
+        }
+        let before = errors.list.len();
+        // Editors and fonts show some of these as what they replaced, so the error has their number.
+        for (y, row) in rows().enumerate() {
+            let foreign = row.chars().enumerate().filter(|(_, c)| !c.is_ascii() || c.is_control());
+            for (x, character) in foreign {
+                let what = format!("unknown character U+{:04X}: expected one of {CELLS}", u32::from(character));
+                errors.add(first + y, x + 1, &what);
+            }
+        }
+        if errors.list.len() > before {
             return Err(errors.list);
         }
         (vault.width, vault.height) = (width, height);
@@ -225,7 +240,7 @@ impl Vault {
                     fail(i, "the map's edge is rock, wall or `@`");
                 }
             } else if !ROCK.contains(&cell) {
-                fail(i, "unknown character: expected one of `# .~wlc=\",O$*MCB^A+XS@`");
+                fail(i, &format!("unknown character: expected one of {CELLS}"));
             }
         }
         if self.doors() + doorways > MAX_DOORS {

@@ -34,6 +34,46 @@ fn no_prefix_and_no_changed_order_is_a_pack() {
     Files::from_bytes(b"floorpack 1\nfile a.txt 18446744073709551615\nx").unwrap_err();
 }
 
+/// A row for each thing that editors, systems and archivers do to the files of a pack.
+#[test]
+fn what_editors_add_to_a_file_is_taken_as_meant_or_refused() {
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    for (path, content, expected) in [
+        ("a.txt", b"\xef\xbb\xbfa\r\nb".to_vec(), Ok("a\nb\n")),
+        ("a.toml", b"a = 1 \t\n".to_vec(), Ok("a = 1 \t\n")),
+        ("a.toml", [b"\xff\xfe".to_vec(), utf16("a = 1\n")].concat(), Err("the text is UTF-16; save it as UTF-8")),
+        ("a.toml", utf16("a = 1\n"), Err("the text is UTF-16; save it as UTF-8")),
+        ("a.json", b"{\"\xfc\": 1}".to_vec(), Err("byte 2 is not UTF-8")),
+        (
+            "b\u{e4}r.txt",
+            Vec::new(),
+            Err("ASCII letters, digits, `.`, `_` and `-`, with `/` between its parts, and not U+00E4"),
+        ),
+        ("ba\u{308}r.txt", Vec::new(), Err(", and not U+0308")),
+        ("well (1).txt", Vec::new(), Err(", and not U+0020")),
+        ("we\u{200b}ll.txt", Vec::new(), Err(", and not U+200B")),
+        ("vaults\\well.txt", Vec::new(), Err(", and not U+005C")),
+    ] {
+        let mut files = Files::new();
+        match (files.insert(path, &content).map(|()| files.get(path).unwrap()), expected) {
+            (Ok(read), expected) => assert_eq!(Ok(str::from_utf8(read).unwrap()), expected, "{path}"),
+            (Err(error), expected) => assert!(error.what.contains(expected.unwrap_err()), "{path}: {error}"),
+        }
+    }
+    let pack = files(&[("a.txt", "x")]).to_bytes();
+    let text = String::from_utf8(pack).unwrap();
+    for (bytes, expected) in [
+        (b"PK\x03\x04rest".to_vec(), "it is a ZIP archive; unpack it"),
+        (b"\x1f\x8brest".to_vec(), "it is a gzip archive; unpack it"),
+        (format!("\u{feff}{text}").into_bytes(), "it was changed as a text"),
+        (text.replace('\n', "\r\n").into_bytes(), "it was changed as a text"),
+        (b"name = \"mine\"\n".to_vec(), "a pack begins with the line `floorpack 1`"),
+    ] {
+        let error = Files::from_bytes(&bytes).unwrap_err();
+        assert!(error.what.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn limits_and_paths_are_checked() {
     let mut files = Files::new();

@@ -31,6 +31,76 @@ fn read(toml: &str) -> Result<Pack, PackErrors> {
     Pack::read(files(toml, &[]))
 }
 
+/// A row for each thing that an editor puts into the files of a pack, or a system makes of their names.
+#[test]
+fn what_editors_add_to_a_pack_is_taken_as_meant_or_named_with_its_place() {
+    let (toml, vault) = ("name = \"mine\"\n", WELL.replace("KINDS", "event"));
+    let plain = Pack::read(files(toml, &[("well", &vault)])).unwrap();
+    let same = |toml: &str, vault: &str| {
+        let pack = Pack::read(files(toml, &[("well", vault)])).unwrap();
+        assert_eq!((pack.name(), pack.description()), (plain.name(), plain.description()), "{toml:?}");
+        let floor = |pack: &Pack| {
+            let spec = pack.resolve(7, 3, 48, 48, Some(Kind::Event)).unwrap();
+            Generator::new().generate_of(pack, &spec).terrain.clone()
+        };
+        assert_eq!(floor(&pack), floor(&plain), "{toml:?} {vault:?}");
+    };
+    same(&format!("\u{feff}{}", toml.replace('\n', "\r\n")), &format!("\u{feff}{}", vault.replace('\n', "\r\n")));
+    same(&toml.replace(" = ", "\t=\t"), &vault.replace('\n', " \t\n"));
+    same(toml, &format!("{vault}\n \n\u{c}"));
+    for (toml, vault, expected) in [
+        (
+            toml.replace(" =", "\u{a0}="),
+            vault.clone(),
+            "pack.toml:1:5: invalid unquoted key, expected letters, numbers, `-`, `_` (here is U+00A0)",
+        ),
+        (
+            toml.replace('"', "”"),
+            vault.clone(),
+            "pack.toml:1:8: string values must be quoted, expected literal string (here is U+201D)",
+        ),
+        (format!("{toml}\u{b}"), vault.clone(), "(here is U+000B)"),
+        (toml.replace("mine", "mine "), vault.clone(), "`name` is \"mine \""),
+        (toml.replace("mine", "Mine"), vault.clone(), "`name` is \"Mine\""),
+        (
+            toml.to_owned(),
+            vault.replacen("#..", "＃..", 1),
+            "vaults/well.txt:7:1: unknown character U+FF03: expected one of",
+        ),
+        (
+            toml.to_owned(),
+            vault.replacen("~..", "~\t.", 1),
+            "vaults/well.txt:7:5: unknown character U+0009: expected one of",
+        ),
+        (toml.to_owned(), vault.replacen("#..", "#\u{200b}..", 1), "vaults/well.txt:7:2: unknown character U+200B"),
+        (toml.to_owned(), vault.replacen("#..", "#.”", 1), "vaults/well.txt:7:3: unknown character U+201D"),
+        (toml.to_owned(), vault.replacen("#..", "#.\u{430}", 1), "vaults/well.txt:7:3: unknown character U+0430"),
+        (
+            toml.to_owned(),
+            vault.replace("map:\n", "map:\u{feff}\n"),
+            "vaults/well.txt:5:5: the map begins on the next line",
+        ),
+        (toml.to_owned(), vault.replace("kinds", "Kinds"), "unknown key `Kinds`"),
+        (toml.to_owned(), vault.replace("weight: 3", "weight: ３"), "`weight` is `３`"),
+        (toml.to_owned(), vault.replace("weight: 3", "weight: 3.0"), "`weight` is `3.0`"),
+        (toml.to_owned(), vault.replace("weight: 3", "weight： 3"), "expected a key and a value"),
+    ] {
+        let errors = Pack::read(files(&toml, &[("well", &vault)])).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+    for (path, expected) in [
+        ("Vaults/well.txt", "Vaults/well.txt: the file is not read; expected vaults/well.txt"),
+        ("FLOORS/10.json", "FLOORS/10.json: the file is not read; expected floors/10.json"),
+        ("Generator.wasm", "Generator.wasm: the file is not read; expected generator.wasm"),
+        ("vaults/well.TXT", "vaults/well.TXT: the file is no vault; expected vaults/NAME.txt"),
+    ] {
+        let mut files = files(toml, &[]);
+        files.insert(path, vault.as_bytes()).unwrap();
+        let errors = Pack::read(files).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
 #[test]
 fn a_pack_says_what_differs_from_the_tower() {
     let pack = read("name = \"mine\"\ndescription = \"Mine\"\n[schedule]\nboss_interval = 7\nwidth = 48\n").unwrap();

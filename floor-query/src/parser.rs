@@ -342,6 +342,16 @@ mod tests {
             "zzz > 1",
             "monsters > 4",
             "keys == 2",
+            "loops ≥ 4",
+            "loops ≠ 4",
+            "loops => 4",
+            "loops – 1 > 2",
+            "loops > ４",
+            "loops\u{200b} > 4",
+            "\u{feff}loops > 4",
+            "kind == “cavern”",
+            "kind == 'cavern'",
+            "loops > 1 ∧ rooms > 1",
         ];
         let pages = texts.map(|text| format!("{}\n", error_of(text)));
         insta::assert_snapshot!(pages.join("\n"));

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use floor_proto::text::remark;
+
 use super::error::ParseError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +30,25 @@ impl Token<'_> {
 /// Longer symbols come first, so that `<=` is not read as `<`.
 const SYMBOLS: [&str; 16] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")"];
 
-/// Symbols of other languages, and the ones to use here.
-const COMMON_MISTAKES: [(&str, &str); 3] = [("=", "=="), ("&", "&&"), ("|", "||")];
+/// Symbols of other languages and of mathematics, and the ones to use here. Longer ones come first.
+const COMMON_MISTAKES: [(&str, &str); 13] = [
+    ("=>", ">="),
+    ("=<", "<="),
+    ("=", "=="),
+    ("&", "&&"),
+    ("|", "||"),
+    ("≥", ">="),
+    ("≤", "<="),
+    ("≠", "!="),
+    ("×", "*"),
+    ("÷", "/"),
+    ("∧", "&&"),
+    ("∨", "||"),
+    ("¬", "!"),
+];
+
+/// Marks in which other languages write names.
+const QUOTATION_MARKS: [char; 7] = ['"', '\'', '`', '“', '”', '‘', '’'];
 
 /// Splits the text; the last token is [`Token::End`].
 pub(super) fn split(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, ParseError> {
@@ -54,7 +73,13 @@ pub(super) fn split(text: &str) -> Result<Vec<(Token<'_>, Range<usize>)>, ParseE
         } else {
             let message = match COMMON_MISTAKES.into_iter().find(|(wrong, _)| rest.starts_with(wrong)) {
                 Some((wrong, right)) => format!("`{wrong}` means nothing here; write `{right}`"),
-                None => format!("`{first}` means nothing here"),
+                None if QUOTATION_MARKS.contains(&first) => {
+                    format!("{first} means nothing here; write names without it")
+                }
+                None => match remark(first) {
+                    Some(remark) => format!("`{}` means nothing here: {remark}", first.escape_debug()),
+                    None => format!("`{first}` means nothing here"),
+                },
             };
             return Err(ParseError::new(at..at + first.len_utf8(), message));
         };

@@ -10,7 +10,7 @@ use std::{
 use backon::Retryable as _;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
 use floor_client::{CallOptions, ClientError, FloorClient};
-use floor_proto::url::redacted;
+use floor_proto::{text, url::redacted};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -152,7 +152,7 @@ pub(crate) fn command() -> clap::Command {
 impl Cli {
     /// Parses the command line. Prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> Self {
-        let matches = command().get_matches();
+        let matches = command().try_get_matches().unwrap_or_else(|error| refuse(&error));
         if let Some((name, flags)) = matches.subcommand() {
             let given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
             let named = |flag: &str| given(flag) || flags.value_source(flag) == Some(ValueSource::EnvVariable);
@@ -173,6 +173,24 @@ impl Cli {
             silent = server.silent() => Err(silent.into()),
         }
     }
+}
+
+/// Prints the error of an invalid command line, what is remarkable about its arguments, and exits. Help is such an error too.
+fn refuse(error: &clap::Error) -> ! {
+    let _ = error.print();
+    if error.use_stderr() {
+        // The argument itself is not shown: it may be an address with a password.
+        for (number, argument) in std::env::args_os().enumerate().skip(1) {
+            let remark = match argument.to_str() {
+                None => Some("it is not UTF-8".to_owned()),
+                Some(text) => text.chars().filter(|character| *character != '\n').find_map(text::remark),
+            };
+            if let Some(remark) = remark {
+                eprintln!("Note on argument {number}: {remark}.");
+            }
+        }
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// The error message if a flag names a port that the command does not call, and none the one that it calls.

@@ -16,7 +16,7 @@ use floor_export::{
 use floor_gen::GENERATOR_VERSION;
 use floor_proto::{
     floor_json::{self, FloorJsonError},
-    hash,
+    hash, text,
 };
 use prost::Message as _;
 
@@ -50,6 +50,8 @@ pub(crate) enum SavedError {
     Json(#[from] FloorJsonError),
     #[error("{0}")]
     Map(#[from] ImportError),
+    #[error("it is UTF-16; save it as UTF-8")]
+    Utf16,
     #[error("it is neither JSON nor a complete message: {0}")]
     Bytes(HashError),
     #[error("its generator version is 0; the first was 1")]
@@ -68,7 +70,7 @@ impl SavedFloor {
             return Err(SavedError::Empty);
         }
         // A message begins with a newline, the tag of its first field, and then has no brace where JSON has one.
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = text::without_mark(bytes);
         if import::is_map(text) {
             let Imported { floor, tally, notes } = import::parse(text, read)?;
             let stated_hash = floor.content_hash;
@@ -86,6 +88,7 @@ impl SavedFloor {
                     let message = v1::Floor::decode(bytes).map_err(|error| SavedError::Bytes(error.into()))?;
                     (message, None)
                 }
+                Err(_) if text::is_utf16(bytes) => return Err(SavedError::Utf16),
                 Err(error) => return Err(SavedError::Bytes(error)),
             }
         };
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn both_formats_hold_the_same_floor() {
         let bytes = fixture::message().encode_to_vec();
-        for text in [json(), format!("\u{feff}\n{}", json())] {
+        for text in [json(), format!("\u{feff}\n{}", json()), json().replace('\n', "\r\n")] {
             let saved = SavedFloor::parse(text.as_bytes()).unwrap();
             assert_eq!((saved.message.clone(), saved.is_edited()), (fixture::message(), false));
             assert_eq!(saved.encoded()[..], bytes);
@@ -259,6 +262,20 @@ mod tests {
             (hash::encode_hashed(&versionless, 0), "generator version is 0"),
             (text.as_bytes()[..text.len() / 2].to_vec(), "the JSON ends too early"),
             (text.replace("\"rooms\"", "\"room\"").into_bytes(), "room: no such field"),
+            (text.encode_utf16().flat_map(u16::to_le_bytes).collect(), "it is UTF-16; save it as UTF-8"),
+            ([b"\xff\xfe".to_vec(), text.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat(), "it is UTF-16"),
+            (text.replacen('"', "“", 2).into_bytes(), "U+201C is a typographic quotation mark; write `\"`"),
+            (text.replacen(": ", ":\u{a0}", 1).into_bytes(), "U+00A0 is not the ordinary space"),
+            (format!("{text}\0").into_bytes(), "U+0000 is a control character"),
+            (text.replacen("\"level\": 3", "\"level\": 3.5", 1).into_bytes(), "spawns[0].level: expected integer"),
+            (text.replacen("\"level\": 3", "\"level\": 3.00000000000000000001", 1).into_bytes(), "spawns[0].level: "),
+            (text.replacen("\"level\": 3", "\"level\": 3, \"level\": 4", 1).into_bytes(), "level is given twice"),
+            (
+                text.replacen("\"terrainRows\"", "\"terrainRows\": [], \"terrainRows\"", 1).into_bytes(),
+                "terrainRows is given twice",
+            ),
+            (text.replacen('{', "{\"generator_version\": 3,", 1).into_bytes(), "generatorVersion is given twice"),
+            (text.replacen("##", "#＃", 1).into_bytes(), "no terrain has the character '＃'"),
         ];
         for (file, expected) in cases {
             let error = SavedFloor::parse(&file).unwrap_err().to_string();

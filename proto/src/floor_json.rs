@@ -7,8 +7,8 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     glyph, grid,
-    json::{InvalidJson, JsonCodec, JsonTypes},
-    limits,
+    json::{InvalidJson, JsonCodec, JsonTypes, described},
+    limits, text,
     v1::{self, FloorSpec, Grid},
 };
 
@@ -28,8 +28,16 @@ pub enum FloorJsonError {
     #[error("the JSON ends too early: {0}")]
     Truncated(serde_json::Error),
     /// It is no JSON.
-    #[error("the JSON has an error: {0}")]
-    Syntax(serde_json::Error),
+    #[error("the JSON has an error: {described}")]
+    Syntax {
+        /// The error, which has the place.
+        error: serde_json::Error,
+        /// Its text, and what is remarkable about the character at its place.
+        described: String,
+    },
+    /// It is in another encoding.
+    #[error("it is UTF-16; save it as UTF-8")]
+    Utf16,
     /// It has an unknown field or a wrong value.
     #[error("the JSON is not that of a floor: {0}")]
     Message(#[from] InvalidJson),
@@ -46,8 +54,8 @@ impl FloorJsonError {
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
-            Self::Truncated(error) | Self::Syntax(error) => Some((error.line(), error.column())),
-            Self::Message(_) | Self::Rows(_) | Self::Value(_) => None,
+            Self::Truncated(error) | Self::Syntax { error, .. } => Some((error.line(), error.column())),
+            Self::Utf16 | Self::Message(_) | Self::Rows(_) | Self::Value(_) => None,
         }
     }
 }
@@ -65,8 +73,13 @@ struct Rows {
 /// # Errors
 /// What is wrong with the JSON.
 pub fn parse(text: &[u8]) -> Result<v1::Floor, FloorJsonError> {
-    serde_json::from_slice::<IgnoredAny>(text).map_err(|error| {
-        if error.is_eof() { FloorJsonError::Truncated(error) } else { FloorJsonError::Syntax(error) }
+    if text::is_utf16(text) {
+        return Err(FloorJsonError::Utf16);
+    }
+    let text = text::without_mark(text);
+    serde_json::from_slice::<IgnoredAny>(text).map_err(|error| match error.is_eof() {
+        true => FloorJsonError::Truncated(error),
+        false => FloorJsonError::Syntax { described: described(&error, text), error },
     })?;
     let (message, besides) = FLOOR.decode_with(text, &BESIDES)?;
     let mut floor = v1::Floor::decode(&message[..]).expect("the codec writes floors");

@@ -1,5 +1,6 @@
 //! JSON for messages, by the mapping of proto3: 64-bit integers are strings, enum values are names, bytes are base64,
-//! and field names are in lowerCamelCase. Decoding also accepts numbers for integers, and the names of the .proto.
+//! and field names are in lowerCamelCase. Decoding also accepts numbers for integers up to 2^53 - 1, and the names of the
+//! .proto. It changes no value: what it would round and what is given twice is an error.
 
 use std::fmt;
 
@@ -12,6 +13,11 @@ use serde::{
 };
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment, Track};
+
+use crate::{
+    json_text::{self, Fault},
+    text,
+};
 
 /// The most bytes of a text from the request that an error quotes.
 const MAX_QUOTED_BYTES: usize = 200;
@@ -116,11 +122,7 @@ impl JsonCodec {
     /// # Errors
     /// If `json` is no JSON, or has an unknown field or a wrong value. The error names the field.
     pub fn decode(&self, json: &[u8]) -> Result<Vec<u8>, InvalidJson> {
-        let mut json = serde_json::Deserializer::from_slice(json);
-        let mut track = Track::new();
-        let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
-        let read = DynamicMessage::deserialize_with_options(self.0.clone(), deserializer, &DeserializeOptions::new());
-        self.encoded(read, json, track)
+        self.decode_exactly(json, None)
     }
 
     /// Reads an object that has the fields of a message and fields besides: those that `besides` names. Returns the
@@ -129,33 +131,56 @@ impl JsonCodec {
     /// # Errors
     /// As for [`decode`](Self::decode).
     pub fn decode_with(&self, json: &[u8], besides: &[&str]) -> Result<(Vec<u8>, Map<String, Value>), InvalidJson> {
-        let mut json = serde_json::Deserializer::from_slice(json);
-        let mut track = Track::new();
         let mut values = Map::new();
-        let deserializer = serde_path_to_error::Deserializer::new(&mut json, &mut track);
-        let document = Document { message: self.0.clone(), besides, values: &mut values };
-        let read = deserializer.deserialize_map(document);
-        Ok((self.encoded(read, json, track)?, values))
+        let message = self.decode_exactly(json, Some((besides, &mut values)))?;
+        Ok((message, values))
     }
 
-    /// The encoded message, if all of `json` was read.
-    fn encoded<'de>(
-        &self,
-        read: Result<DynamicMessage, serde_json::Error>,
-        mut json: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
-        track: Track,
-    ) -> Result<Vec<u8>, InvalidJson> {
-        match read {
-            Ok(message) => match json.end() {
-                Ok(()) => Ok(message.encode_to_vec()),
-                Err(error) => Err(InvalidJson { field: None, description: error.to_string() }),
-            },
-            Err(error) => Err(self.invalid(&error, &track.path())),
+    /// The encoded message of `json`, if nothing in it is changed by reading it.
+    fn decode_exactly(&self, json: &[u8], mut besides: Besides<'_, '_>) -> Result<Vec<u8>, InvalidJson> {
+        let json = text::without_mark(json);
+        if text::is_utf16(json) {
+            return Err(InvalidJson { field: None, description: "the text is UTF-16; send UTF-8".to_owned() });
+        }
+        let names = besides.as_ref().map(|(names, _)| *names);
+        let exact = json_text::with_exact_numbers(json).map_err(|fault| self.at(fault, json, names))?;
+        let message = self.read(&exact, besides.as_mut().map(|(names, values)| (*names, &mut **values)))?;
+        match json_text::repeated_name(json) {
+            Some(fault) => Err(self.at(fault, json, names)),
+            None => Ok(message.encode_to_vec()),
         }
     }
 
-    fn invalid(&self, error: &serde_json::Error, path: &Path) -> InvalidJson {
-        let (parent, problem, expected) = (field_name(path), error.to_string(), self.expected(path));
+    fn read(&self, json: &[u8], besides: Besides<'_, '_>) -> Result<DynamicMessage, InvalidJson> {
+        let mut reader = serde_json::Deserializer::from_slice(json);
+        let mut track = Track::new();
+        let deserializer = serde_path_to_error::Deserializer::new(&mut reader, &mut track);
+        let read = match besides {
+            None => DynamicMessage::deserialize_with_options(self.0.clone(), deserializer, &DeserializeOptions::new()),
+            Some((besides, values)) => {
+                deserializer.deserialize_map(Document { message: self.0.clone(), besides, values })
+            }
+        };
+        match read {
+            Ok(message) => match reader.end() {
+                Ok(()) => Ok(message),
+                Err(error) => Err(InvalidJson { field: None, description: described(&error, json) }),
+            },
+            Err(error) => Err(self.invalid(&error, json, &track.path())),
+        }
+    }
+
+    /// The error of `fault`, with the field in which it is.
+    fn at(&self, Fault { at, description }: Fault, json: &[u8], besides: Option<&[&str]>) -> InvalidJson {
+        // Reading ends where the text does.
+        let mut values = Map::new();
+        let read = self.read(&json[..at], besides.map(|names| (names, &mut values)));
+        let field = read.err().and_then(|error| error.field);
+        InvalidJson { field, description }
+    }
+
+    fn invalid(&self, error: &serde_json::Error, json: &[u8], path: &Path) -> InvalidJson {
+        let (parent, problem, expected) = (field_name(path), described(error, json), self.expected(path));
         let unknown = problem.strip_prefix(UNKNOWN_FIELD).and_then(|rest| rest.rsplit_once('\''));
         let (field, problem) = match (unknown, problem.strip_prefix(NOT_UTF_8)) {
             (Some((name, position)), _) => {
@@ -179,6 +204,18 @@ impl JsonCodec {
             }
         }
         expected(&kind)
+    }
+}
+
+/// The names of the fields that a document has besides those of its message, and where their values go.
+type Besides<'a, 'v> = Option<(&'a [&'a str], &'v mut Map<String, Value>)>;
+
+/// The text of an error, and what is remarkable about the character at which it is.
+pub(crate) fn described(error: &serde_json::Error, json: &[u8]) -> String {
+    let line = json.split_inclusive(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    match text::remark_at(line, error.column().saturating_sub(1)).filter(|_| error.is_syntax()) {
+        Some(remark) => format!("{error}: {remark}"),
+        None => error.to_string(),
     }
 }
 
@@ -277,7 +314,8 @@ mod tests {
         let wanted = v1::GetFloorRequest { spec: Some(spec) };
         for json in [
             r#"{"spec":{"seed":"18446744073709551615","number":7,"kind":"FLOOR_KIND_BOSS"}}"#,
-            r#"{"spec":{"seed":18446744073709551615,"number":"7","kind":7}}"#,
+            r#"{"spec":{"seed":"+18446744073709551615","number":"7","kind":7.0}}"#,
+            "\u{feff}{\"spec\":{\"seed\":\"18446744073709551615\",\"number\":0.7e1,\"kind\":7}}\r\n",
             r#" { "spec" : { "seed" : "18446744073709551615", "number" : 7.0, "width" : null, "kind" : 7 } } "#,
         ] {
             let message = codec.decode(json.as_bytes()).unwrap();
@@ -339,7 +377,25 @@ mod tests {
             (&br#"{"specs":[{"number":1},{"number":"x"}]}"#[..], Some("specs[1].number"), "an integer from 0"),
             (br#"{"specs":[{"number":-1}]}"#, Some("specs[0].number"), "an integer from 0"),
             (br#"{"specs":[{"number":1.5}]}"#, Some("specs[0].number"), "integer"),
-            (br#"{"specs":[{"number":1e400}]}"#, Some("specs[0].number"), "number"),
+            (br#"{"specs":[{"number":1e400}]}"#, Some("specs[0].number"), "write it as a string"),
+            (br#"{"specs":[{"seed":1},{"seed":9007199254740993}]}"#, Some("specs[1].seed"), "write it as a string"),
+            (br#"{"specs":[{"seed":1.00000000000000000001}]}"#, Some("specs[0].seed"), "and is none"),
+            (br#"{"specs":[{"seed":" 42"}]}"#, Some("specs[0].seed"), "invalid digit"),
+            (br#"{"specs":[{"seed":"42\n"}]}"#, Some("specs[0].seed"), "invalid digit"),
+            (br#"{"specs":[{"kind":"floor_kind_boss"}]}"#, Some("specs[0].kind"), "FLOOR_KIND_BOSS"),
+            (br#"{"specs":[{"kind":"7"}]}"#, Some("specs[0].kind"), "FLOOR_KIND_BOSS"),
+            (br#"{"specs":[{"seed":1,"number":1,"seed":2}]}"#, Some("specs[0]"), "seed is given twice"),
+            (br#"{"specs":[],"specs":[]}"#, None, "specs is given twice"),
+            ("\u{200b}{}".as_bytes(), None, "line 1 column 1: U+200B is invisible"),
+            (
+                "{\n  “specs”: []}".as_bytes(),
+                None,
+                "line 2 column 3: U+201C is a typographic quotation mark; write `\"`",
+            ),
+            ("{\"specs\":\u{a0}[]}".as_bytes(), Some("specs"), "U+00A0 is not the ordinary space"),
+            (b"{}\0", None, "U+0000 is a control character"),
+            (b"{\0}\0", None, "the text is UTF-16"),
+            (b"\xff\xfe{\0}\0", None, "the text is UTF-16"),
             (br#"{"specs":[{"number":NaN}]}"#, Some("specs[0].number"), "expected an integer from 0"),
             (br#"{"specs":[{"number":true}]}"#, Some("specs[0].number"), "boolean"),
             (br#"{"specs":[{"kind":"BOSS"}]}"#, Some("specs[0].kind"), "FLOOR_KIND_BOSS"),

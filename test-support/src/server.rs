@@ -100,7 +100,7 @@ impl Setup {
     }
 
     /// Sets an environment variable.
-    pub fn env(mut self, name: &str, value: &str) -> Self {
+    pub fn env(mut self, name: impl AsRef<std::ffi::OsStr>, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
     }

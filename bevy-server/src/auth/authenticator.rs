@@ -77,8 +77,32 @@ pub(crate) enum Denied {
     NotBearer,
     /// The server has no such token, or no longer.
     Unknown,
+    /// The server would know the token without what a program or a shell added to it.
+    Altered(Addition),
     /// The token of this name lacks a scope.
     Scope { name: Box<str>, missing: Scope },
+}
+
+/// What was added to a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addition {
+    /// The caller sends it in quotes.
+    Quotes,
+    /// The digest in the tokens file is that of the token with a line break.
+    LineBreak,
+}
+
+/// Why a token that is none of `tokens` is refused.
+fn denied(tokens: &Tokens, secret: &[u8]) -> Denied {
+    let unquoted = match secret {
+        [open @ (b'"' | b'\''), token @ .., close] if open == close => Some(token),
+        _ => None,
+    };
+    if unquoted.is_some_and(|token| tokens.find(token).is_some()) {
+        return Denied::Altered(Addition::Quotes);
+    }
+    let with_line_break = [&b"\n"[..], b"\r\n"].into_iter().any(|end| tokens.find(&[secret, end].concat()).is_some());
+    if with_line_break { Denied::Altered(Addition::LineBreak) } else { Denied::Unknown }
 }
 
 impl Authenticator {
@@ -150,7 +174,7 @@ impl Authenticator {
             let table = self.0.table.read().unwrap_or_else(PoisonError::into_inner);
             (table.tokens.clone(), table.number)
         };
-        let token = tokens.find(secret).ok_or(Denied::Unknown)?;
+        let token = tokens.find(secret).ok_or_else(|| denied(&tokens, secret))?;
         if !token.has(scope) {
             return Err(Denied::Scope { name: token.name.clone(), missing: scope });
         }
@@ -281,7 +305,7 @@ impl Denied {
     /// The reason under which the refusal counts.
     pub(crate) const fn limit(&self) -> Limit {
         match self {
-            Self::NoToken | Self::NotBearer | Self::Unknown => Limit::Unauthenticated,
+            Self::NoToken | Self::NotBearer | Self::Unknown | Self::Altered(_) => Limit::Unauthenticated,
             Self::Scope { .. } => Limit::Scope,
         }
     }
@@ -290,7 +314,7 @@ impl Denied {
     pub(crate) const fn challenge(&self) -> &'static str {
         match self {
             Self::NoToken | Self::NotBearer => "Bearer",
-            Self::Unknown => "Bearer error=\"invalid_token\"",
+            Self::Unknown | Self::Altered(_) => "Bearer error=\"invalid_token\"",
             Self::Scope { missing: Scope::Floors, .. } => "Bearer error=\"insufficient_scope\", scope=\"floors\"",
             Self::Scope { missing: Scope::Operate, .. } => "Bearer error=\"insufficient_scope\", scope=\"operate\"",
         }
@@ -301,6 +325,8 @@ impl Denied {
             Self::NoToken => "it has no token",
             Self::NotBearer => "its authorization header is not of the form `Bearer TOKEN`",
             Self::Unknown => "the server does not know its token",
+            Self::Altered(Addition::Quotes) => "its token is in quotes",
+            Self::Altered(Addition::LineBreak) => "the tokens file has the sha256 of its token with a line break",
             Self::Scope { .. } => "its token lacks a scope",
         }
     }
@@ -313,6 +339,11 @@ impl fmt::Display for Denied {
             Self::NoToken => f.write_str("this server needs a token: send it as `authorization: Bearer TOKEN`"),
             Self::NotBearer => f.write_str("the authorization header is not of the form `Bearer TOKEN`"),
             Self::Unknown => f.write_str("the server does not know this token; ask its operator for a valid one"),
+            Self::Altered(Addition::Quotes) => f.write_str("the token is in quotes; send it without them"),
+            Self::Altered(Addition::LineBreak) => f.write_str(
+                "the server's tokens file has the sha256 of this token with a line break, as `echo` adds one; its operator \
+                 makes the right one with `printf %s TOKEN | sha256sum`",
+            ),
             Self::Scope { name, missing } => {
                 write!(f, "the token {name:?} lacks the scope {:?}; ask the server's operator for it", missing.name())
             }
@@ -396,7 +427,9 @@ mod tests {
 
     #[test]
     fn a_call_without_a_valid_token_is_refused() {
-        let fixture = Fixture::new(&(entry("game", "hush", "") + &entry("ops", "quiet", "scopes = [\"operate\"]")));
+        let echoed = entry("echoed", "echoed\n", "") + &entry("cmd", "echoed-by-cmd\r\n", "");
+        let ops = entry("ops", "quiet", "scopes = [\"operate\"]");
+        let fixture = Fixture::new(&(entry("game", "hush", "") + &ops + &echoed));
         let last = LastToken::default();
         fixture.client("Bearer hush", &last).unwrap();
         assert_eq!(fixture.authenticator.client(&HeaderMap::new(), HERE, &last).unwrap_err(), Denied::NoToken);
@@ -409,6 +442,15 @@ mod tests {
             ("Bearer husH", Denied::Unknown),
             ("Bearer hush hush", Denied::Unknown),
             (long.as_str(), Denied::Unknown),
+            ("Bearer\thush", Denied::NotBearer),
+            ("Bearer: hush", Denied::NotBearer),
+            ("\"Bearer hush\"", Denied::NotBearer),
+            ("Bearer \"hush\"", Denied::Altered(Addition::Quotes)),
+            ("Bearer 'hush'", Denied::Altered(Addition::Quotes)),
+            ("Bearer \"hush", Denied::Unknown),
+            ("Bearer '", Denied::Unknown),
+            ("Bearer echoed", Denied::Altered(Addition::LineBreak)),
+            ("Bearer echoed-by-cmd", Denied::Altered(Addition::LineBreak)),
             ("Bearer quiet", Denied::Scope { name: "ops".into(), missing: Scope::Floors }),
         ] {
             assert_eq!(fixture.client(authorization, &last).unwrap_err(), expected, "{authorization:.20}");

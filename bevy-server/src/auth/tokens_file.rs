@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use floor_proto::text;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -239,12 +240,12 @@ fn read_text(path: &Path) -> Result<String, String> {
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(format!("it is no regular file; {advice}"));
     }
-    let mut text = String::new();
-    File::open(path).map_err(failed)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(format!("it has more than {MAX_FILE_BYTES} bytes; write fewer tokens"));
     }
-    Ok(text)
+    text::decode(&bytes).map(str::to_owned).map_err(|problem| format!("it {problem}"))
 }
 
 /// The keys and values of one `[[token]]`, with the place of each key.
@@ -262,7 +263,9 @@ fn tables(text: &str) -> Result<Vec<Fields>, Vec<String>> {
     // TOML's own display of an error would print the line, which may hold a secret.
     let not_toml = |error: toml::de::Error| {
         let at = error.span().map_or_else(String::new, |span| format!("line {}: ", line(text, span.start)));
-        vec![format!("{at}it is not TOML: {}", error.message().lines().collect::<Vec<_>>().join(", "))]
+        let remark = error.span().and_then(|span| text::remark_at(text.as_bytes(), span.start));
+        let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
+        vec![format!("{at}it is not TOML: {}{remark}", error.message().lines().collect::<Vec<_>>().join(", "))]
     };
     let keys: Fields = toml::from_str(text).map_err(not_toml)?;
     let mut problems = Vec::new();
@@ -497,6 +500,28 @@ mod tests {
         }
     }
 
+    /// A digest is read as other programs print it, where that is a digest in hexadecimal digits, and nothing else is.
+    #[test]
+    fn a_digest_is_64_hexadecimal_digits() {
+        let with = |sha256: &str| format!("[[token]]\nname = \"game\"\nsha256 = \"{sha256}\"\n");
+        for right in [hush(), hush().to_uppercase()] {
+            assert!(Tokens::parse(&with(&right), &TenantNames::default()).unwrap().find(b"hush").is_some(), "{right}");
+        }
+        let (spaced, base64) = (hush() + "  -", "6wfXOfF0kW4e5iOnzBgVhKKBIJWVCxW0RJa4hKDwEz0=");
+        let colons =
+            hush().as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair)).collect::<Vec<_>>().join(":");
+        let full_width = hush().replacen(|c: char| c.is_ascii_digit(), "１", 1);
+        let prefixed = [format!("0x{}", hush()), format!("sha256:{}", hush()), format!("{}\\n", hush())];
+        let others = [spaced, base64.to_owned(), colons, full_width, format!(" {}", hush())];
+        for wrong in prefixed.into_iter().chain(others) {
+            let problems = problems(&with(&wrong));
+            assert!(
+                problems.starts_with("line 3: sha256 is wrong; write 64 hexadecimal digits"),
+                "{wrong}: {problems}"
+            );
+        }
+    }
+
     #[test]
     fn a_file_without_tokens_is_valid() {
         for text in ["", "# none\n", "token = []\n"] {
@@ -546,6 +571,10 @@ mod tests {
             (token("scopes = \"floors\""), "line 4: scopes is wrong; write a list of"),
             (token("scopes = [1]"), "line 4: scopes is wrong; write a list of"),
             (token("quota.cells = 1"), "line 4: quota is no key; the nearest is "),
+            (token("scopes = [\"Floors\"]"), "line 4: \"Floors\" is no scope; the nearest is \"floors\""),
+            (token("cells_per_second = 1e3"), "line 4: cells_per_second is no whole number"),
+            (token("scopes\u{a0}= []"), "line 4: it is not TOML: expected `.`, `=`; U+00A0 is not the ordinary space"),
+            (token("scopes = [“floors”]"), "U+201C is a typographic quotation mark"),
         ] {
             let problems = problems(&text);
             assert!(problems.contains(expected), "{expected} is not in\n{problems}");
@@ -561,6 +590,12 @@ mod tests {
         assert!(missing.contains("tokens.toml cannot be used: it cannot be read ("), "{missing}");
         let no_file = TokensFile::read(directory.path(), &TenantNames::default()).unwrap_err().to_string();
         assert!(no_file.contains("it is no regular file"), "{no_file}");
+        let text = format!("\u{feff}[[token]]\r\nname = \"game\"\r\nsha256 = \"{}\"\r\n", hush());
+        std::fs::write(&path, &text).unwrap();
+        assert_eq!(TokensFile::read(&path, &TenantNames::default()).unwrap().tokens().len(), 1);
+        std::fs::write(&path, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()).unwrap();
+        let utf16 = TokensFile::read(&path, &TenantNames::default()).unwrap_err().to_string();
+        assert!(utf16.contains("it is UTF-16; save it as UTF-8"), "{utf16}");
         std::fs::write(&path, "[[token]]\n".repeat(20)).unwrap();
         let many = TokensFile::read(&path, &TenantNames::default()).unwrap_err().to_string();
         assert!(many.contains("tokens.toml is wrong in 40 places, of which the first 16 are shown:\n  "), "{many}");

@@ -106,12 +106,21 @@ impl Format for Directory {
     }
 
     fn parse(&self, value: &Value) -> Option<PathBuf> {
-        text(value).filter(|path| !path.is_empty()).map(PathBuf::from)
+        text(value).filter(|path| !path.is_empty() && !has_tilde(path)).map(PathBuf::from)
+    }
+
+    fn problem(&self, value: &Value) -> Option<String> {
+        let is_of_shell = text(value).is_some_and(|path| has_tilde(&path));
+        is_of_shell.then(|| "begins with ~, which only a shell replaces by the home directory".to_owned())
     }
 
     fn show(&self, path: &PathBuf) -> String {
         quote(path.display())
     }
+}
+
+fn has_tilde(path: &str) -> bool {
+    path == "~" || path.starts_with("~/")
 }
 
 /// The path of a file that is read later, if one is named.

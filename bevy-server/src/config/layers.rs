@@ -9,6 +9,8 @@ use figment::{
     value::{Dict, Map, Value},
 };
 
+use floor_proto::text;
+
 use super::{
     DEFAULTS,
     error::{ConfigError, Problem},
@@ -16,9 +18,9 @@ use super::{
 
 /// The prefix of the server's environment variables.
 const ENVIRONMENT_PREFIX: &str = "FLOORS__";
-/// The prefix of variables that may be misspelt. Others have it too: Kubernetes sets `FLOORS_PORT` for a service
-/// `floors`.
-const SIMILAR_PREFIX: &str = "FLOORS_";
+/// The letters with which variables begin that may be misspelt. Others begin so too: Kubernetes sets `FLOORS_PORT` for a
+/// service `floors`.
+const SIMILAR_PREFIX: &str = "FLOORS";
 /// The variable that says what an unknown key is. It is no key, so that versions which do not know it ignore it.
 const UNKNOWN_KEYS: &str = "FLOORS_UNKNOWN_KEYS";
 
@@ -35,11 +37,14 @@ impl Layers {
     pub(super) fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let mut figment = defaults();
         if let Some(file) = file {
-            let text = std::fs::read_to_string(file)
+            let bytes = std::fs::read(file)
                 .map_err(|error| Problem::without_key(format!("cannot read {}: {error}", file.display())))?;
-            check_syntax(&text, &file.display().to_string())?;
+            let text = text::decode(&bytes)
+                .map_err(|problem| Problem::without_key(format!("{} {problem}", file.display())))?;
+            check_syntax(text, &file.display().to_string())?;
             figment = figment.merge(Toml::file_exact(file));
         }
+        ConfigError::from_problems(not_utf8())?;
         let variables = Env::prefixed(ENVIRONMENT_PREFIX).split("__");
         let figment = variables
             .iter()
@@ -81,20 +86,24 @@ impl Layers {
         keys
     }
 
-    /// Environment variables that match a key except for underscores, each with the correct name.
+    /// Environment variables that match a key by their letters and are not read, each with the correct name.
     pub(super) fn misspelt(&self, known: &[impl AsRef<str>]) -> Vec<Problem> {
         if !self.environment {
             return Vec::new();
         }
-        let plain = |name: &str| name.replace(['_', '.'], "").to_uppercase();
+        let plain = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric(), "").to_uppercase();
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let candidates = names.filter(|name| name.starts_with(SIMILAR_PREFIX) && !name.starts_with(ENVIRONMENT_PREFIX));
-        candidates
+        names
+            .filter(|name| !is_read(name))
             .filter_map(|name| {
-                let key =
-                    known.iter().map(AsRef::as_ref).find(|key| plain(key) == plain(&name[SIMILAR_PREFIX.len()..]))?;
+                let letters = plain(&name);
+                // From a file whose lines a shell reads, and something else does not.
+                let letters = letters.strip_prefix("EXPORT").unwrap_or(&letters);
+                let written = letters.strip_prefix(SIMILAR_PREFIX)?;
+                let key = known.iter().map(AsRef::as_ref).find(|key| plain(key) == written)?;
                 let message = format!("is not read; did you mean {}?", variable(key));
-                Some(Problem { key: name, message })
+                // With what nobody sees in it.
+                Some(Problem { key: name.escape_debug().to_string(), message })
             })
             .collect()
     }
@@ -124,11 +133,27 @@ impl Provider for Variable {
 
 /// What the environment says about unknown keys.
 fn tolerate_unknown() -> Result<bool, Problem> {
-    match std::env::var_os(UNKNOWN_KEYS).unwrap_or_default().to_str() {
+    let value = std::env::var_os(UNKNOWN_KEYS).unwrap_or_default();
+    match value.to_str().map(str::trim) {
         Some("" | "error") => Ok(false),
         Some("warn") => Ok(true),
-        _ => Err(Problem { key: UNKNOWN_KEYS.to_owned(), message: "must be \"error\" or \"warn\"".to_owned() }),
+        _ => {
+            let message = format!("must be \"error\" or \"warn\", not {value:?}");
+            Err(Problem { key: UNKNOWN_KEYS.to_owned(), message })
+        }
     }
+}
+
+/// Whether a variable of this name is one of the configuration.
+fn is_read(name: &str) -> bool {
+    name.get(..ENVIRONMENT_PREFIX.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(ENVIRONMENT_PREFIX))
+}
+
+/// Variables whose values are no text. They would be read with other characters in the place of the wrong bytes.
+fn not_utf8() -> Vec<Problem> {
+    let names = std::env::vars_os().filter(|(_, value)| value.to_str().is_none()).map(|(name, _)| name);
+    let names = names.filter_map(|name| name.into_string().ok()).filter(|name| is_read(name));
+    names.map(|key| Problem { key, message: "is not UTF-8; write it in UTF-8".to_owned() }).collect()
 }
 
 /// The default of `key`.
@@ -148,7 +173,9 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
             let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}")).into())
+            let remark = error.span().and_then(|span| text::remark_at(text.as_bytes(), span.start));
+            let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
+            Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}{remark}")).into())
         }
     }
 }

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use floor_cache::tls::pem_problem;
+use floor_proto::text;
 use tokio_rustls::rustls::{
     Error, InconsistentKeys, RootCertStore, ServerConfig,
     crypto::{
@@ -214,8 +216,8 @@ fn certificates(
 ) -> Result<Vec<CertificateDer<'static>>, FileProblem> {
     let wrong = |what: String| problem(key, path, what, advice);
     let pem = contents.as_ref().map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    let certificates = certificates.map_err(|error| wrong(format!("is not valid PEM: {error}")))?;
+    let certificates = CertificateDer::pem_slice_iter(text::without_mark(pem)).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| wrong(format!("is not valid PEM: {}", pem_problem(&error))))?;
     if certificates.is_empty() {
         return Err(wrong("holds no certificate in PEM".to_owned()));
     }
@@ -225,7 +227,8 @@ fn certificates(
 fn private_key(path: &Path, contents: &Contents) -> Result<PrivateKeyDer<'static>, FileProblem> {
     let wrong = |what: String| problem(KEY, path, what, WRITE_KEY);
     let pem = contents.as_ref().map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    PrivateKeyDer::from_pem_slice(pem).map_err(|error| wrong(format!("holds no private key in PEM: {error}")))
+    PrivateKeyDer::from_pem_slice(text::without_mark(pem))
+        .map_err(|error| wrong(format!("holds no private key in PEM: {}", pem_problem(&error))))
 }
 
 /// Accepts only clients with a certificate of the authorities in a PEM file.
@@ -404,6 +407,28 @@ mod tests {
             let keys: Vec<_> = keys.into_iter().map(|(key, path)| (key, path.as_path())).collect();
             let error = resolve(&keys).unwrap_err();
             assert!(expected.iter().all(|expected| error.contains(expected)), "{expected:#?} are not in\n{error}");
+        }
+        let (cert_text, key_text) = (fs::read_to_string(&cert).unwrap(), fs::read_to_string(&key).unwrap());
+        for (name, added) in [
+            ("a byte order mark", (|pem: &str| format!("\u{feff}{pem}")) as fn(&str) -> String),
+            ("line ends of Windows", |pem| pem.replace('\n', "\r\n")),
+            ("blanks at the ends of lines", |pem| pem.replace('\n', " \n")),
+            ("text before it", |pem| format!("subject=CN = localhost\n{pem}")),
+        ] {
+            let (cert, key) = (files.file("added.pem", &added(&cert_text)), files.file("added.key", &added(&key_text)));
+            assert!(resolve(&[("cert", &cert), ("key", &key), ("client_ca", &cert)]).is_ok(), "{name}");
+        }
+        let body = key_text.lines().nth(1).unwrap();
+        for (name, broken) in [
+            ("written line breaks", key_text.replace('\n', "\\n")),
+            ("one line", key_text.replace('\n', " ")),
+            ("cut", key_text.lines().take(2).collect::<Vec<_>>().join("\n")),
+            ("indented", format!("  {}", key_text.replace('\n', "\n  "))),
+        ] {
+            let broken = files.file("broken.key", &broken);
+            let error = resolve(&[("cert", &cert), ("key", &broken)]).unwrap_err();
+            assert!(error.contains("holds no private key in PEM: ") && !error.contains(body), "{name}: {error}");
+            assert!(!error.contains('['), "{name}: the bytes of the file are shown: {error}");
         }
         let chain = fs::read_to_string(&cert).unwrap() + &fs::read_to_string(&other_cert).unwrap();
         let chain = files.file("chain.pem", &chain);

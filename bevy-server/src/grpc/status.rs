@@ -152,7 +152,7 @@ pub(super) fn other_generator_version(wanted: u32) -> Status {
 /// The call has no valid token, or its token lacks a scope. `www-authenticate` tells programs which, as over HTTP.
 pub(super) fn denied(denied: &Denied) -> Status {
     let code = match denied {
-        Denied::NoToken | Denied::NotBearer | Denied::Unknown => Code::Unauthenticated,
+        Denied::NoToken | Denied::NotBearer | Denied::Unknown | Denied::Altered(_) => Code::Unauthenticated,
         Denied::Scope { .. } => Code::PermissionDenied,
     };
     let mut status = Status::new(code, denied.to_string());

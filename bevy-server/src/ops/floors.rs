@@ -2,6 +2,8 @@
 //! optionally with `width`, `height`, `kind` and `pack`. Or `tower=42`, `all=true` and `pack=NAME`, where a page takes every
 //! stored floor. A query may also name whose stores it is about, by `tenant`.
 
+use std::borrow::Cow;
+
 use floor_cache::KeyPattern;
 use floor_gen::{FloorSpec, Kind, PackHash};
 use floor_proto::{
@@ -113,7 +115,7 @@ pub(super) fn parse_stored(
     tenants: &TenantNames,
 ) -> Result<Option<(Vec<KeyPattern>, Whose)>, QueryError> {
     let [tower, all, pack, _] = STORED;
-    let has = |names: &[&str]| query.split('&').any(|pair| names.contains(&pair.split('=').next().unwrap_or_default()));
+    let has = |names: &[&str]| form_urlencoded::parse(query.as_bytes()).any(|(name, _)| names.contains(&&*name));
     let of_floors = RANGE.into_iter().filter(|name| ![PACK, TENANT].contains(name)).collect::<Vec<_>>();
     let is_pack = has(&[pack]) && !has(&of_floors);
     if !has(&[tower, all]) && !is_pack {
@@ -144,7 +146,7 @@ fn versions(named: &str, packs: &Packs) -> Result<Vec<PackHash>, QueryError> {
         let held = packs.for_operator().held().into_iter().map(|held| held.pack);
         let held: Vec<_> = held.filter(|pack| pack.pack().name() == name).map(|pack| pack.pack().hash()).collect();
         return if held.is_empty() {
-            Query(vec![(PACK, name)]).pack(packs.for_operator()).map(|_| held)
+            Query(vec![(PACK.into(), name.into())]).pack(packs.for_operator()).map(|_| held)
         } else {
             Ok(held)
         };
@@ -183,27 +185,26 @@ fn unresolved(error: &ResolveError, number: &str) -> QueryError {
     }
 }
 
-/// Parameters and values. No parameter occurs twice.
-struct Query<'a>(Vec<(&'a str, &'a str)>);
+/// Parameters and values, decoded as libraries encode them. No parameter occurs twice.
+struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
     fn parse(query: &'a str, parameters: &[&str]) -> Result<Self, QueryError> {
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !parameters.contains(&name) {
-                return Err(QueryError::new(name, format!("is no parameter; there are {}", parameters.join(", "))));
+        let mut pairs: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if !parameters.contains(&&*name) {
+                return Err(QueryError::new(&name, format!("is no parameter; there are {}", parameters.join(", "))));
             }
             if pairs.iter().any(|(known, _)| *known == name) {
-                return Err(QueryError::new(name, "is given twice"));
+                return Err(QueryError::new(&name, "is given twice"));
             }
             pairs.push((name, value));
         }
         Ok(Self(pairs))
     }
 
-    fn text(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
     fn range(&self, pack: &FoundPack) -> Result<Vec<FloorSpec>, QueryError> {
@@ -282,6 +283,11 @@ mod tests {
         let one = parse("kind=maze&height=48&width=64&first=1000000&seed=18446744073709551615").unwrap();
         assert_eq!(one, [FloorSpec::resolve(u64::MAX, 1_000_000, 64, 48, Some(Kind::Maze)).unwrap()]);
         assert_eq!(parse("seed=0&first=1&count=256").unwrap().len(), 256);
+        for encoded in
+            ["seed=%342&first=7&count=3", "&seed=42&&first=7&c%6fun%74=3&", "seed=42&first=7&count=3&pack=t%6fwer"]
+        {
+            assert_eq!(parse(encoded).as_ref(), Ok(&specs), "{encoded}");
+        }
     }
 
     #[test]
@@ -369,6 +375,15 @@ mod tests {
             ("seed=1&first=1&width=600", "width is wrong: width 600 is not in 16 ..= 512"),
             ("seed=1&first=1&kind=hut", "kind is \"hut\"; there are standard, keep"),
             ("seed=1&first=1&first=2", "first is given twice"),
+            ("seed=1&first=1&f%69rst=2", "first is given twice"),
+            ("seed=1%20&first=1", "seed is \"1 \""),
+            ("seed=+1&first=1", "seed is \" 1\""),
+            ("seed=1e3&first=1", "seed is \"1e3\""),
+            ("seed=0x2a&first=1", "seed is \"0x2a\""),
+            ("seed=1\u{200b}&first=1", "seed is \"1\\u{200b}\""),
+            ("seed=1&amp;first=1", "amp;first is no parameter"),
+            ("Seed=1&first=1", "Seed is no parameter"),
+            ("seed=1&first=1&kind=Maze", "kind is \"Maze\""),
             ("seed=1&from=1", "from is no parameter; there are seed, first"),
         ] {
             let wrong = parse(query).unwrap_err().to_string();

@@ -105,7 +105,12 @@ pub(super) async fn bound(request: Request, next: Next) -> Response {
         return body_too_large();
     }
     match timeout_at(deadline, to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(_)) => {}
+        Ok(Ok(body)) if body.is_empty() => {}
+        // A parameter in it would not be read, such as the tenant that limits a purge.
+        Ok(Ok(_)) => {
+            let message = "write the parameters in the URL, as in /stats?tenant=NAME: the pages take no body\n";
+            return (StatusCode::BAD_REQUEST, message).into_response();
+        }
         Ok(Err(_)) => return body_too_large(),
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the request was not complete in time\n").into_response(),
     }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from xxhash import xxh3_64_intdigest
 
 from conftest import FLOOR, FLOOR_FILES
 from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, RoomRole, Terrain
+from floors.calls import Progress
 from floors.errors import WrongFloorError
 from floors.v1 import floors_pb2 as pb
 
@@ -151,6 +154,36 @@ def test_another_floor_is_refused(requested: FloorSpec) -> None:
     with pytest.raises(WrongFloorError, match="another floor") as caught:
         Floor(FLOOR, requested)
     assert (caught.value.requested, caught.value.received) == (requested, SPEC)
+
+
+@pytest.mark.parametrize("value", [42, np.uint64(42), np.int8(42)])
+def test_every_integer_is_a_seed(value: int) -> None:
+    assert FloorSpec(value, 1).to_message() == pb.FloorSpec(seed=42, number=1)
+
+
+@pytest.mark.parametrize("field", ["seed", "number", "width", "height", "kind"])
+@pytest.mark.parametrize(
+    "value", [42.0, 2.0**53, True, np.bool_(True), np.float64(42), np.array([42]), "42", b"42", Decimal(42), None, [42]]
+)
+def test_what_is_no_integer_is_refused_by_the_name_of_its_field(field: str, value: object) -> None:
+    fields: dict[str, Any] = {"seed": 1, "number": 1, field: value}
+    with pytest.raises(TypeError, match=rf"^{field} .* is no integer: write a whole number from 0 to "):
+        FloorSpec(**fields)
+
+
+@pytest.mark.parametrize("pack", [None, 7, b"mine", Path("mine")])
+def test_a_pack_is_text(pack: object) -> None:
+    fields: dict[str, Any] = {"pack": pack}
+    with pytest.raises(TypeError, match=r"^pack .* is no text: write NAME or NAME@HASH"):
+        FloorSpec(1, 1, **fields)
+
+
+@pytest.mark.parametrize("count", [3.0, True, "3", None, np.float64(3)])
+def test_a_count_is_an_integer(count: object) -> None:
+    with pytest.raises(TypeError, match=r"^count .* is no integer"):
+        Progress(FloorSpec(1, 1), cast("int", count))
+    with pytest.raises(ValueError, match="count -1 is not in 0"):
+        Progress(FloorSpec(1, 1), -1)
 
 
 @pytest.mark.parametrize(("field", "value"), [("seed", -1), ("seed", 2**64), ("number", 2**32), ("width", -5)])

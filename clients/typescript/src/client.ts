@@ -13,7 +13,7 @@ import {
 } from "./gen/floors/v1/floors_pb.js";
 import { verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
-import type { CallOptions, ClientOptions } from "./options.js";
+import { type CallOptions, type ClientOptions, checkLimits } from "./options.js";
 import { Retries } from "./retry.js";
 import { type Served, servedFrom } from "./served.js";
 import { type SpecInit, asSpec, asUint32 } from "./spec.js";
@@ -44,6 +44,7 @@ export class FloorClient {
   readonly #timeoutMs: number;
 
   constructor(transport: Transport, options: ClientOptions = {}) {
+    checkLimits(options);
     this.#rpc = createClient(FloorService, transport);
     this.#retries = options.retries ?? DEFAULT_RETRIES;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -85,6 +86,7 @@ export class FloorClient {
    * @throws As for {@link get}.
    */
   async *stream(first: SpecInit, count: number, options: CallOptions = {}): AsyncGenerator<Floor, void, undefined> {
+    checkLimits(options);
     const next = asSpec(first);
     let left = asUint32("count", count);
     const deadline = deadlineIn(options.timeoutMs ?? 0);
@@ -152,6 +154,7 @@ export class FloorClient {
   }
 
   async #unary<T>(options: CallOptions, call: (attempt: Attempt) => Promise<T>): Promise<{ value: T; served: Served }> {
+    checkLimits(options);
     const deadline = deadlineIn(options.timeoutMs ?? this.#timeoutMs);
     const retries = new Retries(this.#retries, deadline, options.signal);
     for (;;) {
@@ -169,7 +172,9 @@ export class FloorClient {
     const headers = new Headers();
     if (options.noCache) headers.set("cache-control", "no-cache");
     if (options.trace) headers.set("floor-trace", "1");
-    if (options.generatorVersion !== undefined) headers.set("floor-generator-version", `${options.generatorVersion}`);
+    if (options.generatorVersion !== undefined) {
+      headers.set("floor-generator-version", `${asUint32("generatorVersion", options.generatorVersion)}`);
+    }
     const timeoutMs = Math.ceil(deadline - performance.now());
     if (timeoutMs <= 0) throw new ConnectError("the deadline has passed", Code.DeadlineExceeded);
     return {

@@ -2,6 +2,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 
 import { explained } from "./failure.js";
+import { shown } from "./spec.js";
 
 /** Options of a client. */
 export interface ClientOptions {
@@ -37,6 +38,16 @@ export interface CallOptions {
    * version answers with `Code.FailedPrecondition`, whose message has both versions; no retry helps.
    */
   generatorVersion?: number;
+}
+
+/** @throws TypeError for a number that limits nothing as it was meant, such as NaN. */
+export function checkLimits(options: Pick<ClientOptions, "retries" | "timeoutMs">): void {
+  for (const name of ["retries", "timeoutMs"] as const) {
+    const value = options[name];
+    if (value !== undefined && !(typeof value === "number" && value >= 0)) {
+      throw new TypeError(`${name} is ${shown(value)}: write a number from 0`);
+    }
+  }
 }
 
 /** Checks the URL and the token. Returns what all transports need. */

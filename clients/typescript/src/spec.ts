@@ -5,6 +5,7 @@ import { type FloorKind, type FloorSpec, FloorSpecSchema } from "./gen/floors/v1
 
 const MAX_SEED = 2n ** 64n - 1n;
 const MAX_UINT32 = 2 ** 32 - 1;
+const FIELDS = ["seed", "number", "width", "height", "kind", "pack"];
 
 /** The name of a floor, such as `{ seed: 42n, number: 7 }`. What is left out is resolved by the server. */
 export interface SpecInit {
@@ -23,6 +24,9 @@ export interface SpecInit {
 /** @throws TypeError that names the field and what it may be. */
 export function asSpec(spec: SpecInit): FloorSpec {
   if (typeof spec !== "object" || spec === null) throw new TypeError(`${shown(spec)} is no spec: write { seed: 42n, number: 7 }`);
+  // A name that is spelt otherwise would leave its field at 0. Messages have names with a dollar sign besides.
+  const unknown = Object.keys(spec).find((name) => !FIELDS.includes(name) && !name.startsWith("$"));
+  if (unknown !== undefined) throw new TypeError(`${shown(unknown)} is no field of a spec: there are ${FIELDS.join(", ")}`);
   const { seed = 0n, number = 0, width = 0, height = 0, kind = 0, pack = "" } = spec;
   if (typeof pack !== "string") throw new TypeError(`pack is ${shown(pack)}: write NAME or NAME@HASH`);
   return create(FloorSpecSchema, {
@@ -48,6 +52,8 @@ function asSeed(value: bigint | number): bigint {
   throw new TypeError(`seed is ${shown(value)}: write a bigint such as 42n, from 0n to 2n ** 64n - 1n, or a number below 2 ** 53`);
 }
 
-function shown(value: unknown): string {
-  return typeof value === "bigint" ? `${value}n` : (JSON.stringify(value) ?? String(value));
+/** A value in an error. */
+export function shown(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
 }

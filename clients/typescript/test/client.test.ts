@@ -159,7 +159,20 @@ test("wrong arguments are TypeErrors that say what to write", async () => {
     [{ seed: -1n, number: 1 }, /seed is -1n/],
     [{ seed: 2n ** 64n, number: 1 }, /seed is 18446744073709551616n/],
     [{ seed: "42", number: 1 }, /seed is "42"/],
+    [{ seed: 18446744073709552000, number: 1 }, /seed is 18446744073709552000: .* 42n/],
+    [{ seed: NaN, number: 1 }, /seed is NaN/],
+    [{ seed: Infinity, number: 1 }, /seed is Infinity/],
+    [{ seed: true, number: 1 }, /seed is true/],
+    [{ seed: null, number: 1 }, /seed is null/],
+    [{ seed: [42], number: 1 }, /seed is \[42\]/],
     [{ number: 1.5 }, /number is 1\.5/],
+    [{ number: "7" }, /number is "7"/],
+    [{ number: 7n }, /number is 7n/],
+    [{ number: true }, /number is true/],
+    [{ number: 2 ** 32 }, /number is 4294967296/],
+    [{ number: 1, kind: "FLOOR_KIND_MAZE" }, /kind is "FLOOR_KIND_MAZE"/],
+    [{ number: 1, Seed: 42n }, /"Seed" is no field of a spec: there are seed, number, width/],
+    [{ numbr: 1 }, /"numbr" is no field of a spec/],
     [{ number: 1, width: -1 }, /width is -1/],
     [{ number: 1, pack: 7 }, /pack is 7/],
     [42, /42 is no spec: write \{ seed: 42n, number: 7 \}/],
@@ -171,6 +184,16 @@ test("wrong arguments are TypeErrors that say what to write", async () => {
     await assert.rejects(client.stream(spec as SpecInit, 1).next(), rejected);
   }
   await assert.rejects(client.stream(first, -1).next(), { name: "TypeError", message: /count is -1/ });
+  for (const timeoutMs of [NaN, -1, "10s" as unknown as number, "100" as unknown as number]) {
+    const message = /timeoutMs is .*: write a number from 0/;
+    assert.throws(() => connect("http://127.0.0.1:1", { timeoutMs }), { name: "TypeError", message });
+    await assert.rejects(client.get(first, { timeoutMs }), { name: "TypeError", message });
+    await assert.rejects(client.stream(first, 1, { timeoutMs }).next(), { name: "TypeError", message });
+  }
+  assert.throws(() => connect("http://127.0.0.1:1", { retries: NaN }), { name: "TypeError", message: /retries is NaN/ });
+  for (const generatorVersion of [4.5, NaN, "4" as unknown as number]) {
+    await assert.rejects(client.get(first, { generatorVersion }), { name: "TypeError", message: /generatorVersion is / });
+  }
 });
 
 test("a stream without floors ends at its deadline", async (t) => {
@@ -199,15 +222,19 @@ test("an unreachable server is reported", async () => {
 });
 
 test("options are checked", () => {
-  const wrong = ["", "127.0.0.1:50051", "ftp://host", "http://user:secret@host", "http://host/?x=1"];
+  const wrong = ["", "127.0.0.1:50051", "localhost:50051", "ftp://host", "http://user:secret@host", "http://host/?x=1"];
+  const ports = ["http://host#x", "http://host:99999", "http://host:\uff15", "'http://host'"];
   const hidden = ["http://user:p/secret@host", "http://user:p#secret@host", "http://user:secret", "secret:x@host"];
-  for (const url of [...wrong, ...hidden, "http://12:3/secret@host"]) {
+  for (const url of [...wrong, ...ports, ...hidden, "http://12:3/secret@host"]) {
     assert.throws(() => connect(url), (error) => error instanceof TypeError && !error.message.includes("secret"), url);
   }
   assert.throws(() => connect("http://floors.example", { token: "secret" }), TypeError);
   assert.throws(() => connectBrowser("http://floors.example", { get: true }), TypeError);
   assert.throws(() => connect("https://floors.example", { token: "two\nlines" }), TypeError);
-  for (const url of ["https://floors.example", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost:1"]) {
+  for (const token of ["", "secret\r", " secret", "\ufeffsecret"]) {
+    assert.throws(() => connect("https://floors.example", { token }), TypeError);
+  }
+  for (const url of ["https://floors.example", "http://127.0.0.1:1", "HTTP://127.0.0.1:1/", " http://127.0.0.1:1\r", "http://[::1]:1", "http://localhost:1"]) {
     connect(url, { token: "secret" });
   }
 });

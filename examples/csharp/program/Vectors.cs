@@ -40,8 +40,38 @@ namespace Floors
                 Expect(vector, Fault(() => Grid.Read(Unhex(vector["bytes"])).Cells()) == "grid");
             foreach (var vector in manifest["malformed_floors"])
                 Expect(vector, Fault(() => Floor.Decode(Bytes(vector), Asked(vector))) == (string)vector["error"]);
+            CheckArguments();
             Console.WriteLine("{0} vectors, {1} wrong", vectors, wrong);
             return wrong == 0 && vectors > 0 ? 0 : 1;
+        }
+
+        // What cannot be sent as it was meant is refused: a row for each.
+        private static void CheckArguments()
+        {
+            var spec = new FloorSpec { Seed = ulong.MaxValue, Number = 1, Pack = "mine@00000000000000ff" };
+            Expect("a spec", Throws(() => spec.EncodeRequest()) == null);
+            foreach (var pack in new[] { "m\u0161ne", "mine\r", " mine", "\ufeffmine", "mine\u200b", new string('a', 50) })
+                Expect("the pack " + pack, Throws(() => new FloorSpec { Number = 1, Pack = pack }.EncodeRequest()) is ArgumentException);
+            Expect("a width", Throws(() => new FloorSpec { Number = 1, Width = -1 }.EncodeRequest()) is ArgumentException);
+            foreach (var url in new[] { "http://127.0.0.1:1", "http://127.0.0.1:1/", "HTTP://127.0.0.1:1" })
+                Expect(url, Throws(() => new FloorClient(new Uri(url)).Dispose()) == null);
+            foreach (var url in new[] { "http://host/floors", "http://host?x=1", "http://host#x", "http://me:hush@host", "ftp://host" })
+                Expect(url, Throws(() => new FloorClient(new Uri(url)).Dispose()) is ArgumentException error && !error.Message.Contains("hush"));
+            foreach (var token in new[] { "", "hush\r\n", " hush", "\ufeffhush" })
+                Expect("a token", Throws(() => new FloorClient(new Uri("http://127.0.0.1:1"), token).Dispose()) is ArgumentException);
+        }
+
+        private static Exception Throws(Action action)
+        {
+            try
+            {
+                action();
+                return null;
+            }
+            catch (Exception error)
+            {
+                return error;
+            }
         }
 
         private static void CheckFloor(JToken vector)
@@ -107,10 +137,15 @@ namespace Floors
 
         private static void Expect(JToken vector, bool right)
         {
+            Expect((string)vector["name"], right);
+        }
+
+        private static void Expect(string name, bool right)
+        {
             vectors++;
             if (right) return;
             wrong++;
-            Console.WriteLine("wrong: {0}", vector["name"]);
+            Console.WriteLine("wrong: {0}", name);
         }
 
         private static JObject Json(string path)

@@ -68,8 +68,11 @@ impl Files {
     pub fn insert(&mut self, path: &str, content: &[u8]) -> Result<(), FileError> {
         let fail = |what: String| Err(FileError { path: path.to_owned(), what });
         if !is_path(path) {
+            let foreign = path.chars().find(|c| !c.is_ascii_alphanumeric() && !"._-/".contains(*c));
+            let foreign = foreign.map(|c| format!(", and not U+{:04X}", u32::from(c))).unwrap_or_default();
             return fail(format!(
-                "a path has at most {MAX_PATH} bytes: letters, digits, `.`, `_` and `-`, with `/` between its parts"
+                "a path has at most {MAX_PATH} bytes: ASCII letters, digits, `.`, `_` and `-`, with `/` between its \
+                 parts{foreign}"
             ));
         }
         if self.by_path.contains_key(path) {
@@ -80,6 +83,9 @@ impl Files {
         }
         let content = if is_text(path) {
             match core::str::from_utf8(content) {
+                _ if matches!(content, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, ..] | [_, 0, ..]) => {
+                    return fail("the text is UTF-16; save it as UTF-8".to_owned());
+                }
                 Ok(text) => normalised(text),
                 Err(error) => return fail(format!("byte {} is not UTF-8", error.valid_up_to())),
             }
@@ -136,7 +142,21 @@ impl Files {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         let fail = |path: &str, what: &str| Err(FileError { path: path.to_owned(), what: what.to_owned() });
         let Some(mut rest) = bytes.strip_prefix(MAGIC.as_bytes()) else {
-            return fail("", "a pack begins with the line `floorpack 1`");
+            return fail(
+                "",
+                match bytes {
+                    [b'P', b'K', 3..=8, ..] => {
+                        "it is a ZIP archive; unpack it, and write the pack with `floorctl pack build FOLDER`"
+                    }
+                    [0x1F, 0x8B, ..] => {
+                        "it is a gzip archive; unpack it, and write the pack with `floorctl pack build FOLDER`"
+                    }
+                    _ if bytes.starts_with(b"\xEF\xBB\xBF") || bytes.starts_with(b"floorpack 1\r\n") => {
+                        "it was changed as a text: by an editor, or where line ends are converted; copy it as a binary file"
+                    }
+                    _ => "a pack begins with the line `floorpack 1`",
+                },
+            );
         };
         let mut files = Self::new();
         while !rest.is_empty() {

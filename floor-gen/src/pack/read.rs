@@ -23,6 +23,8 @@ use crate::vault::Vault;
 
 /// The file with all values.
 const MAIN: &str = "pack.toml";
+/// Where the files stand that are read, here or by the engine.
+const PLACES: [&str; 5] = [MAIN, "vaults/", "floors/", "generator.toml", "generator.wasm"];
 /// The most bytes of it.
 const MAX_MAIN: usize = 256 << 10;
 /// The most vaults.
@@ -75,7 +77,12 @@ fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<Pack
     } else {
         let (file, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
-            reader.error(error.span().unwrap_or_default(), error.message().to_owned(), "", None);
+            let span = error.span().unwrap_or_default();
+            // People do not see it, or take it for another.
+            let first = text.get(span.start..).and_then(|rest| rest.chars().next());
+            let foreign = first.filter(|c| !c.is_ascii() || c.is_control() && *c != '\n');
+            let foreign = foreign.map(|c| format!(" (here is U+{:04X})", u32::from(c))).unwrap_or_default();
+            reader.error(span, format!("{}{foreign}", error.message()), "", None);
         }
         // What recovery makes of broken text says nothing.
         if errors.is_empty() {
@@ -433,6 +440,13 @@ impl<'i> Reader<'i> {
     /// The vaults of the base and of the pack.
     fn vaults(&mut self, files: &Files) {
         let mut own: Vec<Vault> = Vec::new();
+        // Systems that take `Vaults` for `vaults` hide this.
+        for (path, _) in files.iter() {
+            let lower = path.to_ascii_lowercase();
+            if PLACES.into_iter().any(|place| lower.starts_with(place) && !path.starts_with(place)) {
+                self.fail(path, "the file is not read".to_owned(), &lower);
+            }
+        }
         for (path, text) in files.iter().filter(|(path, _)| path.starts_with("vaults/")) {
             if self.errors.len() >= PackErrors::MOST {
                 break;

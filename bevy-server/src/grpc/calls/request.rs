@@ -146,12 +146,23 @@ fn floor_headers(headers: &HeaderMap, rpc: Rpc) -> Result<bool, Status> {
             continue;
         }
         if *name == FLOOR_TRACE {
-            trace |= value.as_bytes() == b"1";
+            trace |= is_on(value)?;
         } else if *name == FLOOR_GENERATOR_VERSION && !matches!(rpc, Rpc::GetServerInfo | Rpc::ListPacks) {
             check_generator_version(value)?;
         }
     }
     Ok(trace)
+}
+
+/// Whether a `floor-trace` switches the trace on.
+fn is_on(value: &HeaderValue) -> Result<bool, Status> {
+    match value.as_bytes() {
+        b"1" => Ok(true),
+        b"" | b"0" => Ok(false),
+        word if word.eq_ignore_ascii_case(b"true") => Ok(true),
+        word if word.eq_ignore_ascii_case(b"false") => Ok(false),
+        _ => Err(Status::invalid_argument(format!("{FLOOR_TRACE} {value:?} is neither 1 nor 0"))),
+    }
 }
 
 fn check_generator_version(value: &HeaderValue) -> Result<(), Status> {

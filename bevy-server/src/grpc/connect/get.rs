@@ -19,6 +19,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// The parameters that count. Others are ignored: caches and pages add some.
+const PARAMETERS: [&str; 6] = ["connect", "encoding", "base64", "compression", "message", "generator_version"];
+
 /// The query of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::grpc) struct Query {
@@ -36,8 +39,13 @@ impl Query {
     /// the caller wants another generator version.
     pub(in crate::grpc) fn parse(query: &str) -> Result<Self, Status> {
         let (mut message, mut encoding, mut is_base64, mut names_version) = (None, None, false, false);
+        let mut known: Vec<&str> = Vec::with_capacity(PARAMETERS.len());
         for parameter in query.split('&') {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            if PARAMETERS.contains(&name) {
+                expect(!known.contains(&name), &format!("{name} is given twice"))?;
+                known.push(name);
+            }
             match name {
                 "connect" => expect(value == "v1", "connect must be v1")?,
                 "encoding" => encoding = Some(parse_encoding(value)?),
@@ -61,14 +69,17 @@ impl Query {
         // In queries `+` is a space, but base64 has none.
         let spaced: Cow<'_, str> =
             if is_base64 || !message.contains('+') { message.into() } else { message.replace('+', " ").into() };
-        let message = percent_decoded(&spaced);
+        let message = percent_decoded(&spaced)?;
         let message = if is_base64 { from_base64(message)? } else { message };
         Ok(Self { message: message.into(), encoding, names_version })
     }
 }
 
-fn percent_decoded(text: &str) -> Vec<u8> {
-    Cow::from(percent_decode(text.as_bytes())).into_owned()
+fn percent_decoded(text: &str) -> Result<Vec<u8>, Status> {
+    let is_code =
+        |rest: &str| rest.get(..2).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    expect(text.split('%').skip(1).all(is_code), "message has a % without two hexadecimal digits; % itself is %25")?;
+    Ok(Cow::from(percent_decode(text.as_bytes())).into_owned())
 }
 
 fn parse_encoding(value: &str) -> Result<Encoding, Status> {
@@ -149,6 +160,15 @@ mod tests {
             ("encoding=json&message={}&base64=yes", Code::InvalidArgument, "0 or 1"),
             ("encoding=json&message={}&compression=gzip", Code::Unimplemented, "identity"),
             ("encoding=json&message={}&generator_version=x", Code::InvalidArgument, "a number"),
+            ("encoding=json&message={}&message={}", Code::InvalidArgument, "message is given twice"),
+            ("encoding=json&message={}&encoding=proto", Code::InvalidArgument, "encoding is given twice"),
+            ("encoding=json&message={}&base64=0&base64=0", Code::InvalidArgument, "base64 is given twice"),
+            ("encoding=JSON&message={}", Code::InvalidArgument, "json or proto"),
+            ("encoding=json&amp;message={}", Code::InvalidArgument, "message is missing"),
+            ("encoding=proto&message=%0a%4", Code::InvalidArgument, "a % without two hexadecimal digits"),
+            ("encoding=proto&message=%0a%+1", Code::InvalidArgument, "a % without two hexadecimal digits"),
+            ("encoding=json&message=e30%0A&base64=1", Code::InvalidArgument, "not base64"),
+            ("encoding=json&message={}&base64=true", Code::InvalidArgument, "0 or 1"),
             (other.as_str(), Code::FailedPrecondition, "GetServerInfo"),
         ] {
             let status = Query::parse(query).unwrap_err();

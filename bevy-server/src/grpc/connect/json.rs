@@ -1,7 +1,7 @@
 //! JSON in place of encoded messages: requests are decoded to protobuf before a call begins, and answers are made of its
 //! protobuf.
 
-use std::{borrow::Cow, sync::LazyLock, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
 use bytes::{Buf, Bytes};
 use floor_proto::{
@@ -41,11 +41,6 @@ const fn writing_time(bytes: usize) -> Duration {
     Duration::from_nanos(40 * bytes as u64)
 }
 
-/// Integers up to this are numbers of floating point without rounding.
-const MAX_EXACT: f64 = (1_u64 << 53) as f64;
-/// Digits of the shortest number that may need more than 64 bits.
-const MIN_LONG_DIGITS: usize = 19;
-
 /// Field 1 of `BatchGetFloorsResponse`.
 const FLOORS: u32 = 1;
 
@@ -80,64 +75,11 @@ pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {}", objects - 1);
         return Err(invalid(vec![Violation::new("specs", description)]));
     }
-    let json = with_exact_numbers(json)?;
-    let message = CODECS.of(rpc).0.decode(&json).map_err(|error| match error.field {
+    let message = CODECS.of(rpc).0.decode(json).map_err(|error| match error.field {
         Some(field) => invalid(vec![Violation::new(field, error.description)]),
         None => Status::invalid_argument(format!("the request is not the expected JSON: {}", error.description)),
     })?;
     Ok(message.into())
-}
-
-/// `json`, in which numbers without a fraction are written as integers: the codec takes `3.0` for no enum. An integer
-/// beyond 64 bits is refused: the codec would take the nearest number that it can represent, which is another tower.
-fn with_exact_numbers(json: &[u8]) -> Result<Cow<'_, [u8]>, Status> {
-    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-    let (mut exact, mut copied, mut at) = (Vec::new(), 0, 0);
-    while let Some(byte) = json.get(at) {
-        match byte {
-            b'"' => at = end_of_string(json, at),
-            b'-' | b'0'..=b'9' => {
-                let end = at + json[at..].iter().take_while(|byte| is_of_number(byte)).count();
-                let number = std::str::from_utf8(&json[at..end]).unwrap_or_default();
-                if number.contains(['.', 'e', 'E']) {
-                    if let Ok(value) = number.parse::<f64>()
-                        && value.fract() == 0.0
-                        && value.abs() <= MAX_EXACT
-                    {
-                        exact.extend_from_slice(&json[copied..at]);
-                        exact.extend_from_slice((value as i64).to_string().as_bytes());
-                        copied = end;
-                    }
-                } else if number.len() >= MIN_LONG_DIGITS
-                    && number.parse::<u64>().is_err()
-                    && number.parse::<i64>().is_err()
-                {
-                    let number = &number[..number.len().min(40)];
-                    return Err(Status::invalid_argument(format!("the number {number} is outside of 64 bits")));
-                }
-                at = end;
-            }
-            _ => at += 1,
-        }
-    }
-    if copied == 0 {
-        return Ok(Cow::Borrowed(json));
-    }
-    exact.extend_from_slice(&json[copied..]);
-    Ok(Cow::Owned(exact))
-}
-
-/// The position behind the string that begins at `start`, or the end of a text that ends inside it.
-fn end_of_string(json: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(byte) = json.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    json.len()
 }
 
 /// The JSON of an encoded response.
@@ -243,25 +185,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_exact_or_refused() {
-        let exact = |json: &'static str| String::from_utf8(with_exact_numbers(json.as_bytes()).unwrap().into_owned());
-        for (json, wanted) in [
-            (r#"{"kind":3.0,"n":[1e3,-2.50,7]}"#, r#"{"kind":3,"n":[1000,-2.50,7]}"#),
-            (r#"{"a":"1.0\"2.0","b":18446744073709551615}"#, r#"{"a":"1.0\"2.0","b":18446744073709551615}"#),
-            (r#"{"a":1.0,"b":"1.0"#, r#"{"a":1,"b":"1.0"#),
-            ("1e99", "1e99"),
-        ] {
-            assert_eq!(exact(json).unwrap(), wanted);
-        }
-        for seed in ["18446744073709551616", "-9223372036854775809", "99999999999999999999999999"] {
-            let json = format!(r#"{{"spec":{{"seed":{seed},"number":1}}}}"#);
+    fn a_number_that_was_rounded_is_refused_with_its_field() {
+        for seed in ["9007199254740993", "9007199254740993.0", "1.8446744073709552e19", "18446744073709551616"] {
+            let json = format!(r#"{{"spec":{{"number":1,"seed":{seed}}}}}"#);
             let status = request(Rpc::GetFloor, json.as_bytes()).unwrap_err();
-            assert!(status.code() == Code::InvalidArgument && status.message().contains(seed), "{status:?}");
+            assert!(status.message().starts_with(&format!("spec.seed: the number {seed} is beyond")), "{status:?}");
         }
-        let kind =
-            |kind: &str| request(Rpc::GetFloor, format!(r#"{{"spec":{{"number":1,"kind":{kind}}}}}"#).as_bytes());
-        assert_eq!(kind("3.0").unwrap(), kind("3").unwrap());
-        assert!(kind("3.5").is_err());
     }
 
     #[tokio::test]

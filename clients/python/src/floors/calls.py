@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest
 from floors.errors import InvalidFloorError, MalformedResponseError
 from floors.floor import Batch, Floor
 from floors.served import Served
-from floors.spec import FloorSpec
+from floors.spec import FloorSpec, whole
 from floors.v1 import floors_pb2 as pb
 from floors.wire import BYTES, WireError, fields
 
@@ -127,8 +127,7 @@ class Progress:
 
     def __init__(self, first: FloorSpec, count: int) -> None:
         self.next = _checked(first)
-        self.remaining = count
-        self._count = count
+        self.remaining = self._count = whole("count", count, 2**32 - 1)
 
     @property
     def is_complete(self) -> bool:

@@ -97,6 +97,9 @@ class Connection:
 
 
 def _split(address: str) -> SplitResult:
+    foreign = next((char for char in address.strip() if not (char.isascii() and char.isprintable())), None)
+    if foreign is not None:
+        raise AddressError(f"{_shown(address)} is no server address: it has {foreign!a}, which no address has")
     try:
         url = urlsplit(address if "://" in address else f"http://{address}")
         port = url.port

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from operator import index
-from typing import cast
+from typing import SupportsIndex, cast
 
 from floors.v1 import floors_pb2 as pb
 
@@ -80,6 +80,24 @@ class Behaviour(_Numbers):
     WANDERS = 4
 
 
+def whole(name: str, value: object, largest: int) -> int:
+    """The integer `value`, also one of NumPy. A float may have been rounded, and a bool is a mistake.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is negative or greater than `largest`.
+    """
+    try:
+        number = index(cast("SupportsIndex", value))
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise TypeError(f"{name} {value!r} is no integer: write a whole number from 0 to {largest}")
+    if not 0 <= number <= largest:
+        raise ValueError(f"{name} {number} is not in 0 ..= {largest}")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class FloorSpec:
     """Names a floor. In a floor that the server sent, number, width, height and kind are never 0.
@@ -107,14 +125,13 @@ class FloorSpec:
         """Accept the integers of NumPy, and reject what the message cannot hold.
 
         Raises:
-            TypeError: A field is no integer.
+            TypeError: A field is no integer, or the pack no text; the message names it.
             ValueError: A field is negative or too large; the message names it.
         """
         for name, largest in _LARGEST.items():
-            value = index(getattr(self, name))
-            if not 0 <= value <= largest:
-                raise ValueError(f"{name} {value} is not in 0 ..= {largest}")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, whole(name, getattr(self, name), largest))
+        if not isinstance(self.pack, str):
+            raise TypeError(f"pack {self.pack!r} is no text: write NAME or NAME@HASH")
 
     def to_message(self) -> pb.FloorSpec:
         """The spec as a message."""
