@@ -188,9 +188,9 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
             #[cfg(feature = "tls")]
             endpoint.tls_config(options.tonic_config()?).map_err(|error| invalid(innermost(&error)))
         }
-        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: shown }),
+        Some("http") if options.requires_tls() => Err(ClientError::TlsOptions { server: redacted(url) }),
         Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {
-            Err(ClientError::PlaintextToken { server: shown })
+            Err(ClientError::PlaintextToken { server: redacted(url) })
         }
         Some("http") => Ok(endpoint),
         _ => Err(invalid(FORMS.to_owned())),
