@@ -2,15 +2,16 @@
 
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
 use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, is_loopback};
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use indicatif::HumanBytes;
 use serde::de::DeserializeOwned;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -27,6 +28,9 @@ use crate::{
 
 /// The first wait between two attempts. It doubles after each.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
+
+/// The most bytes of an answer that are read. The metrics of a server with a hundred tenants are a quarter of it.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// The operations port to call, the token for it, and the limits of calls.
 #[derive(Debug, Clone, Copy)]
@@ -136,9 +140,16 @@ impl Operations<'_> {
         let connection = tokio::spawn(connection);
         let response = sender.send_request(request).await;
         let (head, body) = response.map_err(|error| self.failure(&error))?.into_parts();
-        let body = body.collect().await.map_err(|error| self.failure(&error))?.to_bytes();
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|error| match error.downcast() {
+            Ok(error) => self.failure(&*error as &hyper::Error),
+            Err(too_long) => anyhow!(
+                "the answer of {} is too long, at most {} are read: {too_long}",
+                self.url,
+                HumanBytes(MAX_ANSWER_BYTES as u64)
+            ),
+        })?;
         connection.abort();
-        Ok((head, body))
+        Ok((head, body.to_bytes()))
     }
 
     /// The parts of the URL.
@@ -152,6 +163,14 @@ impl Operations<'_> {
             _ => return Err(invalid("write http://host:port or https://host:port")).context("--ops"),
         };
         let authority = uri.authority().ok_or_else(|| invalid("write http://host:port")).context("--ops")?;
+        // Messages show the URL, so it is no place for a token.
+        if authority.as_str().contains('@') || uri.query().is_some() {
+            let invalid = ClientError::Address {
+                url: format!("{}://{}", uri.scheme_str().unwrap_or_default(), authority.host()),
+                reason: "write http://host:port, and name the file of a token with --ops-token-file".to_owned(),
+            };
+            return Err(invalid).context("--ops");
+        }
         let port = authority.port_u16().unwrap_or(default_port);
         Ok(Address { is_https, host: authority.host().to_owned(), port })
     }

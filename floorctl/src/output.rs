@@ -1,5 +1,5 @@
-//! Output of commands to standard output or a file, buffered. Commands do not use `println!`, which panics on a closed
-//! pipe.
+//! Output of commands to standard output, standard error or a file. Commands do not use `println!`, which panics on a
+//! closed pipe, nor the streams themselves: a server or a file may send a terminal what it acts on.
 
 use std::{
     fmt::Display,
@@ -14,16 +14,27 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table};
 use floor_client::{EncodedFloor, ServedBy};
-use floor_export::picture::Depth;
+use floor_export::{escape::Escaped, picture::Depth};
 use indicatif::HumanCount;
 use serde::Serialize;
 
 pub(crate) use floor_export::counts::counted;
 use floor_export::json_layout;
 
-/// Standard output, locked and buffered. The caller must flush it, since dropping it ignores write errors.
-pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+/// Standard output for text, locked, buffered and escaped. The caller must flush it, since dropping it ignores write
+/// errors.
+pub(crate) fn stdout() -> Escaped<BufWriter<io::StdoutLock<'static>>> {
+    Escaped::new(stdout_for_bytes())
+}
+
+/// Standard output for what no terminal reads.
+fn stdout_for_bytes() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
+}
+
+/// Standard error, escaped.
+pub(crate) fn stderr() -> Escaped<io::Stderr> {
+    Escaped::new(io::stderr())
 }
 
 /// Writes one JSON document and a newline.
@@ -117,6 +128,7 @@ impl Destination {
             None if self.format == Format::Bin && io::stdout().is_terminal() => {
                 bail!("will not write bytes to a terminal; pipe them or name a file with --output");
             }
+            None if self.format == Format::Bin => Ok(Box::new(stdout_for_bytes())),
             None => Ok(Box::new(stdout())),
         }
     }
@@ -160,7 +172,7 @@ impl OutputFile {
                 bail!("will not write bytes to a terminal; pipe them or name a file")
             }
             Self::Stdout => {
-                let mut out = stdout();
+                let mut out = stdout_for_bytes();
                 write(&mut out)?;
                 Ok(out.flush()?)
             }

@@ -1,7 +1,7 @@
 //! `floorctl export`: writes a floor as a file of a level editor, of a virtual tabletop, or as JSON.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     cmd::render::MapStyle,
     export::{ExportTarget, format_parser},
     failure::UsageError,
+    output,
     source::{self, FloorSource},
 };
 
@@ -86,7 +87,7 @@ impl Export {
             is_day: self.day,
         };
         for path in target.write(&self.to.files(&floor, target.stem(), &appearance)?)? {
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+            writeln!(output::stderr(), "wrote {}", path.display())?;
         }
         if let Some(served) = served {
             source::print_served(&served)?;

@@ -1,7 +1,7 @@
 //! `floorctl import`: reads the edited map of an editor, and writes its floor or a pack's authored floor.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -72,12 +72,12 @@ impl Import {
         }
         source::print_notes(&saved)?;
         if !corrects {
-            writeln!(io::stderr(), "nothing was written: the floor breaks a rule")?;
+            writeln!(output::stderr(), "nothing was written: the floor breaks a rule")?;
             return Ok(ExitCode::FAILURE);
         }
         validate::write_rehashed(&file, self.fitted(saved), &broken)?;
         if let OutputFile::Path(path) = file {
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+            writeln!(output::stderr(), "wrote {}", path.display())?;
         }
         Ok(ExitCode::SUCCESS)
     }
