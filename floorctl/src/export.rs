@@ -52,15 +52,19 @@ impl ExportTarget {
         }
     }
 
-    /// Writes the files, and returns their paths. Writes none if a name is no file's: it may have a theme in it, which the
-    /// server names.
-    pub(crate) fn write(&self, files: &[ExportedFile]) -> anyhow::Result<Vec<PathBuf>> {
-        // Those that begin with the stem are named as the user says.
+    /// Whether all names are files': one may have a theme in it, which the server names. Those that begin with the stem
+    /// are named as the user says.
+    pub(crate) fn check_names(&self, files: &[ExportedFile]) -> anyhow::Result<()> {
         let is_own = |name: &str| name.strip_prefix(self.stem()).is_some_and(|rest| rest.starts_with('.'));
         let mut names = files.iter().map(|file| &file.name);
         if let Some(name) = names.find(|name| !is_own(name) && !is_file_name(name)) {
             bail!("{name:?} is no name for a file, and nothing was written: the name of the floor's theme is wrong");
         }
+        Ok(())
+    }
+
+    /// Writes the files, and returns their paths.
+    pub(crate) fn write(&self, files: &[ExportedFile]) -> anyhow::Result<Vec<PathBuf>> {
         match self {
             Self::Stdout => {
                 let mut out = output::stdout();

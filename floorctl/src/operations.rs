@@ -163,14 +163,6 @@ impl Operations<'_> {
             _ => return Err(invalid("write http://host:port or https://host:port")).context("--ops"),
         };
         let authority = uri.authority().ok_or_else(|| invalid("write http://host:port")).context("--ops")?;
-        // Messages show the URL, so it is no place for a token.
-        if authority.as_str().contains('@') || uri.query().is_some() {
-            let invalid = ClientError::Address {
-                url: format!("{}://{}", uri.scheme_str().unwrap_or_default(), authority.host()),
-                reason: "write http://host:port, and name the file of a token with --ops-token-file".to_owned(),
-            };
-            return Err(invalid).context("--ops");
-        }
         let port = authority.port_u16().unwrap_or(default_port);
         Ok(Address { is_https, host: authority.host().to_owned(), port })
     }

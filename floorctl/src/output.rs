@@ -188,3 +188,35 @@ pub(crate) struct ReportFormat {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// The lines of sources that write to a stream past [`Escaped`](super::Escaped).
+    fn unescaped(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                unescaped(&path, found);
+            } else if !path.ends_with("output.rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let writes = |line: &&str| {
+                    let names = ["io::stdout()", "io::stderr()", "println!", "print!("];
+                    // These ask what the stream is.
+                    names.iter().any(|name| line.contains(name))
+                        && !line.contains(".is_terminal()")
+                        && !line.contains("choice(")
+                };
+                found.extend(text.lines().filter(writes).map(|line| format!("{}: {line}", path.display())));
+            }
+        }
+    }
+
+    #[test]
+    fn commands_write_to_terminals_through_this_module() {
+        let mut found = Vec::new();
+        unescaped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        assert_eq!(found, Vec::<String>::new(), "use output::stdout() and output::stderr()");
+    }
+}

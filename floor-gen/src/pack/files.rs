@@ -69,8 +69,12 @@ impl Files {
         let fail = |what: String| Err(FileError { path: path.to_owned(), what });
         if !is_path(path) {
             return fail(format!(
-                "a path has at most {MAX_PATH} bytes: letters, digits, `.`, `_` and `-`, with `/` between its parts, of \
-                 which none begins or ends with `.` or is a device of Windows, as `con` and `aux.txt`"
+                "a path has at most {MAX_PATH} bytes: letters, digits, `.`, `_` and `-`, with `/` between its parts"
+            ));
+        }
+        if let Some(part) = path.split('/').find(|part| is_device(part) || part.ends_with('.')) {
+            return fail(format!(
+                "Windows has no file `{part}`: it ends with `.`, or is a device, as `con` and `aux.txt`"
             ));
         }
         if self.by_path.contains_key(path) {
@@ -189,8 +193,6 @@ fn is_path(path: &str) -> bool {
     let is_part = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             && part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
-            && !part.ends_with('.')
-            && !is_device(part)
     };
     path.len() <= MAX_PATH && path.split('/').all(is_part)
 }

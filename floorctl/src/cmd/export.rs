@@ -86,7 +86,9 @@ impl Export {
             scale: self.scale,
             is_day: self.day,
         };
-        for path in target.write(&self.to.files(&floor, target.stem(), &appearance)?)? {
+        let files = self.to.files(&floor, target.stem(), &appearance)?;
+        target.check_names(&files)?;
+        for path in target.write(&files)? {
             writeln!(output::stderr(), "wrote {}", path.display())?;
         }
         if let Some(served) = served {
