@@ -24,6 +24,7 @@ pub mod generation;
 pub mod grpc;
 mod headers;
 pub mod healthcheck;
+mod http1;
 pub mod key;
 pub mod lifecycle;
 pub mod logging;

@@ -9,6 +9,7 @@ use std::{
 use bytes::Bytes;
 use floor_proto::{
     limits::DEFAULT_MESSAGE_BYTES,
+    rpc::Rpc,
     v1::{BatchGetFloorsRequest, FloorKind, FloorSpec, GetFloorRequest, StreamFloorsRequest},
 };
 use futures_util::{StreamExt, future::join_all, stream};
@@ -17,7 +18,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use prost::Message;
 use tempfile::TempDir;
 use test_support::{
-    Server, Setup, frame, framed,
+    Server, Setup, frame, framed, http1,
     http2::{LARGE_WINDOW, RawFrame, RawHttp2, SMALL_WINDOW, connect},
     parsed, spec, wait_until, web,
 };
@@ -315,4 +316,38 @@ fn a_path_that_is_too_long_gets_a_status_and_a_text() {
         }
     }
     wait_until("no connection is left", || server.metric("floors_connections") == 0.0);
+}
+
+#[test]
+fn a_request_of_http1_has_one_host_on_both_ports() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let body = r#"{"spec":{"seed":"1","number":1}}"#;
+    let call = format!(
+        "POST {} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+        Rpc::GetFloor.path(),
+        body.len()
+    );
+    let page = "GET /readyz HTTP/1.1\r\n".to_owned();
+    for (address, head, body) in [(&server.grpc, &call, body.as_bytes()), (&server.ops, &page, &[][..])] {
+        let status = |hosts: &str| http1(address, &format!("{head}{hosts}connection: close\r\n\r\n"), body);
+        for hosts in ["host: floors\r\n", "host: 127.0.0.1:1\r\n", "host: [::1]:1\r\n", "host:\r\n"] {
+            assert_eq!(status(hosts).0, 200, "{address} {hosts:?}");
+        }
+        for (hosts, expected) in [
+            ("", "has a host"),
+            ("host: floors\r\nhost: floors\r\n", "has several"),
+            ("host: floors\r\nhost: other\r\n", "has several"),
+            ("host: user@floors\r\n", "is no host"),
+            ("host: floors/other\r\n", "is no host"),
+            ("host: a b\r\n", "is no host"),
+        ] {
+            let (status, head, body) = status(hosts);
+            let body = String::from_utf8_lossy(&body);
+            assert!(status == 400 && body.contains(expected), "{address} {hosts:?}: {status} {body}");
+            assert!(head.contains("connection: close"), "{head}");
+        }
+    }
+    // HTTP/1.0 had no hosts.
+    assert_eq!(http1(&server.ops, "GET /readyz HTTP/1.0\r\n\r\n", &[]).0, 200);
 }

@@ -71,7 +71,7 @@ async fn who_calls_the_floor_service_on_the_operations_port_is_told_where_it_is(
     }
     let call = |codec: &str| {
         let head = format!(
-            "POST /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: ops\r\nconnection: close\r\n\
+            "POST /floors.v1.FloorService/GetFloor HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
              content-type: {codec}\r\ncontent-length: 2\r\n\r\n"
         );
         http1(&server.ops, &head, b"{}")
@@ -396,6 +396,77 @@ fn beyond_loopback_changes_need_a_token() {
     }
 }
 
+/// nginx as it is configured by default sends HTTP/1.0 and the name of its upstream; others add headers.
+#[test]
+fn what_a_proxy_forwards_is_not_of_this_machine() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let post = |version: &str, headers: &str| {
+        let head = format!("POST /compact HTTP/{version}\r\nconnection: close\r\ncontent-length: 0\r\n{headers}\r\n");
+        let (status, _, body) = http1(&server.ops, &head, &[]);
+        (status, String::from_utf8(body).unwrap())
+    };
+    for own in ["localhost", "localhost:50052", "127.0.0.1:50052", "[::1]:50052"] {
+        assert_eq!(post("1.1", &format!("host: {own}\r\n")).0, 200, "{own}");
+    }
+    for header in [
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-proto",
+        "forwarded",
+        "via",
+        "x-real-ip",
+        "true-client-ip",
+        "cf-connecting-ip",
+        "x-envoy-external-address",
+    ] {
+        let (status, body) = post("1.1", &format!("host: localhost\r\n{header}: 127.0.0.1\r\n"));
+        assert!(status == 403 && body.contains(header) && body.contains("ops.token_file"), "{header}: {status} {body}");
+    }
+    for (version, host) in [("1.0", "127.0.0.1:50052"), ("1.1", "floors"), ("1.1", "10.0.0.7:50052")] {
+        let (status, body) = post(version, &format!("host: {host}\r\n"));
+        assert!(status == 403 && body.contains("ops.token_file"), "{version} {host}: {status} {body}");
+    }
+    assert_eq!(server.metric("floors_clients_refused_total{reason=\"unauthenticated\"}"), 12.0);
+    drop(server);
+
+    let file = data.path().join("token");
+    fs::write(&file, "hush\n").unwrap();
+    let server = Setup::new(&data).with("OPS__TOKEN_FILE", &file.display().to_string()).start();
+    let forwarded = "authorization: Bearer hush\r\nvia: 1.1 proxy\r\nx-forwarded-for: 10.0.0.7\r\n";
+    assert_eq!(server.post("/compact", forwarded).0, 200, "with the token it may come by any way");
+}
+
+#[test]
+fn a_token_in_a_query_is_refused_and_not_logged() {
+    let data = TempDir::new().unwrap();
+    let file = data.path().join("token");
+    fs::write(&file, "hush\n").unwrap();
+    let server = Setup::new(&data).with("OPS__TOKEN_FILE", &file.display().to_string()).start();
+    let token = "authorization: Bearer hush\r\n";
+    for query in [
+        "token=hush",
+        "seed=42&first=1&access_token=hush",
+        "%74oken=hush",
+        "Authorization=Bearer%20hush",
+        "api-key=hush",
+    ] {
+        for (status, body) in [
+            server.post(&format!("/purge?{query}"), ""),
+            server.post(&format!("/purge?{query}"), token),
+            server.get(&format!("/stats?{query}"), "host: localhost\r\n"),
+        ] {
+            assert!(status == 400 && body.contains("authorization: Bearer"), "{query}: {status} {body}");
+            assert!(!body.contains("hush"), "{body}");
+        }
+    }
+    // Under a name that says nothing.
+    assert_eq!(server.post("/purge?t=hush", "").0, 401);
+    assert_eq!(server.post("/purge?hush", token).0, 400);
+    let log = server.stop();
+    assert!(log.contains("floors::audit") && !log.contains("hush"), "{log}");
+}
+
 #[test]
 fn a_configured_token_is_needed_on_every_address_and_never_shown() {
     let data = TempDir::new().unwrap();
@@ -500,7 +571,7 @@ fn a_request_with_a_large_body_is_refused_before_it_is_read() {
         let (status, _, body) = http1(&server.ops, &head, &[]);
         assert_eq!(status, 413, "{path}: {}", String::from_utf8_lossy(&body));
     }
-    let head = "POST /compact HTTP/1.1\r\nhost: ops\r\ncontent-length: 3\r\n\r\n";
+    let head = "POST /compact HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\n";
     assert_eq!(http1(&server.ops, head, b"a=b").0, 400, "a small body is refused, too");
 }
 

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_proto::{
+    entries,
     pack::PackRef,
     rpc::Rpc,
     v1::{
@@ -23,6 +24,14 @@ use crate::{
     server::Server,
     transport::{self, OpenStream},
 };
+
+/// The most entries in the answers that are no floors, which bounds the memory of decoding them (see [`entries`]).
+const MAX_INFO_ENTRIES: usize = 1 << 12;
+const MAX_PACKS: usize = 1 << 16;
+/// The most bytes of an answer to `GetServerInfo`.
+const MAX_INFO_BYTES: usize = 1 << 20;
+/// The entries of an answer that a newer server may have beside those that this client knows.
+const MORE_ENTRIES: usize = 16;
 
 /// A client of one floor server. Clones share one HTTP/2 connection, which carries concurrent calls and reconnects
 /// after a failure. Calls beyond the number that the server allows on a connection (128 by default) wait.
@@ -139,7 +148,8 @@ impl FloorClient {
     pub async fn batch_encoded(&self, specs: &[FloorSpec]) -> Result<Answer<Vec<EncodedFloor>>, ClientError> {
         let response = self.call(Rpc::BatchGetFloors, &BatchGetFloorsRequest { specs: specs.to_vec() }).await?;
         let served = Served::from_metadata(response.metadata());
-        let EncodedBatch { floors } = decode_response(Rpc::BatchGetFloors, response.into_inner())?;
+        let EncodedBatch { floors } =
+            decode_response(Rpc::BatchGetFloors, response.into_inner(), specs.len() + MORE_ENTRIES)?;
         if floors.len() != specs.len() {
             let reason = format!("{} floors for {} specs", floors.len(), specs.len());
             return Err(ClientError::Malformed { rpc: Rpc::BatchGetFloors.name(), reason });
@@ -179,7 +189,12 @@ impl FloorClient {
     /// See [`ClientError`].
     pub async fn server_info(&self) -> Result<ServerInfo, ClientError> {
         let response = self.call(Rpc::GetServerInfo, &GetServerInfoRequest {}).await?;
-        decode_response(Rpc::GetServerInfo, response.into_inner())
+        let bytes = response.into_inner();
+        if bytes.len() > MAX_INFO_BYTES {
+            let reason = format!("{} bytes, and at most {MAX_INFO_BYTES} are read", bytes.len());
+            return Err(ClientError::Malformed { rpc: Rpc::GetServerInfo.name(), reason });
+        }
+        decode_response(Rpc::GetServerInfo, bytes, MAX_INFO_ENTRIES)
     }
 
     /// The packs that the server has, in all versions that it holds.
@@ -188,7 +203,7 @@ impl FloorClient {
     /// See [`ClientError`].
     pub async fn packs(&self) -> Result<Vec<PackInfo>, ClientError> {
         let response = self.call(Rpc::ListPacks, &ListPacksRequest {}).await?;
-        decode_response(Rpc::ListPacks, response.into_inner()).map(|ListPacksResponse { packs }| packs)
+        decode_response(Rpc::ListPacks, response.into_inner(), MAX_PACKS).map(|ListPacksResponse { packs }| packs)
     }
 
     /// The files of `pack`: a name, `NAME@HASH`, or nothing for the server's default. The hash of the files is checked.
@@ -197,7 +212,7 @@ impl FloorClient {
     /// See [`ClientError`].
     pub async fn pack(&self, pack: &str) -> Result<Pack, ClientError> {
         let response = self.call(Rpc::GetPack, &GetPackRequest { pack: pack.to_owned() }).await?;
-        let received: Pack = decode_response(Rpc::GetPack, response.into_inner())?;
+        let received: Pack = decode_response(Rpc::GetPack, response.into_inner(), MORE_ENTRIES)?;
         let malformed = |reason: String| ClientError::Malformed { rpc: Rpc::GetPack.name(), reason };
         let hash = xxh3_64(&received.file);
         if received.hash != 0 && received.hash != hash {
@@ -257,6 +272,8 @@ struct EncodedBatch {
     floors: Vec<Bytes>,
 }
 
-fn decode_response<M: Message + Default>(rpc: Rpc, bytes: Bytes) -> Result<M, ClientError> {
-    M::decode(bytes).map_err(|error| ClientError::Malformed { rpc: rpc.name(), reason: error.to_string() })
+/// Decodes an answer with at most `most` entries.
+fn decode_response<M: Message + Default>(rpc: Rpc, bytes: Bytes, most: usize) -> Result<M, ClientError> {
+    let decoded = entries::check(&bytes, most).and_then(|()| Ok(M::decode(bytes)?));
+    decoded.map_err(|error| ClientError::Malformed { rpc: rpc.name(), reason: error.to_string() })
 }

@@ -72,6 +72,9 @@ func (checkedCodec) Unmarshal(data []byte, message any) error {
 	if !ok {
 		return fmt.Errorf("%T is no protobuf message", message)
 	}
+	if err := checkEntries(data, value); err != nil {
+		return err
+	}
 	if err := proto.Unmarshal(data, value); err != nil {
 		return &InvalidError{Class: ClassProtobuf, Reason: "the answer does not decode", Err: err}
 	}

@@ -7,6 +7,7 @@
 
 pub mod counts;
 mod error;
+pub mod escape;
 #[cfg(test)]
 mod fixture;
 mod format;

@@ -77,7 +77,24 @@ fn what_editors_add_to_a_file_is_taken_as_meant_or_refused() {
 #[test]
 fn limits_and_paths_are_checked() {
     let mut files = Files::new();
-    for path in ["", "/a", "a/", "a//b", "../a", "a/..", ".hidden", "a\\b", "-a", "a b", "ä.txt", &"a".repeat(129)] {
+    for path in [
+        "",
+        "/a",
+        "a/",
+        "a//b",
+        "../a",
+        "a/..",
+        ".hidden",
+        "a\\b",
+        "-a",
+        "a b",
+        "ä.txt",
+        "a.",
+        "nul",
+        "vaults/Aux.txt",
+        "com1/a",
+        &"a".repeat(129),
+    ] {
         assert!(files.insert(path, b"").is_err(), "{path:?}");
     }
     assert_eq!(files.insert("a.toml", &[b'a', 0xFF]).unwrap_err().what, "byte 1 is not UTF-8");

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     future::pending,
+    io::Write as _,
     path::PathBuf,
     process::{ExitCode, Termination},
 };
@@ -21,6 +22,7 @@ use crate::{
     credentials::Credentials,
     failure::UsageError,
     operations::{ANSWER, CallLimits, Operations, SILENCE, SILENT},
+    output,
     target::PackArg,
 };
 
@@ -186,7 +188,7 @@ fn refuse(error: &clap::Error) -> ! {
                 Some(text) => text.chars().filter(|character| *character != '\n').find_map(text::remark),
             };
             if let Some(remark) = remark {
-                eprintln!("Note on argument {number}: {remark}.");
+                let _ = writeln!(output::stderr(), "Note on argument {number}: {remark}.");
             }
         }
     }

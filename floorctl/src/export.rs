@@ -10,7 +10,8 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use floor_client::Floor;
-use floor_export::{ExportedFile, Format, default_stem};
+use floor_export::{ExportedFile, Format, default_stem, escape::is_unprintable};
+use floor_gen::pack::is_device;
 
 use crate::output;
 
@@ -49,6 +50,17 @@ impl ExportTarget {
             Self::Directory(_, stem) => stem,
             Self::Stdout => "floor",
         }
+    }
+
+    /// Whether all names are files': one may have a theme in it, which the server names. Those that begin with the stem
+    /// are named as the user says.
+    pub(crate) fn check_names(&self, files: &[ExportedFile]) -> anyhow::Result<()> {
+        let is_own = |name: &str| name.strip_prefix(self.stem()).is_some_and(|rest| rest.starts_with('.'));
+        let mut names = files.iter().map(|file| &file.name);
+        if let Some(name) = names.find(|name| !is_own(name) && !is_file_name(name)) {
+            bail!("{name:?} is no name for a file, and nothing was written: the name of the floor's theme is wrong");
+        }
+        Ok(())
     }
 
     /// Writes the files, and returns their paths. A file that differs from what is there is written only with `force`,
@@ -117,6 +129,17 @@ impl Written {
     }
 }
 
+/// Whether it names a file in a folder on every system, and neither a path, a stream of a file nor a device.
+fn is_file_name(name: &str) -> bool {
+    let is_part =
+        |character: char| !is_unprintable(character) && !r#"/\:*?"<>|"#.contains(character) && character != '\n';
+    !name.is_empty()
+        && name.chars().all(is_part)
+        && !name.starts_with('.')
+        && !name.ends_with(['.', ' '])
+        && !is_device(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +155,37 @@ mod tests {
         let own = "18446744073709551615-7-standard-30x16";
         assert_eq!(target("maps", Format::Tiled), directory("maps", own));
         assert_eq!(target("maps/a.tmj", Format::Ldtk), directory("maps/a.tmj", own));
+    }
+
+    #[test]
+    fn a_name_of_a_file_is_no_path_and_no_device() {
+        for name in ["a.tmj", "floor-tiles-bone cellar.tsj", "größe.png", "console.png", "com.tmj"] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            "../a",
+            "/a",
+            "a/b",
+            "a\\b",
+            "C:a",
+            "a:stream",
+            "a\0",
+            "a\nb",
+            "a\u{202e}gnp.exe",
+            "nul",
+            "NUL.png",
+            "com1.tmj",
+            "lpt².txt",
+            "conout$",
+            "a.",
+            "a ",
+            ".bashrc",
+            "a*",
+        ] {
+            assert!(!is_file_name(name), "{name:?}");
+        }
     }
 }

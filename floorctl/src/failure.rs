@@ -11,6 +11,8 @@ use floor_client::{ClientError, StatusError, TlsProblem};
 use floor_gen::SpecError;
 use floor_wire::ResolveError;
 
+use crate::output;
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_CONNECT: u8 = 3;
@@ -81,7 +83,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         None => FAILED,
     };
     // If stderr is closed, too, there is nowhere to report to.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = output::stderr().write_all(text.as_bytes());
     ExitCode::from(code)
 }
 

@@ -1,7 +1,7 @@
 //! What floors cost a server: measured for `capacity` with calls to it and with its own metrics.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,6 +16,7 @@ use crate::{
     load::{self, LoadStream, Measurements, Period},
     metrics::Metrics,
     operations::Operations,
+    output,
     target::Tower,
 };
 
@@ -89,7 +90,7 @@ impl Figures {
         let stats_before = of_all_tenants(stats_before);
         let after = load.operations.metrics().await?;
         if after.sum("floors_build_info", "profile=\"debug\"").is_ok() {
-            writeln!(io::stderr(), "note: the server is a debug build, which takes more CPU than a release build")?;
+            writeln!(output::stderr(), "note: the server is a debug build, which takes more CPU than a release build")?;
         }
         let hit_alone = load.run(Calls::Hits, 1, LATENCY_PERIOD).await?;
         let (_, hit_cpu_seconds) = load.cpu_of(Calls::Hits, HIT_PERIOD).await?;

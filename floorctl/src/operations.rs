@@ -2,16 +2,17 @@
 
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
 use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, check_url, is_loopback};
 use floor_proto::url::redacted;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use indicatif::HumanBytes;
 use serde::de::DeserializeOwned;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -35,6 +36,9 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 pub(crate) const ANSWER: Duration = Duration::from_secs(2);
 /// Why such a server counts as unreachable.
 pub(crate) const SILENT: &str = "it accepts connections and does not answer; is its process stopped?";
+
+/// The most bytes of an answer that are read. The metrics of a server with a hundred tenants are a quarter of it.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// The operations port to call, the token for it, and the limits of calls.
 #[derive(Debug, Clone, Copy)]
@@ -163,9 +167,16 @@ impl Operations<'_> {
         let connection = tokio::spawn(connection);
         let response = sender.send_request(request).await;
         let (head, body) = response.map_err(|error| self.failure(&error))?.into_parts();
-        let body = body.collect().await.map_err(|error| self.failure(&error))?.to_bytes();
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|error| match error.downcast() {
+            Ok(error) => self.failure(&*error as &hyper::Error),
+            Err(too_long) => anyhow!(
+                "the answer of {} is too long, at most {} are read: {too_long}",
+                self.url,
+                HumanBytes(MAX_ANSWER_BYTES as u64)
+            ),
+        })?;
         connection.abort();
-        Ok((head, body))
+        Ok((head, body.to_bytes()))
     }
 
     /// The parts of the URL.

@@ -1,5 +1,5 @@
-//! Output of commands to standard output or a file, buffered. Commands do not use `println!`, which panics on a closed
-//! pipe.
+//! Output of commands to standard output, standard error or a file. Commands do not use `println!`, which panics on a
+//! closed pipe, nor the streams themselves: a server or a file may send a terminal what it acts on.
 
 use std::{
     fmt::Display,
@@ -14,16 +14,27 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, Table};
 use floor_client::{EncodedFloor, ServedBy};
-use floor_export::picture::Depth;
+use floor_export::{escape::Escaped, picture::Depth};
 use indicatif::HumanCount;
 use serde::Serialize;
 
 pub(crate) use floor_export::counts::counted;
 use floor_export::json_layout;
 
-/// Standard output, locked and buffered. The caller must flush it, since dropping it ignores write errors.
-pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+/// Standard output for text, locked, buffered and escaped. The caller must flush it, since dropping it ignores write
+/// errors.
+pub(crate) fn stdout() -> Escaped<BufWriter<io::StdoutLock<'static>>> {
+    Escaped::new(stdout_for_bytes())
+}
+
+/// Standard output for what no terminal reads.
+fn stdout_for_bytes() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
+}
+
+/// Standard error, escaped.
+pub(crate) fn stderr() -> Escaped<io::Stderr> {
+    Escaped::new(io::stderr())
 }
 
 /// Writes one JSON document and a newline.
@@ -117,6 +128,7 @@ impl Destination {
             None if self.format == Format::Bin && io::stdout().is_terminal() => {
                 bail!("will not write bytes to a terminal; pipe them or name a file with --output");
             }
+            None if self.format == Format::Bin => Ok(Box::new(stdout_for_bytes())),
             None => Ok(Box::new(stdout())),
         }
     }
@@ -160,7 +172,7 @@ impl OutputFile {
                 bail!("will not write bytes to a terminal; pipe them or name a file")
             }
             Self::Stdout => {
-                let mut out = stdout();
+                let mut out = stdout_for_bytes();
                 write(&mut out)?;
                 Ok(out.flush()?)
             }
@@ -175,4 +187,36 @@ pub(crate) struct ReportFormat {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// The lines of sources that write to a stream past [`Escaped`](super::Escaped).
+    fn unescaped(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                unescaped(&path, found);
+            } else if !path.ends_with("output.rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let writes = |line: &&str| {
+                    let names = ["io::stdout()", "io::stderr()", "println!", "print!("];
+                    // These ask what the stream is.
+                    names.iter().any(|name| line.contains(name))
+                        && !line.contains(".is_terminal()")
+                        && !line.contains("choice(")
+                };
+                found.extend(text.lines().filter(writes).map(|line| format!("{}: {line}", path.display())));
+            }
+        }
+    }
+
+    #[test]
+    fn commands_write_to_terminals_through_this_module() {
+        let mut found = Vec::new();
+        unescaped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        assert_eq!(found, Vec::<String>::new(), "use output::stdout() and output::stderr()");
+    }
 }

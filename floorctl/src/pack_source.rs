@@ -61,7 +61,7 @@ impl PackSource {
             return Ok(());
         }
         let files = output::counted(names.len() as u64, "file");
-        writeln!(io::stderr(), "skipped {files} that are no part of a pack: {}", names.join(", "))
+        writeln!(output::stderr(), "skipped {files} that are no part of a pack: {}", names.join(", "))
     }
 
     /// Reads the pack and checks its authored floors. A copy of the built-in pack may still have its name.

@@ -106,15 +106,15 @@ impl FloorSource {
 /// Prints the notes about a saved floor to stderr.
 pub(crate) fn print_notes(saved: &SavedFloor) -> io::Result<()> {
     for note in saved.notes() {
-        writeln!(io::stderr(), "{note}")?;
+        writeln!(output::stderr(), "{note}")?;
     }
     Ok(())
 }
 
 /// Prints which tier served the floor, on a terminal, and the trace, if one was requested.
 pub(crate) fn print_served(served: &Served) -> io::Result<()> {
-    let mut notes = io::stderr();
-    if notes.is_terminal() || !served.trace.is_empty() {
+    let mut notes = output::stderr();
+    if io::stderr().is_terminal() || !served.trace.is_empty() {
         writeln!(notes, "served by {}", output::served(&served.by))?;
     }
     for step in &served.trace {

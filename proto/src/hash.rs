@@ -11,7 +11,10 @@ use prost::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::v1::Floor;
+use crate::{
+    entries::{self, EntriesError},
+    v1::Floor,
+};
 
 /// Length of field 3 on the wire: one byte of tag, eight of hash.
 const HASH_FIELD_BYTES: usize = 9;
@@ -41,8 +44,9 @@ pub fn verify(floor: &Floor) -> bool {
 /// all others, so floors of a newer server pass.
 ///
 /// # Errors
-/// [`HashError`] if the bytes are not a floor, hold the hash field more than once, or do not match the hash.
+/// [`HashError`] if the bytes are not a floor, have more entries than any floor, hold the hash field more than once, or do not match the hash.
 pub fn verify_encoded(encoded: &[u8]) -> Result<Floor, HashError> {
+    entries::check_floor(encoded)?;
     let floor = Floor::decode(encoded)?;
     let mut computed = Xxh3::new();
     let mut next = 0;
@@ -124,7 +128,19 @@ pub enum HashError {
         /// The correct value.
         computed: u64,
     },
+    /// The lists of the floor are longer than those of any floor.
+    #[error("the bytes are no floor: {0}")]
+    Entries(EntriesError),
     /// The floor has more than one hash field; holds their number.
     #[error("the floor carries {0} content hashes, not one")]
     Repeated(usize),
+}
+
+impl From<EntriesError> for HashError {
+    fn from(error: EntriesError) -> Self {
+        match error {
+            EntriesError::Decode(error) => Self::Decode(error),
+            EntriesError::TooMany(_) => Self::Entries(error),
+        }
+    }
 }

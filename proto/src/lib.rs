@@ -1,11 +1,12 @@
 //! The wire types of the floor server, shared by server, client and benches: the generated code of
-//! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits] that the .proto states in
+//! `floors/v1/floors.proto`, the [grid codec](grid), the [content hash](hash), the [limits of lists](entries), the [limits] that the .proto states in
 //! comments, a [codec for undecoded messages](raw), the [list of RPCs](rpc), the [names of packs](pack), the [glyphs of
 //! terrain](glyph), the [names of status codes](status), [what is printed of a URL](url) and what editors add to
 //! [texts](text); behind features, JSON (`json`), and the JSON documents of the operations port (`serde`).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+pub mod entries;
 pub mod floor;
 #[cfg(feature = "json")]
 pub mod floor_json;

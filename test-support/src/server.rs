@@ -257,8 +257,9 @@ impl Server {
 
     /// POSTs to the operations port with these additional headers. Returns status and body.
     pub fn post(&self, path: &str, headers: &str) -> (u16, String) {
-        let head =
-            format!("POST {path} HTTP/1.1\r\nhost: ops\r\nconnection: close\r\ncontent-length: 0\r\n{headers}\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n{headers}\r\n"
+        );
         let (status, _, body) = http1(&self.ops, &head, &[]);
         (status, String::from_utf8(body).unwrap())
     }

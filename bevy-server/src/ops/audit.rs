@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use axum::{extract::Request, http::StatusCode};
 
+use super::floors;
+
 /// The address of the caller. The server of the port adds it to each request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallerAddress(pub(super) IpAddr);
@@ -24,13 +26,14 @@ pub(super) struct Operation {
 pub(super) struct RequestLine {
     address: Option<IpAddr>,
     page: String,
+    /// Without the values of parameters that no page has: they may be secrets.
     query: String,
 }
 
 impl RequestLine {
     pub(super) fn of(request: &Request) -> Self {
         let address = request.extensions().get::<CallerAddress>().map(|caller| caller.0);
-        let (page, query) = (request.uri().path().to_owned(), request.uri().query().unwrap_or_default().to_owned());
+        let (page, query) = (request.uri().path().to_owned(), redacted(request.uri().query().unwrap_or_default()));
         Self { address, page, query }
     }
 
@@ -46,6 +49,16 @@ impl RequestLine {
             "an operation was refused"
         );
     }
+}
+
+/// The query with `…` in place of the parameters that no page has.
+fn redacted(query: &str) -> String {
+    let is_known = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default();
+        name == "filter" || floors::is_parameter(name)
+    };
+    let pairs = query.split('&').map(|pair| Some(pair).filter(is_known).unwrap_or("…"));
+    if query.is_empty() { String::new() } else { pairs.collect::<Vec<_>>().join("&") }
 }
 
 impl Operation {
@@ -75,5 +88,20 @@ impl Drop for Operation {
             status = self.status.map(|status| status.as_u16()),
             "operation"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_pages_take_is_logged_of_a_query() {
+        for query in
+            ["", "seed=42&first=1&count=3", "tower=1&tenant=acme", "all=true", "tier=lmdb", "filter=info,a=debug"]
+        {
+            assert_eq!(redacted(query), query);
+        }
+        assert_eq!(redacted("token=hush&seed=1&hush&%74oken=hush"), "…&seed=1&…&…");
     }
 }

@@ -32,6 +32,11 @@ const PACK: &str = "pack";
 /// The parameter for a tier.
 const TIER: &str = "tier";
 
+/// Whether a page has this parameter in its query.
+pub(super) fn is_parameter(name: &str) -> bool {
+    [&RANGE[..], &ONE, &STORED, &[TIER]].concat().contains(&name)
+}
+
 /// Whose stores a query is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {

@@ -1,12 +1,13 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
-//! pages for operators. `server` serves the port within limits, `token` and `browsers` decide who may use a page, `audit`
-//! logs what operators do, and `wrong_port` answers callers of the floor service.
+//! pages for operators. `server` serves the port within limits, `token`, `browsers` and `forwarded` decide who may use a
+//! page, `audit` logs what operators do, and `wrong_port` answers callers of the floor service.
 
 mod audit;
 mod browsers;
 mod chain;
 mod clients;
 mod floors;
+mod forwarded;
 mod json;
 mod log_level;
 mod monitoring;

@@ -24,6 +24,7 @@ use tower::ServiceExt as _;
 use super::{audit::CallerAddress, wrong_port};
 use crate::{
     connections::{Acceptor, ConnectionLimiter},
+    http1::host_problem,
     metrics::Refusals,
 };
 
@@ -79,7 +80,10 @@ async fn serve_connection(
         request.extensions_mut().insert(CallerAddress(address));
         let (pages, answers) = (pages.clone(), Arc::clone(&answers));
         async move {
-            let response: Result<Response, Infallible> = pages.oneshot(request).await;
+            let response: Result<Response, Infallible> = match host_problem(&request) {
+                Some(problem) => Ok((StatusCode::BAD_REQUEST, problem).into_response()),
+                None => pages.oneshot(request).await,
+            };
             answers.notify_one();
             response
         }

@@ -1,5 +1,5 @@
 //! Who may change the stores: callers with the operators' token or with a token of the scope `operate`, or callers on
-//! this machine if neither is configured.
+//! this machine if neither is configured. A token is a header: a query with one is refused, and never logged.
 
 use std::{
     net::SocketAddr,
@@ -14,7 +14,10 @@ use axum::{
 };
 use bevy::prelude::Resource;
 
-use super::audit::{Operation, RequestLine};
+use super::{
+    audit::{Operation, RequestLine},
+    forwarded,
+};
 use crate::{
     auth::{self, Authenticator, Scope, bearer},
     clients::WarningLimiter,
@@ -63,8 +66,17 @@ impl OperatorAccess {
         changed
     }
 
-    /// The name of the token of a caller with these headers, who may change the stores. `None` if no token is needed.
-    fn check(&self, headers: &HeaderMap) -> Result<Option<Box<str>>, Denied> {
+    /// The name of the token of the caller, who may change the stores. `None` if no token is needed.
+    fn check(&self, request: &Request) -> Result<Option<Box<str>>, Denied> {
+        self.check_token(request.headers(), || forwarded::sign_of_proxy(request))
+    }
+
+    /// Checks the token in the headers. `sign_of_proxy` says why a caller is not one of this machine.
+    fn check_token(
+        &self,
+        headers: &HeaderMap,
+        sign_of_proxy: impl FnOnce() -> Option<String>,
+    ) -> Result<Option<Box<str>>, Denied> {
         let token = self.0.token.read().unwrap_or_else(PoisonError::into_inner);
         let given = headers.get(header::AUTHORIZATION).and_then(bearer);
         if token.as_ref().zip(given).is_some_and(|(token, given)| token.matches(given)) {
@@ -78,7 +90,7 @@ impl OperatorAccess {
                 })
             }
             None if token.is_some() => Err(Denied::WrongToken),
-            None if self.0.is_loopback => Ok(None),
+            None if self.0.is_loopback => sign_of_proxy().map_or(Ok(None), |sign| Err(Denied::Forwarded(sign))),
             None => Err(Denied::NoTokenConfigured),
         }
     }
@@ -91,13 +103,19 @@ enum Denied {
     /// The token is one of a caller that is no operator.
     Scope,
     NoTokenConfigured,
+    /// Something on this machine forwards requests of others, as the sign says.
+    Forwarded(String),
+    /// The query has this parameter, which is a token by its name.
+    InQuery(String),
 }
 
 impl Denied {
     /// The reason under which the refusal counts.
     const fn limit(&self) -> Limit {
         match self {
-            Self::WrongToken | Self::NoTokenConfigured => Limit::Unauthenticated,
+            Self::WrongToken | Self::NoTokenConfigured | Self::Forwarded(_) | Self::InQuery(_) => {
+                Limit::Unauthenticated
+            }
             Self::Scope => Limit::Scope,
         }
     }
@@ -122,17 +140,41 @@ impl IntoResponse for Denied {
                                ops.token_file to a file with one, or ops.listen to a loopback address\n";
                 (StatusCode::FORBIDDEN, message).into_response()
             }
+            Self::Forwarded(sign) => {
+                let message = format!(
+                    "without a token only callers on this machine may do this, and a proxy has forwarded this request: \
+                     {sign}. Set ops.token_file to a file with a token, and send it as `authorization: Bearer TOKEN`; \
+                     or use floorctl or curl on this machine with http://localhost:PORT\n"
+                );
+                (StatusCode::FORBIDDEN, message).into_response()
+            }
+            Self::InQuery(parameter) => {
+                let message = format!(
+                    "{parameter}: a token does not belong into a URL, which proxies log and shells remember. Send it as \
+                     `authorization: Bearer TOKEN`, or use floorctl with --ops-token-file FILE; and replace this one\n"
+                );
+                (StatusCode::BAD_REQUEST, message).into_response()
+            }
         }
     }
 }
 
-/// Middleware that answers 401 or 403 to requests that would change something and may not, and logs all that would.
+/// The first parameter of the query that is a token or another secret by its name.
+fn secret_in(query: &str) -> Option<String> {
+    const SECRETS: [&str; 8] = ["token", "auth", "bearer", "key", "secret", "passw", "credential", "jwt"];
+    let names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.to_ascii_lowercase());
+    names.into_iter().find(|name| SECRETS.iter().any(|secret| name.contains(secret)))
+}
+
+/// Middleware that answers 400, 401 or 403 to requests that would change something and may not, and to those with a token
+/// in their query. Logs all that would change something.
 pub(super) async fn check(State(access): State<OperatorAccess>, request: Request, next: Next) -> Response {
-    if request.method().is_safe() {
+    let in_query = request.uri().query().and_then(secret_in).map(Denied::InQuery);
+    if request.method().is_safe() && in_query.is_none() {
         return next.run(request).await;
     }
     let line = RequestLine::of(&request);
-    match access.check(request.headers()) {
+    match in_query.map_or_else(|| access.check(&request), Err) {
         Ok(operator) => {
             let operation = Operation::begin(line, operator);
             let response = next.run(request).await;
@@ -165,14 +207,39 @@ mod tests {
         [(header::AUTHORIZATION, authorization.parse().unwrap())].into_iter().collect()
     }
 
+    /// A proxy has forwarded the request.
+    fn proxy() -> Option<String> {
+        Some("it has the header via".to_owned())
+    }
+
     #[test]
     fn without_a_token_only_a_loopback_listener_allows_changes() {
         for address in ["127.0.0.1:1", "127.0.0.7:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(access(address, None).check(&HeaderMap::new()), Ok(None), "{address}");
+            assert_eq!(access(address, None).check_token(&HeaderMap::new(), || None), Ok(None), "{address}");
         }
         for address in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1"] {
-            let denied = access(address, None).check(&headers("Bearer hush"));
+            let denied = access(address, None).check_token(&headers("Bearer hush"), || None);
             assert_eq!(denied, Err(Denied::NoTokenConfigured), "{address}");
+        }
+    }
+
+    #[test]
+    fn what_a_proxy_forwards_is_not_of_this_machine() {
+        let denied = access("127.0.0.1:1", None).check_token(&HeaderMap::new(), proxy);
+        assert_eq!(denied, Err(Denied::Forwarded("it has the header via".to_owned())));
+    }
+
+    #[test]
+    fn a_secret_in_a_query_is_known_by_its_name() {
+        for secret in
+            ["token=a", "seed=1&Access_Token=a", "%74oken=a", "ops-token", "api_key=a", "authorization=Bearer+a"]
+        {
+            assert!(secret_in(secret).is_some(), "{secret}");
+        }
+        for query in
+            ["", "seed=42&first=1&count=10&width=64&kind=boss&pack=a&tenant=b", "tower=1", "tier=lmdb", "filter=info"]
+        {
+            assert_eq!(secret_in(query), None, "{query}");
         }
     }
 
@@ -181,11 +248,11 @@ mod tests {
         for address in ["127.0.0.1:1", "0.0.0.0:1"] {
             let access = access(address, Some("hush"));
             for right in ["Bearer hush", "bearer hush", "Bearer  hush "] {
-                assert_eq!(access.check(&headers(right)), Ok(Some(OPERATORS_TOKEN.into())), "{right:?}");
+                assert_eq!(access.check_token(&headers(right), proxy), Ok(Some(OPERATORS_TOKEN.into())), "{right:?}");
             }
-            assert_eq!(access.check(&HeaderMap::new()), Err(Denied::WrongToken));
+            assert_eq!(access.check_token(&HeaderMap::new(), proxy), Err(Denied::WrongToken));
             for wrong in ["Bearer", "Bearer ", "Bearer hus", "Bearer hushh", "Basic hush", "hush"] {
-                assert_eq!(access.check(&headers(wrong)), Err(Denied::WrongToken), "{wrong:?}");
+                assert_eq!(access.check_token(&headers(wrong), proxy), Err(Denied::WrongToken), "{wrong:?}");
             }
         }
     }
@@ -196,7 +263,7 @@ mod tests {
         let token = |text: &str| Token::new(text.to_owned());
         assert!(!access.set_token(token("old")));
         assert!(access.set_token(token("new")));
-        assert_eq!(access.check(&headers("Bearer old")), Err(Denied::WrongToken));
-        assert!(access.check(&headers("Bearer new")).is_ok());
+        assert_eq!(access.check_token(&headers("Bearer old"), proxy), Err(Denied::WrongToken));
+        assert!(access.check_token(&headers("Bearer new"), proxy).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from decimal import Decimal
 from enum import IntEnum
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from conftest import FLOOR, FLOOR_FILES
-from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, RoomRole, Terrain
+from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, RoomRole, Terrain, calls
 from floors.calls import Progress
-from floors.errors import WrongFloorError
+from floors.errors import MalformedResponseError, WrongFloorError
 from floors.v1 import floors_pb2 as pb
 
 HASH = FLOOR[FLOOR.index(b"\x19") :][:9]
@@ -200,3 +201,32 @@ def test_a_spec_names_the_field_that_does_not_fit(field: str, value: int) -> Non
 def test_the_enums_have_the_numbers_of_the_protocol(enum: type[IntEnum], generated: type, prefix: str) -> None:
     names = {prefix + entry.name: entry.value for entry in enum} | {prefix + "UNSPECIFIED": 0}
     assert names == dict(generated.items())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("field", [8, 9, 10, 11, 12, 14, 99])
+def test_lists_of_empty_messages_are_refused_without_decoding_them(field: int) -> None:
+    entry = (bytes([field << 3 | 2]) if field < 16 else bytes([(field << 3 | 2) & 0x7F | 0x80, field >> 4])) + b"\0"
+    floor = entry * (10 * 2**20 // len(entry))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InvalidFloorError, match="more than 262144 entries"):
+        Floor(floor)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 2**10  # KiB
+
+
+def test_palettes_that_take_more_than_any_floor_are_refused() -> None:
+    grid = pb.Grid(palette=[1] * 600_000)
+    with pytest.raises(InvalidFloorError, match="palettes"):
+        Floor(pb.Floor(region=grid).SerializeToString())
+
+
+def test_answers_with_lists_that_no_server_has_are_refused() -> None:
+    empty = b"\x0a\x00" * 2**19
+    for read in (
+        lambda: calls.read_packs(empty),
+        lambda: calls.read_pack(empty, ""),
+        lambda: calls.read_batch(empty, [FloorSpec(42, 7)], None),
+        lambda: calls.read_info(b"\x3a\x00" * 2**13),
+        lambda: calls.read_info(b"\x3a\x00" * 2**20),
+    ):
+        with pytest.raises(MalformedResponseError):
+            read()

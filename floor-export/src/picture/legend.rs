@@ -13,7 +13,7 @@ use super::{
     scene::{Mark, Object, Scene, Style},
     text,
 };
-use crate::{counts, counts::thousands, names};
+use crate::{counts, counts::thousands, escape::escaped, names};
 use anstyle::Reset;
 use floor_proto::v1::{Item, Lock, Room, RoomRole, Spawn, Terrain};
 
@@ -71,19 +71,20 @@ impl Legend {
         Self { heading: [title, summary, behaviours(&wire.spawns), identity], marks, tints: tints(scene) }
     }
 
-    /// Writes the legend as text.
+    /// Writes the legend as text, in which names are escaped, and colours are not.
     ///
     /// # Errors
     /// As of `out`.
     pub fn write(&self, out: &mut impl Write, depth: Option<Depth>) -> io::Result<()> {
-        writeln!(out, "\n{}\n", self.heading.join("\n"))?;
-        let widest = self.marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
+        writeln!(out, "\n{}\n", escaped(&self.heading.join("\n")))?;
+        let marks = self.marks.iter().map(|(mark, name)| (*mark, escaped(name))).collect::<Vec<_>>();
+        let widest = marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
         // Two columns fit into 80 characters unless a name is long.
         let columns = if widest <= 36 { 2 } else { 1 };
-        let rows = self.marks.len().div_ceil(columns);
+        let rows = marks.len().div_ceil(columns);
         for row in 0..rows {
             let mut line = String::new();
-            for (mark, name) in self.marks.iter().skip(row).step_by(rows) {
+            for (mark, name) in marks.iter().skip(row).step_by(rows) {
                 let glyph = glyph::mark(*mark);
                 let shown = match depth.map(|depth| text::style(*mark, depth)) {
                     Some(style) => format!("{}{glyph}{}", style.render(), Reset.render()),

@@ -61,7 +61,7 @@ impl Files {
     }
 
     /// Adds a file. Its text is normalised. Paths have `/` between their parts, which are letters, digits, `.`, `_` and
-    /// `-`, and begin with none of `.` and `-`.
+    /// `-`, begin with none of `.` and `-`, end with no `.`, and are no [devices](is_device).
     ///
     /// # Errors
     /// If the path is none or is taken, the text is no UTF-8, or a limit is exceeded.
@@ -73,6 +73,11 @@ impl Files {
             return fail(format!(
                 "a path has at most {MAX_PATH} bytes: ASCII letters, digits, `.`, `_` and `-`, with `/` between its \
                  parts{foreign}"
+            ));
+        }
+        if let Some(part) = path.split('/').find(|part| is_device(part) || part.ends_with('.')) {
+            return fail(format!(
+                "Windows has no file `{part}`: it ends with `.`, or is a device, as `con` and `aux.txt`"
             ));
         }
         if self.by_path.contains_key(path) {
@@ -210,6 +215,17 @@ fn is_path(path: &str) -> bool {
             && part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
     };
     path.len() <= MAX_PATH && path.split('/').all(is_part)
+}
+
+/// Whether Windows takes the name of a file for a device, whatever its extension.
+#[must_use]
+pub fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let is = |device: &str| stem.eq_ignore_ascii_case(device);
+    let port = stem.char_indices().nth(3).map_or((stem, ""), |(end, _)| stem.split_at(end));
+    ["con", "prn", "aux", "nul", "conin$", "conout$"].into_iter().any(is)
+        || ["com", "lpt"].iter().any(|device| port.0.eq_ignore_ascii_case(device))
+            && matches!(port.1, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
 }
 
 fn is_text(path: &str) -> bool {

@@ -17,7 +17,7 @@ use once_cell::race::OnceBox;
 
 pub use content::Theme;
 pub use error::{PackError, PackErrors};
-pub use files::{FileError, Files};
+pub use files::{FileError, Files, is_device};
 pub use generator::Checks;
 pub use look::{Hatch, Look, Paint};
 pub use params::{PARAMS, Param};

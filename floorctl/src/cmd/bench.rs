@@ -109,10 +109,7 @@ impl Bench {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         if !is_loopback(server.url()) {
             let url = server.url();
-            writeln!(
-                std::io::stderr(),
-                "note: {url} is another machine; make sure that its owner expects a load test"
-            )?;
+            writeln!(output::stderr(), "note: {url} is another machine; make sure that its owner expects a load test")?;
         }
         let mut clients = server.connect_many(self.connections).await?;
         if let Some(version) = self.generator_version {

@@ -81,7 +81,7 @@ impl Diff {
             if !self.no_cells && comparison.cells.is_some() {
                 let (one, other) = Scene::pair(&one, &other);
                 let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-                picture::draw_diff(&mut out, &one, &other, coloured.then(output::colour_depth))?;
+                picture::draw_diff(out.drawing(), &one, &other, coloured.then(output::colour_depth))?;
             }
         }
         out.flush()?;

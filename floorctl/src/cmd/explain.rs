@@ -98,7 +98,7 @@ impl Explain {
         out.flush()?;
         if let Some(server_version) = server_version.filter(|server_version| *server_version != GENERATOR_VERSION) {
             writeln!(
-                io::stderr(),
+                output::stderr(),
                 "note: {} has generator version {server_version}, this program {GENERATOR_VERSION}; floors differ",
                 server.url()
             )?;

@@ -1,7 +1,7 @@
 //! `floorctl export`: writes a floor as a file of a level editor, of a virtual tabletop, or as JSON.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     cmd::render::MapStyle,
     export::{ExportTarget, Present, Written, format_parser},
     failure::UsageError,
+    output,
     source::{self, FloorSource},
 };
 
@@ -91,11 +92,11 @@ impl Export {
             scale: self.scale,
             is_day: self.day,
         };
-        for Written { path, present } in
-            target.write(&self.to.files(&floor, target.stem(), &appearance)?, self.force)?
-        {
+        let files = self.to.files(&floor, target.stem(), &appearance)?;
+        target.check_names(&files)?;
+        for Written { path, present } in target.write(&files, self.force)? {
             let what = if present == Present::Same { "unchanged" } else { "wrote" };
-            writeln!(io::stderr(), "{what} {}", path.display())?;
+            writeln!(output::stderr(), "{what} {}", path.display())?;
         }
         if let Some(served) = served {
             source::print_served(&served)?;

@@ -1,7 +1,7 @@
 //! `floorctl import`: reads the edited map of an editor, and writes its floor or a pack's authored floor.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -77,11 +77,11 @@ impl Import {
             out.flush()?;
         }
         if let Some(tally) = &saved.tally {
-            writeln!(io::stderr(), "{tally}")?;
+            writeln!(output::stderr(), "{tally}")?;
         }
         source::print_notes(&saved)?;
         if !corrects {
-            writeln!(io::stderr(), "nothing was written: the floor breaks a rule")?;
+            writeln!(output::stderr(), "nothing was written: the floor breaks a rule")?;
             return Ok(ExitCode::FAILURE);
         }
         if !self.force {
@@ -89,7 +89,7 @@ impl Import {
         }
         validate::write_rehashed(&file, self.fitted(saved), &broken)?;
         if let OutputFile::Path(path) = file {
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+            writeln!(output::stderr(), "wrote {}", path.display())?;
         }
         Ok(ExitCode::SUCCESS)
     }

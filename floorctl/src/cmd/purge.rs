@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::{self, Write as _},
+    io::Write as _,
 };
 
 use anyhow::{bail, ensure};
@@ -230,7 +230,7 @@ async fn next_done<'a, T>(
 fn summary(servers: usize, failed: &[&str]) -> anyhow::Result<()> {
     let purged = format!("{} of {} purged", servers - failed.len(), output::counted(servers as u64, "server"));
     if servers > 1 {
-        writeln!(io::stderr(), "{purged}")?;
+        writeln!(output::stderr(), "{purged}")?;
     }
     ensure!(failed.is_empty(), "not every floor is gone from {}", failed.join(", "));
     Ok(())

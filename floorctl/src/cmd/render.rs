@@ -154,12 +154,12 @@ impl Render {
         let mut out = output::stdout();
         match depth {
             Some(depth) if self.blocks || too_wide => {
-                picture::draw_blocks(&mut out, scene, columns.unwrap_or(COLUMNS), depth)?;
+                picture::draw_blocks(out.drawing(), scene, columns.unwrap_or(COLUMNS), depth)?;
             }
-            depth => picture::draw_text(&mut out, scene, depth)?,
+            depth => picture::draw_text(out.drawing(), scene, depth)?,
         }
         if !self.no_legend {
-            legend.write(&mut out, depth)?;
+            legend.write(out.drawing(), depth)?;
         }
         Ok(out.flush()?)
     }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    io::{self, Write as _},
+    io::Write as _,
     ops::{ControlFlow, RangeInclusive},
     process::ExitCode,
     str::FromStr,
@@ -167,13 +167,13 @@ impl Search {
         let (scanned, generated) = (HumanCount(scanned), HumanCount(generated.into_inner()));
         let match_count = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
         writeln!(
-            io::stderr(),
+            output::stderr(),
             "{match_count} in {scanned} floors, {generated} of them generated, in {:.2} s",
             started.elapsed().as_secs_f64()
         )?;
         if let Some(error) = failure {
             let floors = if failures == 1 { "floor has" } else { "floors have" };
-            writeln!(io::stderr(), "{} {floors} failed, the first one with: {error}", HumanCount(failures))?;
+            writeln!(output::stderr(), "{} {floors} failed, the first one with: {error}", HumanCount(failures))?;
         }
         Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -61,7 +61,7 @@ impl Stream {
         }
         let served = floors.served().await?;
         writeln!(
-            std::io::stderr(),
+            output::stderr(),
             "{} served by {}",
             output::counted(self.count.into(), "floor"),
             output::served(&served.by)

@@ -110,12 +110,15 @@ impl Validate {
             Some(file) if corrects => {
                 write_rehashed(file, saved, &broken)?;
                 if let OutputFile::Path(path) = file {
-                    writeln!(io::stderr(), "wrote {}", path.display())?;
+                    writeln!(output::stderr(), "wrote {}", path.display())?;
                 }
                 Ok(ExitCode::SUCCESS)
             }
             Some(_) => {
-                writeln!(io::stderr(), "nothing was written: the floor breaks more rules than those of its metrics")?;
+                writeln!(
+                    output::stderr(),
+                    "nothing was written: the floor breaks more rules than those of its metrics"
+                )?;
                 Ok(ExitCode::FAILURE)
             }
             None if broken.is_empty() => Ok(ExitCode::SUCCESS),

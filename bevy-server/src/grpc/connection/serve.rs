@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     error::Error,
+    future::ready,
     io,
     net::IpAddr,
     pin::pin,
@@ -12,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::FutureExt as _;
+use bytes::Bytes;
+use futures_util::{FutureExt as _, future::Either};
+use http::{Response, StatusCode, header};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -33,10 +37,11 @@ use crate::{
     config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     grpc::{
-        InFlight,
+        FloorBody, InFlight,
         certificates::Certificates,
         routing::{Router, Routes},
     },
+    http1::host_problem,
     metrics::{Limit, Refusals},
 };
 
@@ -226,8 +231,12 @@ async fn serve_http1(
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HTTP1_BUFFER_BYTES);
+    let service = service_fn(move |request| match host_problem(&request) {
+        Some(problem) => Either::Left(ready(Ok(bad_request(problem)))),
+        None => Either::Right(hyper::service::Service::call(&router, request)),
+    });
     let connection = async {
-        let mut connection = pin!(server.serve_connection(TokioIo::new(io), router));
+        let mut connection = pin!(server.serve_connection(TokioIo::new(io), service));
         tokio::select! {
             // First, so that a call that has arrived is read before the connection closes.
             biased;
@@ -239,6 +248,16 @@ async fn serve_http1(
     };
     FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
     Ok(())
+}
+
+/// The answer to a request that is none, after which the connection closes.
+fn bad_request(problem: &'static str) -> Response<FloorBody> {
+    let response = Response::builder()
+        .status(StatusCode::BAD_REQUEST)
+        .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
+        .header(header::CACHE_CONTROL, "no-store")
+        .header(header::CONNECTION, "close");
+    response.body(FloorBody::whole(Bytes::from_static(problem.as_bytes()))).expect("constant headers are valid")
 }
 
 /// The write buffer of a connection. Empty until the connection has one, which with TLS is after the handshake.

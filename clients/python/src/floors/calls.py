@@ -12,7 +12,7 @@ from floors.floor import Batch, Floor
 from floors.served import Served
 from floors.spec import FloorSpec, whole
 from floors.v1 import floors_pb2 as pb
-from floors.wire import BYTES, WireError, fields
+from floors.wire import BYTES, WireError, check_entries, fields
 
 GET = "GetFloor"
 BATCH = "BatchGetFloors"
@@ -22,6 +22,10 @@ PACK = "GetPack"
 PACKS = "ListPacks"
 UNARY = (GET, BATCH, INFO, PACK, PACKS)
 
+_MAX_INFO_ENTRIES, _MAX_INFO_BYTES = 1 << 12, 1 << 20
+_MAX_PACKS = 1 << 16
+_MORE_ENTRIES = 16
+"""The entries of an answer that a newer server may have beside those that this client knows."""
 _BUILT_IN_PACK = "tower"
 """The pack whose hash is 0."""
 
@@ -78,6 +82,7 @@ def read_next(encoded: bytes, spec: FloorSpec) -> Floor:
 def read_batch(encoded: bytes, specs: Sequence[FloorSpec], metadata: ResponseMetadata) -> Batch:
     """The floors of a response to BatchGetFloors. Each is checked against its own received bytes."""
     try:
+        check_entries(encoded, len(specs) + _MORE_ENTRIES)
         found = [encoded[at.value : at.end] for at in fields(encoded) if at.number == 1 and at.wire_type == BYTES]
     except WireError as error:
         raise MalformedResponseError(f"the answer to {BATCH} is malformed: {error}") from error
@@ -88,9 +93,12 @@ def read_batch(encoded: bytes, specs: Sequence[FloorSpec], metadata: ResponseMet
 
 def read_info(encoded: bytes) -> pb.ServerInfo:
     """The response to GetServerInfo."""
+    if len(encoded) > _MAX_INFO_BYTES:
+        raise MalformedResponseError(f"the answer to {INFO} is malformed: {len(encoded)} bytes")
     try:
+        check_entries(encoded, _MAX_INFO_ENTRIES)
         return pb.ServerInfo.FromString(encoded)
-    except DecodeError as error:
+    except (WireError, DecodeError) as error:
         raise MalformedResponseError(f"the answer to {INFO} is malformed: {error}") from error
 
 
@@ -102,16 +110,18 @@ def pack_request(name: str) -> bytes:
 def read_packs(encoded: bytes) -> list[pb.PackInfo]:
     """The packs of a response to ListPacks."""
     try:
+        check_entries(encoded, _MAX_PACKS)
         return list(pb.ListPacksResponse.FromString(encoded).packs)
-    except DecodeError as error:
+    except (WireError, DecodeError) as error:
         raise MalformedResponseError(f"the answer to {PACKS} is malformed: {error}") from error
 
 
 def read_pack(encoded: bytes, name: str) -> pb.Pack:
     """The response to GetPack, which must be the pack that `name` names, with the hash of its files."""
     try:
+        check_entries(encoded, _MORE_ENTRIES)
         pack = pb.Pack.FromString(encoded)
-    except DecodeError as error:
+    except (WireError, DecodeError) as error:
         raise MalformedResponseError(f"the answer to {PACK} is malformed: {error}") from error
     computed = xxh3_64_intdigest(pack.file)
     if computed != pack.hash and not (pack.name == _BUILT_IN_PACK and pack.hash == 0):

@@ -9,7 +9,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from floors import content_hash, grid, points
+from floors import content_hash, grid, points, wire
 from floors.errors import GridError, InvalidFloorError, WrongFloorError
 from floors.grid import Cells
 from floors.served import Served
@@ -65,6 +65,10 @@ class Floor:
             InvalidFloorError: The bytes are no valid floor; its subclasses are `HashMismatchError` for a wrong hash,
                 `GridError` for a malformed grid and `WrongFloorError` for a floor that was not requested.
         """
+        try:
+            wire.check_floor(encoded)
+        except wire.WireError as error:
+            raise InvalidFloorError(f"the bytes are no floor: {error}") from error
         self.content_hash = content_hash.verify(encoded)
         try:
             message = pb.Floor.FromString(encoded)

@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
+_ENTRY_BYTES = 2
+"""The fewest bytes of a field with a length: its tag and its length."""
+MAX_FLOOR_ENTRIES = 512 * 512
+"""The most entries in all lists of a floor together: as many as the largest floor has cells."""
+_GRIDS, _PALETTE = (4, 5), 3
 
 
 class Field(NamedTuple):
@@ -64,3 +69,38 @@ def fields(message: bytes) -> Iterator[Field]:
         if at > len(message):
             raise WireError(f"field {tag >> 3} at byte {start} does not end")
         yield Field(tag >> 3, wire_type, start, value, at)
+
+
+def check_entries(message: bytes, most: int) -> None:
+    """Check that a message has at most `most` fields with a length, before it is decoded.
+
+    An empty message in a list has two bytes on the wire, and takes forty times as many when it is decoded.
+
+    Raises:
+        WireError: It has more, or is none.
+    """
+    if len(message) // _ENTRY_BYTES <= most:
+        return
+    entries = 0
+    for field in fields(message):
+        entries += field.wire_type == BYTES
+        if entries > most:
+            raise WireError(f"the message has more than {most} entries")
+
+
+def check_floor(encoded: bytes) -> None:
+    """The same for a floor, whose palettes count by their bytes. Costs nothing for one that is too short for so many.
+
+    Raises:
+        WireError: It has more entries than any floor, or is no message.
+    """
+    if len(encoded) // _ENTRY_BYTES <= MAX_FLOOR_ENTRIES:
+        return
+    check_entries(encoded, MAX_FLOOR_ENTRIES)
+    palettes = 0
+    for field in fields(encoded):
+        if field.number in _GRIDS and field.wire_type == BYTES:
+            grid = fields(encoded[field.value : field.end])
+            palettes += sum(part.end - part.start for part in grid if part.number == _PALETTE)
+    if palettes > MAX_FLOOR_ENTRIES:
+        raise WireError(f"its palettes have more than {MAX_FLOOR_ENTRIES} entries")

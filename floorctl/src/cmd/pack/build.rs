@@ -53,7 +53,7 @@ impl Build {
         let stem = if self.keep { &reference } else { pack.name() };
         let path = self.path(&format!("{stem}{EXTENSION}"))?;
         write_whole(&path, &pack.files().to_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
-        writeln!(io::stderr(), "wrote {}", path.display())?;
+        writeln!(output::stderr(), "wrote {}", path.display())?;
         output::print(reference)
     }
 

@@ -134,7 +134,7 @@ impl Check {
             output::print_json(&CheckJson::of_errors(&invalid.errors))?;
         } else {
             output::print(invalid)?;
-            writeln!(io::stderr(), "{}", output::counted(invalid.errors.len() as u64, "error"))?;
+            writeln!(output::stderr(), "{}", output::counted(invalid.errors.len() as u64, "error"))?;
         }
         Ok(ExitCode::FAILURE)
     }

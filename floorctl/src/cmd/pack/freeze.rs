@@ -59,7 +59,7 @@ impl Freeze {
         let pack = Pack::read(files)?;
         write_whole(&self.output, &pack.files().to_bytes())
             .with_context(|| format!("cannot write {}", self.output.display()))?;
-        writeln!(std::io::stderr(), "wrote {}\n{SERVERS}", self.output.display())?;
+        writeln!(output::stderr(), "wrote {}\n{SERVERS}", self.output.display())?;
         output::print(PackRef { name, hash: Some(pack.hash().0) })
     }
 

@@ -1,11 +1,13 @@
 //! `floorctl pack get`: saves a pack of a server.
 
+use anyhow::Context as _;
 use clap::Args;
+use floor_gen::pack::Files;
 
 use crate::{cli::Server, output::OutputFile, target};
 
 const AFTER_HELP: &str = "\
-Saves the files of a pack as one .floorpack file, after checking its hash.
+Saves the files of a pack as one .floorpack file, after checking its hash and the paths in it.
 
 Examples:
   floorctl pack get mine --output mine.floorpack
@@ -26,6 +28,8 @@ pub(crate) struct Get {
 impl Get {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let pack = server.connect().await?.pack(&self.pack).await?;
+        // Whoever unpacks it writes to the paths in it.
+        Files::from_bytes(&pack.file).context("the server sent no pack, and nothing was written")?;
         self.output.write(|out| Ok(out.write_all(&pack.file)?))
     }
 }

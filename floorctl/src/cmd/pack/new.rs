@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, OpenOptions},
-    io::{self, Write as _},
+    io::Write as _,
     path::PathBuf,
 };
 
@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use floor_gen::Pack;
 
-use crate::pack_source::SCHEMA;
+use crate::{output, pack_source::SCHEMA};
 
 const AFTER_HELP: &str = "\
 Writes pack.toml and one vault, both with comments, and the schema by which editors check pack.toml. Every value in \
@@ -62,9 +62,9 @@ impl New {
                 file.write_all(text.as_bytes())
             });
             written.with_context(|| format!("cannot write {}", path.display()))?;
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+            writeln!(output::stderr(), "wrote {}", path.display())?;
         }
-        writeln!(io::stderr(), "next: floorctl pack watch {}", dir.display())?;
+        writeln!(output::stderr(), "next: floorctl pack watch {}", dir.display())?;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, Write as _},
+    io::{BufWriter, Write as _},
     path::PathBuf,
 };
 
@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 use floor_gen::Kind;
 
-use crate::{pack_sheet, pack_source::PackSource, target};
+use crate::{output, pack_sheet, pack_source::PackSource, target};
 
 const AFTER_HELP: &str = "\
 Writes a PNG for each kind of floor, NAME-KIND.png, with 16 floors on it, each of another tower. They are floors on \
@@ -51,7 +51,7 @@ impl Show {
             let mut file = BufWriter::new(File::create(&path).with_context(cannot)?);
             pack_sheet::draw(&mut file, &pack, kind, self.size, self.scale).with_context(cannot)?;
             file.flush().with_context(cannot)?;
-            writeln!(io::stderr(), "wrote {}", path.display())?;
+            writeln!(output::stderr(), "wrote {}", path.display())?;
         }
         Ok(())
     }

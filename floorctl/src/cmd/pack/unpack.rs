@@ -1,15 +1,14 @@
 //! `floorctl pack unpack`: writes the files of a pack into a folder.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{fs, io::Write as _, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::{output::counted, pack_source::PackSource};
+use crate::{
+    output::{self, counted},
+    pack_source::PackSource,
+};
 
 const AFTER_HELP: &str = "\
 The folder must be empty or not exist. The pack is not checked, so that a broken one can be repaired. `tower` is the \
@@ -44,7 +43,7 @@ impl Unpack {
                 .and_then(|()| fs::write(&path, content))
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        writeln!(io::stderr(), "wrote {} into {}", counted(files.iter().count() as u64, "file"), dir.display())?;
+        writeln!(output::stderr(), "wrote {} into {}", counted(files.iter().count() as u64, "file"), dir.display())?;
         Ok(())
     }
 }

@@ -36,7 +36,7 @@ use serde::Serialize;
 use tokio::{net::TcpListener, sync::Semaphore, sync::watch, task};
 
 use crate::{
-    pack_sheet,
+    output, pack_sheet,
     pack_source::{self, InvalidPack, PackSource},
     target,
 };
@@ -121,7 +121,7 @@ impl Watch {
         let (sender, saved) = watch::channel(Arc::new(read(&self.dir, 1)));
         let page = Page { saved, size: self.size, scale: self.scale, port };
         // The first event follows the address, so that a script can wait for it.
-        writeln!(io::stdout(), "http://127.0.0.1:{port}/")?;
+        output::print(format_args!("http://127.0.0.1:{port}/"))?;
         report(&sender.borrow())?;
         tokio::select! {
             failed = follow(self.dir, sender) => failed,
@@ -163,8 +163,8 @@ fn read(dir: &Path, version: u64) -> Saved {
 /// Prints what a save has changed, for those who look at the terminal.
 fn report(saved: &Saved) -> io::Result<()> {
     match &saved.pack {
-        Ok(pack) => writeln!(io::stderr(), "{}: no errors", pack_source::reference(pack.pack())),
-        Err(invalid) => writeln!(io::stderr(), "{invalid}"),
+        Ok(pack) => writeln!(output::stderr(), "{}: no errors", pack_source::reference(pack.pack())),
+        Err(invalid) => writeln!(output::stderr(), "{invalid}"),
     }
 }
 
