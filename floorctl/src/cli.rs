@@ -167,7 +167,7 @@ impl Cli {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { server, command } = self;
         tokio::select! {
-            code = command.run(&server) => code,
+            code = Box::pin(command.run(&server)) => code,
             silent = server.silent() => Err(silent.into()),
         }
     }
