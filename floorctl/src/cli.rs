@@ -171,7 +171,7 @@ impl Cli {
         let Self { server, command } = self;
         server.check_urls()?;
         tokio::select! {
-            code = command.run(&server) => code,
+            code = Box::pin(command.run(&server)) => code,
             silent = server.silent() => Err(silent.into()),
         }
     }

@@ -96,10 +96,11 @@ impl Operations<'_> {
         let authorization = self.authorization(&address)?;
         let tls = address.is_https.then(|| self.tls(&address)).transpose()?;
         let attempt = || async {
-            let call = self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read);
+            let call =
+                Box::pin(self.attempt(&address, tls.as_ref(), method.clone(), path, authorization.clone(), read));
             tokio::select! {
                 answer = call => answer,
-                silent = self.silent(&address, tls.as_ref()), if deadline.is_none() => Err(silent.into()),
+                silent = Box::pin(self.silent(&address, tls.as_ref())), if deadline.is_none() => Err(silent.into()),
             }
         };
         let unreachable =

@@ -25,7 +25,7 @@ pub(crate) fn bar(verb: &'static str, floors: u64) -> ProgressBar {
 /// Awaits `work`, and says every few seconds for how long it has waited for `what`.
 pub(crate) async fn waiting<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
     let begun = Instant::now();
-    let mut work = std::pin::pin!(work);
+    let mut work = Box::pin(work);
     if let Ok(done) = tokio::time::timeout(FIRST, work.as_mut()).await {
         return done;
     }
