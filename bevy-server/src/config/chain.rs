@@ -173,7 +173,7 @@ struct RedisUrl;
 impl Format for RedisUrl {
     type Output = String;
 
-    const REDACTION: Redaction = Redaction::Url(|url| RedisConfig::at(url).redacted_url());
+    const REDACTION: Redaction = Redaction::Part(|url| RedisConfig::at(url).redacted_url());
 
     fn expected(&self) -> String {
         RedisConfig::EXPECTED_URL.to_owned()
@@ -226,6 +226,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_secret_in_a_wrong_place_is_not_printed() {
+        for text in [
+            "[ops]\ntoken_file = \"hunter2\"\n",
+            "[cache]\nkeys_file = \"1:hunter2\"\n",
+            "[cache.redis]\npassword_file = \"hunter2\"\n",
+            "[cache.redis]\ntimeout = \"redis://me:hunter2@h\"\n",
+            "[cache.redis]\nurl = [\"redis://me:hunter2@h\"]\n",
+            "[cache.redis]\n\"redis://me:hunter2@h\" = 1\n",
+            "[grpc]\nlisten = \"http://me:hunter2@h:1\"\n",
+            "[cache]\nredis = \"redis://me:hunter2@h\"\n",
+            "[cache.redis]\nurl = redis://me:hunter2@h\n",
+        ] {
+            let error = crate::config::Config::from_toml(text).unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{text}: {error}");
+        }
+        let error = crate::config::Config::from_toml("[cache.redis]\npassword_file = \"no/file\"\n").unwrap_err();
+        assert!(error.to_string().contains("is \"no/file\", which cannot be read"), "{error}");
     }
 
     #[test]

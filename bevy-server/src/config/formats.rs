@@ -37,8 +37,8 @@ pub(super) trait Format {
 /// The part of an invalid value that an error message hides.
 pub(super) enum Redaction {
     None,
-    /// What this function hides: the user and password of a URL.
-    Url(fn(&str) -> String),
+    /// What this function hides: the user and password of a URL, a secret in the place of the file that should hold it.
+    Part(fn(&str) -> String),
     /// The whole value.
     Full,
 }
@@ -159,9 +159,17 @@ pub(super) struct Named<T> {
     pub(super) contents: T,
 }
 
+/// `path` for messages. What does not look like a path may be the secret that its file should hold.
+fn shown_path(path: &str) -> String {
+    let is_path = path.contains(['/', '.', '\\']) || Path::new(path).exists();
+    if is_path { path.to_owned() } else { "***".to_owned() }
+}
+
 impl<T> Format for File<T> {
     /// `None` if the path is empty.
     type Output = Option<Named<T>>;
+
+    const REDACTION: Redaction = Redaction::Part(shown_path);
 
     fn expected(&self) -> String {
         self.expected.to_owned()

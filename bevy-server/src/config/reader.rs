@@ -115,7 +115,9 @@ impl<'a> Reader<'a> {
 
     fn unknown_keys(&self) -> Vec<Problem> {
         let found = self.layers.keys().into_iter().filter(|key| !self.known.iter().any(|known| known == key));
-        found.map(|key| Problem { message: self.describe_unknown(&key), key }).collect()
+        let problem =
+            |key: String| Problem { message: self.describe_unknown(&key), key: without_login(&key).into_owned() };
+        found.map(problem).collect()
     }
 
     fn describe_unknown(&self, key: &str) -> String {
@@ -150,7 +152,7 @@ fn describe_invalid<F: Format>(format: &F, value: &Value) -> String {
     let is = match F::REDACTION {
         Redaction::None => format!("is {}", display(value)),
         Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
-        Redaction::Url(redacted) => format!("is {:?}", redacted(value.as_str().unwrap_or_default())),
+        Redaction::Part(redacted) => format!("is {:?}", redacted(value.as_str().unwrap_or_default())),
     };
     match format.problem(value) {
         Some(problem) => format!("{is}, which {problem}"),
@@ -158,10 +160,15 @@ fn describe_invalid<F: Format>(format: &F, value: &Value) -> String {
     }
 }
 
-/// A value as it was written.
+/// `text`, unless it is a URL with a user or a password, which may stand where none belongs.
+fn without_login(text: &str) -> Cow<'_, str> {
+    if text.contains("://") && text.contains('@') { floor_proto::url::redacted(text).into() } else { text.into() }
+}
+
+/// A value as it was written, but for a secret.
 fn display(value: &Value) -> String {
     match value {
-        Value::String(_, text) => format!("{text:?}"),
+        Value::String(_, text) => format!("{:?}", without_login(text)),
         Value::Char(_, char) => format!("\"{char}\""),
         Value::Dict(..) => "a table".to_owned(),
         Value::Array(_, items) => {

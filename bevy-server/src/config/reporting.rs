@@ -117,7 +117,7 @@ struct Collector;
 impl Format for Collector {
     type Output = String;
 
-    const REDACTION: Redaction = Redaction::Url(floor_proto::url::redacted);
+    const REDACTION: Redaction = Redaction::Part(floor_proto::url::redacted);
 
     fn expected(&self) -> String {
         "write the address of an OTLP collector for gRPC, as in \"http://127.0.0.1:4317\", or with TLS \

@@ -44,8 +44,8 @@ impl CacheBuilder {
         self.tier(TierKind::Lru)
     }
 
-    /// Adds a Redis server or cluster: `redis://[user:password@]host:port[/db]`, `redis+cluster://host:port,host:port`,
-    /// or with TLS `rediss://` and `rediss+cluster://`.
+    /// Adds a Redis server, cluster or socket, or the master that Sentinels name, by a URL as
+    /// [`RedisConfig::url`](crate::RedisConfig::url) has it.
     #[cfg(feature = "redis")]
     pub fn redis(mut self, url: impl Into<String>) -> Self {
         self.config.redis.url = url.into();

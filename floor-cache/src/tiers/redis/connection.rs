@@ -56,7 +56,7 @@ struct Inner {
 enum Endpoint {
     Server(Client, AsyncConnectionConfig),
     Cluster(ClusterClient),
-    Sentinel(Sentinels, AsyncConnectionConfig),
+    Sentinel(Box<Sentinels>, AsyncConnectionConfig),
 }
 
 /// An established connection.
@@ -305,7 +305,7 @@ impl Endpoint {
             .set_response_timeout(Some(reply_timeout));
         Ok(match url.form {
             Form::Server | Form::Socket => Self::Server(connector::client(url, &config.tls)?, limits),
-            Form::Sentinel => Self::Sentinel(Sentinels::new(url, &config.tls)?, limits),
+            Form::Sentinel => Self::Sentinel(Box::new(Sentinels::new(url, &config.tls)?), limits),
             Form::Cluster => {
                 // One retry, to follow a slot that has moved to another node. More would outlast the caller.
                 let cluster = connector::cluster(url, &config.tls)
