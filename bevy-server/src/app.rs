@@ -6,7 +6,7 @@ use bevy::{ecs::schedule::SingleThreadedExecutor, prelude::*, state::app::States
 use floor_cache::Chain;
 use prometheus::Registry;
 use tokio::{
-    net::{TcpListener, TcpSocket},
+    net::TcpListener,
     runtime::{Builder, Runtime},
 };
 
@@ -17,6 +17,7 @@ use crate::{
     clients::Clients,
     config::{Config, ConfigError},
     config_check::{self, Checked},
+    connections::bound_socket,
     descriptors,
     drain::DrainPlugin,
     generation::{GenerationPlugin, GenerationQueue, task_pools},
@@ -176,16 +177,6 @@ fn bind(
     let _entered = runtime.enter();
     let listener = bound_socket(address).and_then(|socket| socket.listen(BACKLOG));
     listener.map_err(|cause| StartError::Bind { address, what, key, cause })
-}
-
-/// A socket with that address, which does not listen yet.
-pub(crate) fn bound_socket(address: SocketAddr) -> std::io::Result<TcpSocket> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // As `TcpListener::bind` does on Unix, so that a restarted server gets its port at once.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    Ok(socket)
 }
 
 /// The tokio runtime. Its threads end with the app.

@@ -6,9 +6,9 @@ use std::{io, net::SocketAddr, path::Path};
 use floor_cache::{LmdbConfig, TierKind, tiers::disk_size};
 
 use crate::{
-    app,
     auth::TokensFile,
     config::{Config, ConfigError, Problem},
+    connections::bound_socket,
     memory,
     packs::Packs,
     tenants::TenantNames,
@@ -90,7 +90,7 @@ impl Findings {
             return self.add(ops_key, message);
         }
         for (key, address) in listeners {
-            match app::bound_socket(address) {
+            match bound_socket(address) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => self.warnings.push(format!(
                     "{key} is {address}, which is in use now, as by a running server; a start needs it"

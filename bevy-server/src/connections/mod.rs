@@ -2,6 +2,8 @@
 
 mod accept;
 mod limits;
+mod socket;
 
 pub(crate) use accept::Acceptor;
 pub(crate) use limits::{Admitted, ConnectionLimiter, Refusal};
+pub(crate) use socket::bound_socket;

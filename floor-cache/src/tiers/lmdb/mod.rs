@@ -4,6 +4,7 @@ mod backup;
 mod early_end;
 mod file;
 mod open_guard;
+mod reserve;
 mod tier;
 
 pub use tier::LmdbTier;

@@ -152,7 +152,7 @@ fn reserve(path: &Path, readers: u32) -> io::Result<()> {
 
 /// Allocates disk space for the first `length` bytes of `file`. May overwrite them.
 #[cfg(target_os = "linux")]
-fn fill(file: &File, length: u64) -> io::Result<()> {
+pub(super) fn fill(file: &File, length: u64) -> io::Result<()> {
     use rustix::{
         fs::{FallocateFlags, fallocate},
         io::Errno,
@@ -168,7 +168,7 @@ fn fill(file: &File, length: u64) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn fill(file: &File, length: u64) -> io::Result<()> {
+pub(super) fn fill(file: &File, length: u64) -> io::Result<()> {
     write_zeros(file, length)
 }
 

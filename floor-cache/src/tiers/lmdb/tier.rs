@@ -20,6 +20,7 @@ use super::{
     early_end::{self, EarlyEnd},
     file,
     open_guard::OpenGuard,
+    reserve::{self, Reserve},
 };
 use crate::{
     config::LmdbConfig,
@@ -59,6 +60,7 @@ pub struct LmdbTier {
     transaction_limit: u64,
     corrupt: AtomicU64,
     pending_deletes: PendingDeletes,
+    reserve: Reserve,
     /// Whether LMDB has reported damage. It is not used again, because it might write outside its memory.
     is_damaged: AtomicBool,
     /// Until the store is flushed, as by a clean end, or closed. Dropped after `env`.
@@ -95,7 +97,7 @@ impl LmdbTier {
     /// When the directory cannot be written, or the store is in use.
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
-        let is_of_store = |name: &str| [DATA, LOCK, file::DAMAGED, early_end::FILE].contains(&name);
+        let is_of_store = |name: &str| [DATA, LOCK, file::DAMAGED, early_end::FILE, reserve::FILE].contains(&name);
         let opened =
             quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))?;
         Ok(Self { was_put_aside: opened.was_put_aside, ..opened.store })
@@ -159,6 +161,7 @@ impl LmdbTier {
             transaction_limit: map_size / TRANSACTIONS,
             corrupt: AtomicU64::new(0),
             pending_deletes: PendingDeletes::default(),
+            reserve: Reserve::of(path),
             is_damaged: AtomicBool::new(false),
             early_end: Mutex::new(early_end),
             was_put_aside: false,
@@ -224,6 +227,7 @@ impl LmdbTier {
                 }
                 other => other?,
             }
+            self.reserve.restore();
             rest = later;
         }
         Ok(())
@@ -370,15 +374,22 @@ impl LmdbTier {
     }
 
     /// Removes what is under the stored `keys` and returns how many there were. A transaction copies the pages that it
-    /// changes, so in a full map many keys take several transactions.
+    /// changes, so in a full map or on a full disk many keys take several transactions. What the first ones free is used by
+    /// the next ones.
     fn remove<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u64, heed::Error> {
-        match self.remove_at_once(keys) {
-            Err(heed::Error::Mdb(MdbError::MapFull)) if keys.len() > 1 => {
-                let (first, rest) = keys.split_at(keys.len() / 2);
-                Ok(self.remove(first)? + self.remove(rest)?)
+        let (error, most) = match self.remove_at_once(keys) {
+            Err(error @ heed::Error::Mdb(MdbError::MapFull)) => (error, 1),
+            Err(heed::Error::Io(error)) if file::is_disk_full(self.env.path(), &error) => {
+                (heed::Error::Io(error), reserve::KEYS)
             }
-            removed => removed,
+            removed => return removed,
+        };
+        if keys.len() > most {
+            let (first, rest) = keys.split_at(keys.len() / 2);
+            return Ok(self.remove(first)? + self.remove(rest)?);
         }
+        let may_release = matches!(error, heed::Error::Io(_)) && !keys.is_empty();
+        if may_release && self.reserve.release() { self.remove(keys) } else { Err(error) }
     }
 
     fn remove_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u64, heed::Error> {
