@@ -43,7 +43,7 @@ pub(super) fn read(document: Value, read: ReadFile<'_>, report: &mut Report) -> 
     report.expect(held(&document, "entityInstances"));
     let (width, height) = (side(level, "pxWid", SIDE)?, side(level, "pxHei", SIDE)?);
     let frame = Frame::new(width, height, (SIDE, SIDE));
-    let fields = Fields::new("the map".to_owned(), values(level, report), report);
+    let fields = Fields::new("the map".to_owned(), values(level), report);
     let mut reader = Reader { frame, report, terrain: None, region: None, objects: Vec::new() };
     for layer in list(&level["layerInstances"]) {
         reader.layer(layer);
@@ -202,7 +202,7 @@ impl Reader<'_> {
         let outside =
             || format!("it stands at ({}, {}), outside of the level, which has {}", cell.0, cell.1, self.frame.size());
         let at = self.frame.inside(cell).ok_or_else(outside)?;
-        let mut all = values(entity, self.report);
+        let mut all = values(entity);
         let outline = match class {
             Class::Connection => {
                 let to = ["to_x", "to_y"].map(|name| {
@@ -221,14 +221,10 @@ impl Reader<'_> {
 
 /// The fields of an instance by the names that `export` gave them. A point has two: `center` is `center_x` and
 /// `center_y`. One that nobody set is none.
-fn values(of: &Value, report: &mut Report) -> Vec<(String, Value)> {
+fn values(of: &Value) -> Vec<(String, Value)> {
     let mut values = Vec::new();
     for field in list(&of["fieldInstances"]) {
         let Some(name) = field["__identifier"].as_str() else { continue };
-        if is_own(name) {
-            report.own(name, 0);
-            continue;
-        }
         let value = &field["__value"];
         let is_unset = field["realEditorValues"].as_array().is_some_and(|set| set.iter().all(Value::is_null));
         let is_blank = *value == 0 || *value == "" || *value == false;

@@ -12,6 +12,7 @@ mod ldtk;
 mod map;
 mod message;
 mod report;
+mod shape;
 mod tile_data;
 mod tiled;
 mod tilesets;

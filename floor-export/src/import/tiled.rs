@@ -9,12 +9,13 @@ use floor_proto::v1::Terrain;
 use serde_json::Value;
 
 use super::{
-    Cells, Class, Fields, Frame, ImportError, Map, Object, Outline, ReadFile, Report,
+    Cells, Class, Fields, Frame, ImportError, Map, Object, ReadFile, Report,
     grid::{places, side},
     is_own, list,
     report::held,
+    shape::{self, number},
     tile_data,
-    tilesets::{Files, Tilesets, class, instance, values},
+    tilesets::{Files, Shown, Tilesets, class, instance, values},
     wrong,
 };
 use crate::picture::tiles::Tile;
@@ -187,50 +188,11 @@ impl Reader<'_> {
                 Some(of_template.as_ref().unwrap_or(&self.tilesets).shown(gid)?)
             }
         };
-        let size = (number(&object, "width")?, number(&object, "height")?);
-        let size = match &shown {
-            Some(shown) if size == (0.0, 0.0) => shown.size,
-            _ => size,
-        };
-        let origin = (number(&object, "x")? + inside.offset.0, number(&object, "y")? + inside.offset.1);
-        let turn = number(&object, "rotation")?.to_radians();
-        let on_map = |(x, y): (f64, f64)| {
-            (origin.0 + x * turn.cos() - y * turn.sin(), origin.1 + x * turn.sin() + y * turn.cos())
-        };
-        let line = points(&object, "polyline")?;
-        let corners = if line.is_empty() { points(&object, "polygon")? } else { line.clone() };
-        let anchor = shown.as_ref().map_or((0.0, 0.0), |shown| shown.anchor);
-        let middle =
-            if corners.is_empty() { ((0.5 - anchor.0) * size.0, (0.5 - anchor.1) * size.1) } else { middle(&corners) };
-        let cell = self.frame.cell(on_map(middle));
-        let outside =
-            || format!("at ({}, {}): it stands outside of the map, which has {}", cell.0, cell.1, self.frame.size());
-        let at = self.frame.inside(cell).ok_or_else(outside)?;
-        let own = class(&object).trim();
-        let of_layer = || inside.names.iter().rev().find_map(|layer| class_of_layer(layer, name));
-        let of_tile = shown.as_ref().and_then(|shown| shown.class);
-        let class = Class::named(own)
-            .or(of_tile)
-            .or_else(of_layer)
-            .ok_or_else(|| format!("at ({}, {}): {}", at.x, at.y, unknown(own)))?;
-        let end = |point: Option<&(f64, f64)>| self.frame.inside(self.frame.cell(on_map(*point?)));
-        let outline = match line.len() {
-            0 if corners.is_empty() && shown.is_none() && turn == 0.0 => Outline::Area(self.frame.area(origin, size)),
-            0 => Outline::Other,
-            _ => Outline::Line([end(line.first()), end(line.last())]),
-        };
+        let (at, outline) = shape::read(&object, inside.offset, shown.as_ref(), self.frame)?;
+        let class = self
+            .class(&object, name, inside, shown.as_ref())
+            .map_err(|why| format!("at ({}, {}): {why}", at.x, at.y))?;
         let of = format!("the {} at ({}, {}), {place}", class.name(), at.x, at.y);
-        if !own.is_empty() && Class::named(own).is_none() {
-            if class.has_archetype() && name.is_empty() {
-                return Err(format!(
-                    "at ({}, {}): its class `{own}` is none of {}, and it has no name: its archetype",
-                    at.x,
-                    at.y,
-                    Class::names()
-                ));
-            }
-            self.report.note(format!("{of}: its class `{own}` is none of {}, and is not kept", Class::names()));
-        }
         let mut all = shown.as_ref().map(|shown| shown.values.clone()).unwrap_or_default();
         all.extend(values(&object));
         let mut fields = Fields::new(of, all, self.report);
@@ -244,6 +206,24 @@ impl Reader<'_> {
             fields.set(field, lock.into());
         }
         Ok(Some(Object { class, at, outline, fields }))
+    }
+
+    /// What an object is: its class says it, else its tile, else the innermost layer or group that holds one kind of thing.
+    fn class(&self, object: &Value, name: &str, inside: &Inside<'_>, shown: Option<&Shown>) -> Result<Class, String> {
+        let own = class(object).trim();
+        let of_layer = || inside.names.iter().rev().find_map(|layer| class_of_layer(layer, name));
+        let found =
+            if own.is_empty() { shown.and_then(|shown| shown.class).or_else(of_layer) } else { Class::named(own) };
+        found.ok_or_else(|| match own {
+            "" => format!(
+                "neither a class nor its tile nor its layer says what it is; expected one of {}",
+                Class::names()
+            ),
+            _ => format!(
+                "its class is `{own}`; expected one of {}, or none if its tile or layer says it",
+                Class::names()
+            ),
+        })
     }
 
     /// The name of an object is its archetype. What has none keeps no name, and may have that which `export` wrote.
@@ -267,31 +247,4 @@ impl Reader<'_> {
 /// What stands in a layer of that name. The layer of stairs holds three classes, which their names tell.
 fn class_of_layer(layer: &str, name: &str) -> Option<Class> {
     if layer.trim().eq_ignore_ascii_case("stairs") { Class::named(name) } else { Class::named(layer) }
-}
-
-fn unknown(class: &str) -> String {
-    let class = if class.is_empty() { "it has no class".to_owned() } else { format!("its class is `{class}`") };
-    format!("{class}, and neither its tile nor its layer says what it is; expected one of {}", Class::names())
-}
-
-/// A number; 0 if there is none, as the format says.
-fn number(of: &Value, key: &str) -> Result<f64, String> {
-    match &of[key] {
-        Value::Null => Ok(0.0),
-        value => value.as_f64().ok_or_else(|| format!("its `{key}` is {value}; expected a number")),
-    }
-}
-
-/// The corners of a polygon or a line, from its point.
-fn points(object: &Value, shape: &str) -> Result<Vec<(f64, f64)>, String> {
-    list(&object[shape]).map(|point| Ok((number(point, "x")?, number(point, "y")?))).collect()
-}
-
-/// The middle of the box around corners.
-fn middle(corners: &[(f64, f64)]) -> (f64, f64) {
-    let between = |all: &dyn Fn(&(f64, f64)) -> f64| {
-        let ends = corners.iter().map(all).fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at), high.max(at)));
-        f64::midpoint(ends.0, ends.1)
-    };
-    (between(&|corner| corner.0), between(&|corner| corner.1))
 }
