@@ -138,7 +138,8 @@ fn quoted(number: &str) -> &str {
 /// mapping of proto3 allows. The place is that of the name.
 pub(crate) fn repeated_name(json: &[u8]) -> Option<Fault> {
     // The names of the objects that are open with their places, and where those of each begin; `None` for a list.
-    let (mut names, mut open): (Vec<(Cow<'_, str>, usize)>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    let mut names: Vec<(Cow<'_, str>, usize)> = Vec::new();
+    let mut open: Vec<Option<usize>> = Vec::new();
     let (mut at, mut is_name) = (0, false);
     while let Some(byte) = json.get(at) {
         match byte {
@@ -151,7 +152,8 @@ pub(crate) fn repeated_name(json: &[u8]) -> Option<Fault> {
                 if let Some(Some(start)) = open.pop() {
                     let own = &mut names[start..];
                     own.sort_unstable();
-                    if let Some([_, (name, at)]) = own.array_windows().find(|[one, other]| one.0 == other.0) {
+                    if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                        let (name, at) = &pair[1];
                         return Some(Fault { at: *at, description: format!("{name} is given twice") });
                     }
                     names.truncate(start);
