@@ -137,8 +137,9 @@ fn quoted(number: &str) -> &str {
 /// The first name in a valid JSON text that is the name of another field of its object, also in the other spelling that the
 /// mapping of proto3 allows. The place is that of the name.
 pub(crate) fn repeated_name(json: &[u8]) -> Option<Fault> {
-    // The names of the objects that are open, and where those of each begin; `None` for a list.
-    let (mut names, mut open): (Vec<Cow<'_, str>>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    // The names of the objects that are open with their places, and where those of each begin; `None` for a list.
+    let mut names: Vec<(Cow<'_, str>, usize)> = Vec::new();
+    let mut open: Vec<Option<usize>> = Vec::new();
     let (mut at, mut is_name) = (0, false);
     while let Some(byte) = json.get(at) {
         match byte {
@@ -149,6 +150,12 @@ pub(crate) fn repeated_name(json: &[u8]) -> Option<Fault> {
             b'[' => open.push(None),
             b'}' | b']' => {
                 if let Some(Some(start)) = open.pop() {
+                    let own = &mut names[start..];
+                    own.sort_unstable();
+                    if let Some(pair) = own.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                        let (name, at) = &pair[1];
+                        return Some(Fault { at: *at, description: format!("{name} is given twice") });
+                    }
                     names.truncate(start);
                 }
                 is_name = false;
@@ -156,12 +163,8 @@ pub(crate) fn repeated_name(json: &[u8]) -> Option<Fault> {
             b',' => is_name = matches!(open.last(), Some(Some(_))),
             b'"' => {
                 let end = end_of_string(json, at);
-                if let (true, Some(Some(start))) = (is_name, open.last()) {
-                    let name = json_name(&json[at..end]);
-                    if names[*start..].contains(&name) {
-                        return Some(Fault { at, description: format!("{name} is given twice") });
-                    }
-                    names.push(name);
+                if is_name {
+                    names.push((json_name(&json[at..end]), at));
                 }
                 is_name = false;
                 at = end;
@@ -275,5 +278,10 @@ mod tests {
             let expected = Fault { at, description: format!("{name} is given twice") };
             assert_eq!(repeated_name(json.as_bytes()), Some(expected), "{json}");
         }
+        let many: Vec<_> = (0..200_000).map(|number| format!("\"{number}\":1")).collect();
+        let mut json = format!("{{{}}}", many.join(","));
+        assert_eq!(repeated_name(json.as_bytes()), None);
+        json.insert_str(json.len() - 1, ",\"7\":1");
+        assert_eq!(repeated_name(json.as_bytes()).unwrap().description, "7 is given twice");
     }
 }
