@@ -394,7 +394,7 @@ fn what_a_floor_does_not_keep_is_refused_by_name() {
                     serde_json::json!({"type": "tilelayer", "name": "decor", "width": 2, "height": 1, "data": [0, 3]}),
                 );
             },
-            &["the layer `decor` has 1 tiles and is neither `terrain` nor `region`"],
+            &["the layer `decor` has 1 tile and is neither `terrain` nor `region`"],
         ),
         (
             "tiled",
@@ -444,7 +444,8 @@ fn what_a_floor_does_not_keep_is_refused_by_name() {
             },
             &[
                 "`Lever` 9ea40b67",
-                "of the layer `Entities`: a floor has no such thing",
+                "of the layer `Entities`, at (",
+                "): a floor has no such thing",
                 "0 objects of the class `entry`",
             ],
         ),

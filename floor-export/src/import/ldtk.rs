@@ -13,6 +13,7 @@ use super::{
     wrong,
 };
 use crate::{
+    counts::counted,
     ldtk::{self, uid},
     picture::tiles::{self, COLUMNS, SIDE},
 };
@@ -113,7 +114,10 @@ impl Reader<'_> {
                 format!("`{}` {iid} of the layer `{name}`", entity["__identifier"].as_str().unwrap_or_default());
             match self.object(entity, offset, &place) {
                 Ok(object) => self.objects.extend(object),
-                Err(why) => self.report.problem(format!("{place}: {why}")),
+                Err(why) => {
+                    let [x, y] = [0, 1].map(|axis| &entity["__grid"][axis]);
+                    self.report.problem(format!("{place}, at ({x}, {y}): {why}"));
+                }
             }
         }
         if is(layer, "Terrain", uid::TERRAIN) {
@@ -134,8 +138,8 @@ impl Reader<'_> {
             let count = values + list(&layer["gridTiles"]).count();
             if count > 0 {
                 let advice = "remove it, or begin its name with `_`, which makes it yours";
-                self.report
-                    .problem(format!("the layer `{name}` has {count} cells that a floor does not keep: {advice}"));
+                let count = counted(count as u64, "cell");
+                self.report.problem(format!("the layer `{name}` has {count} that a floor does not keep: {advice}"));
             }
         }
     }
@@ -165,7 +169,7 @@ impl Reader<'_> {
         }
         let mut faults = std::collections::BTreeMap::<String, Vec<(i64, i64)>>::new();
         for (index, value) in (0..).zip(values).filter(|(_, value)| **value != 0) {
-            let at = ((index % width) as i64 + dx, (index / width) as i64 + dy);
+            let at = (dx.saturating_add_unsigned(index % width), dy.saturating_add_unsigned(index / width));
             let known = value.as_u64().filter(|value| is_known(*value)).and_then(|value| u8::try_from(value).ok());
             let fault = match known {
                 Some(value) if cells.put(at, value) => continue,
@@ -189,7 +193,9 @@ impl Reader<'_> {
         }
         let of_uid = || Class::named(ldtk::entity_name(entity["defUid"].as_u64()?)?);
         let class = Class::named(name).or_else(of_uid);
-        let class = class.ok_or_else(|| format!("a floor has no such thing; expected one of {}", Class::names()))?;
+        let class = class.ok_or_else(|| {
+            format!("a floor has no such thing; expected one of {}, or a name that begins with `_`", Class::names())
+        })?;
         let number = |value: &Value, what: &str| value.as_f64().ok_or_else(|| format!("its {what} is {value}"));
         // The pivot stands at its place of the cell, however large the entity is.
         let along = |axis: usize, side: &str, offset: f64| {
@@ -199,8 +205,7 @@ impl Reader<'_> {
         };
         let ((x, left, width), (y, top, height)) = (along(0, "width", offset.0)?, along(1, "height", offset.1)?);
         let cell = self.frame.cell((x, y));
-        let outside =
-            || format!("it stands at ({}, {}), outside of the level, which has {}", cell.0, cell.1, self.frame.size());
+        let outside = || format!("it stands outside of the level, which has {}", self.frame.size());
         let at = self.frame.inside(cell).ok_or_else(outside)?;
         let mut all = values(entity);
         let outline = match class {
@@ -250,7 +255,8 @@ fn compare_picture(layer: &Value, terrain: &[u8], frame: Frame, report: &mut Rep
         let pixels = |at: &Value| Some((at[0].as_f64()?, at[1].as_f64()?));
         let (Some(at), Some(source)) = (pixels(&tile["px"]), pixels(&tile["src"])) else { continue };
         let (column, row) = frame.cell(source);
-        let index = usize::try_from(row * i64::from(COLUMNS) + column).ok();
+        let first = row.checked_mul(COLUMNS.into());
+        let index = first.and_then(|first| usize::try_from(first.checked_add(column)?).ok());
         let is = index.and_then(|index| by_index.get(index).copied().flatten()?.terrain());
         if let (Some(at), Some(is)) = (frame.inside(frame.cell(at)), is) {
             shown[(at.y * frame.width + at.x) as usize] = is as u8;

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::list;
 
+/// Cells from the corner of the map to a part of a layer without end.
+const FARTHEST: u64 = 1 << 32;
+
 /// A cell of a layer that is not empty: its place on the map, and the number of its tile with its flips.
 pub(super) type Placed = ((i64, i64), u32);
 
@@ -29,7 +32,10 @@ pub(super) fn tiles(layer: &Value) -> Result<Vec<Placed>, String> {
 fn add(part: &Value, layer: &Value, all: &mut Vec<Placed>) -> Result<(), String> {
     let number = |key: &str| match &part[key] {
         Value::Null => Ok(0),
-        value => value.as_i64().ok_or_else(|| format!("has a part whose `{key}` is {value}")),
+        value => {
+            let found = value.as_i64().filter(|number| number.unsigned_abs() < FARTHEST);
+            found.ok_or_else(|| format!("has a part whose `{key}` is {value}"))
+        }
     };
     let (left, top, width, height) = (number("x")?, number("y")?, number("width")?, number("height")?);
     let most = i64::from(floor_gen::FloorSpec::MAX_SIDE);

@@ -18,7 +18,7 @@ use super::{
     tilesets::{Files, Shown, Tilesets, class, instance, values},
     wrong,
 };
-use crate::picture::tiles::Tile;
+use crate::{counts::counted, picture::tiles::Tile};
 
 pub(super) fn read(document: &Value, read: ReadFile<'_>, report: &mut Report) -> Result<Map, ImportError> {
     let orientation = document["orientation"].as_str().unwrap_or("orthogonal");
@@ -131,7 +131,10 @@ impl Reader<'_> {
             "terrain" => self.terrain.is_some(),
             "region" => self.region.is_some(),
             _ if tiles.is_empty() => return,
-            _ => return self.left(name, &format!("has {} tiles and is neither `terrain` nor `region`", tiles.len())),
+            _ => {
+                let count = counted(tiles.len() as u64, "tile");
+                return self.left(name, &format!("has {count} and is neither `terrain` nor `region`"));
+            }
         };
         if is_second {
             return self.report.problem(format!("the map has a second layer `{name}`; put its tiles into the first"));
@@ -145,7 +148,7 @@ impl Reader<'_> {
         let mut cells = Cells::new(self.frame, if is_terrain { Terrain::Wall as u8 } else { 0 });
         let mut faults = BTreeMap::<String, Vec<(i64, i64)>>::new();
         for ((x, y), gid) in tiles {
-            let at = (x + dx, y + dy);
+            let at = (x.saturating_add(dx), y.saturating_add(dy));
             let value = if is_terrain { self.tilesets.terrain(gid) } else { self.tilesets.room(gid) };
             let put = value.and_then(|value| {
                 let outside = || format!("a tile outside of the map, which has {}", self.frame.size());
@@ -214,15 +217,12 @@ impl Reader<'_> {
         let of_layer = || inside.names.iter().rev().find_map(|layer| class_of_layer(layer, name));
         let found =
             if own.is_empty() { shown.and_then(|shown| shown.class).or_else(of_layer) } else { Class::named(own) };
-        found.ok_or_else(|| match own {
-            "" => format!(
-                "neither a class nor its tile nor its layer says what it is; expected one of {}",
-                Class::names()
-            ),
-            _ => format!(
-                "its class is `{own}`; expected one of {}, or none if its tile or layer says it",
-                Class::names()
-            ),
+        found.ok_or_else(|| {
+            let what = match own {
+                "" => "neither a class nor its tile nor its layer says what it is".to_owned(),
+                _ => format!("its class is `{own}`"),
+            };
+            format!("{what}; expected one of {}, or a name that begins with `_`, which makes it yours", Class::names())
         })
     }
 

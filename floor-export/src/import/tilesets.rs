@@ -7,7 +7,7 @@ use serde_json::{Map as Values, Value};
 use super::{Class, ReadFile, document, list};
 use crate::{
     CELLS, ROOMS,
-    picture::tiles::{self, Tile},
+    picture::tiles::{self, CELL_ROWS, COLUMNS, ROOM_ROWS, Tile},
 };
 
 /// The bits of a tile's number that do not turn it.
@@ -42,7 +42,7 @@ struct Tileset {
     first: u32,
     name: String,
     kind: Kind,
-    /// How many tiles it has, if the map or its file says so.
+    /// How many tiles it has, if that is known.
     count: Option<u32>,
     tile_size: (f64, f64),
     /// Where in its picture an object of a tile has its point, in widths and heights from the upper left corner.
@@ -149,7 +149,11 @@ impl Tileset {
         Self {
             first: number(&entry["firstgid"]).unwrap_or(1),
             kind,
-            count: number(&described["tilecount"]),
+            count: number(&described["tilecount"]).or(match kind {
+                Kind::Cells => Some(COLUMNS * CELL_ROWS),
+                Kind::Rooms => Some(COLUMNS * ROOM_ROWS),
+                Kind::Other => None,
+            }),
             tile_size: (side("tilewidth"), side("tileheight")),
             anchor: anchor(described["objectalignment"].as_str().unwrap_or_default()),
             tiles: list(&described["tiles"]).filter_map(|tile| Some((number(&tile["id"])?, tile.clone()))).collect(),

@@ -39,7 +39,7 @@ pub(crate) const LOST: [(&str, Edit); 11] = [
         let layer =
             json!({"__identifier": "Decor", "__type": "Tiles", "layerDefUid": 1001, "gridTiles": [{"px": [0, 0]}]});
         layers(case).push(layer);
-        case.lost = Some("the layer `Decor` has 1 cells".to_owned());
+        case.lost = Some("the layer `Decor` has 1 cell".to_owned());
     }),
     ("an unknown terrain", |case, rng| {
         let cell = case.cell(rng);

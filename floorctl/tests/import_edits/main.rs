@@ -158,6 +158,11 @@ fn random_edits_of_tiled_lose_nothing_silently() {
         let (bytes, saved) = tiled::saved(&mut case, &mut rng);
         log.extend(saved);
         case.check(&bytes, &format!("seed {seed}, {log:?}"));
+        // Damage is refused or read, and nothing panics.
+        let mut damaged = bytes;
+        let at = rng.usize(..damaged.len());
+        damaged[at] = b"9-x\"{<"[rng.usize(..6)];
+        let _ = case.read(&damaged);
         log.into_iter().for_each(|name| *tried.entry(name).or_default() += 1);
     }
     assert_tried(&tried, &tiled::KEPT);

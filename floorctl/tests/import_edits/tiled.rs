@@ -44,7 +44,7 @@ pub(crate) const LOST: [(&str, Edit); 20] = [
     ("a layer of tiles", |case, _| {
         let layer = json!({"type": "tilelayer", "id": 90, "name": "decor", "width": 2, "height": 1, "data": [0, 3]});
         add_layer(case, layer);
-        case.lost = Some("the layer `decor` has 1 tiles".to_owned());
+        case.lost = Some("the layer `decor` has 1 tile".to_owned());
     }),
     ("a picture", |case, _| {
         add_layer(case, json!({"type": "imagelayer", "id": 90, "name": "sky", "image": "sky.png"}));
