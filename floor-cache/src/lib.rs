@@ -65,7 +65,8 @@ pub use served::{Options, Outcome, Served, Step};
 pub use source::{ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
 pub use tier::{
-    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats, UnknownStats,
+    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
+    UnknownStats,
 };
 
 /// The examples of the README are tests.

@@ -35,7 +35,7 @@ const NO_LIMITS: [&str; 13] = [
 /// Keys whose attack uses the default and reaches a reason.
 const ATTACKED_AT_DEFAULT: [&str; 2] = ["generation.queue", "grpc.unsent"];
 /// For each reason, what docs/protocol.md says of the connections and calls that it refuses.
-const ANSWERS: [(&str, &str); 10] = [
+const ANSWERS: [(&str, &str); 11] = [
     ("connections", "\n- **A connection that is closed at once.** "),
     ("connections_per_ip", "\n| connections from one address | "),
     ("generation", "\n| `RESOURCE_EXHAUSTED` | the queue for generation is full"),
@@ -46,6 +46,7 @@ const ANSWERS: [(&str, &str); 10] = [
     ("scope", "\n| `PERMISSION_DENIED` | your token lacks the scope `floors`"),
     ("unauthenticated", "\n| `UNAUTHENTICATED` | "),
     ("unsent", "\n| `RESOURCE_EXHAUSTED` | you have too many answers"),
+    ("watches", "\n| `RESOURCE_EXHAUSTED` | you watch the server's health too often"),
 ];
 /// Files whose constants `MAX_` bound what the protocol, a log line or a status may have, and nothing that a client uses.
 const NO_BOUNDS: [&str; 6] = [

@@ -1,9 +1,6 @@
 //! `floorctl purge`: removes floors from the tiers: some by their names, every stored floor of a tower or of a pack, or all.
 
-use std::{
-    fmt,
-    io::Write as _,
-};
+use std::{fmt, io::Write as _};
 
 use anyhow::{bail, ensure};
 use clap::Args;
