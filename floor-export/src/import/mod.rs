@@ -1,7 +1,7 @@
 //! The way back: reads the map of an editor, as [`tiled`](crate::tiled) and [`ldtk`](crate::ldtk) write it, edited or not.
 //!
-//! Every element of a map has a reader or a name in the report. Both editors' readers fill one [`Map`]; [`defaults`] adds
-//! what a new thing was not given, [`message`] makes the floor, and [`Report`] compares what was read with what the file
+//! Every element of a map has a reader or a name in the report. Both editors' readers fill one `Map`; `defaults` adds
+//! what a new thing was not given, `message` makes the floor, and `Report` compares what was read with what the file
 //! holds.
 
 mod class;
