@@ -347,6 +347,35 @@ fn a_get_can_be_cached_and_validated() {
 }
 
 #[test]
+fn only_floors_and_packs_may_be_stored_by_caches() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let (floor, stream) = (format!("{SERVICE}/GetFloor"), format!("{SERVICE}/StreamFloors"));
+    let query = "?encoding=proto&base64=1&message=CgQIKhAH";
+    let (found, health) = (floor.clone() + query, "/grpc.health.v1.Health/Check".to_owned());
+    let types =
+        ["", "text/plain", "application/grpc", "application/grpc-web", "application/grpc-web-text", "application/json"];
+    for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
+        for path in [&found, &floor, &stream, &health, &"/".to_owned(), &format!("{SERVICE}/GetFlour")] {
+            for content_type in types {
+                let headers = format!("content-type: {content_type}\r\ncontent-length: 0\r\n");
+                let (status, head, _) = request(&server, method, path, &headers);
+                let what = format!("{method} {path} {content_type:?}: {head}");
+                if *path == found && ["GET", "HEAD"].contains(&method) {
+                    assert_eq!((status, header(&head, "cache-control")), (200, Some("public, max-age=60")), "{what}");
+                } else {
+                    assert_eq!(header(&head, "cache-control"), Some("no-store"), "{what}");
+                }
+            }
+        }
+    }
+    for request in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"] {
+        let (status, head, _) = http1(&server.grpc, request, &[]);
+        assert_eq!((status, header(&head, "cache-control")), (400, Some("no-store")), "{head}");
+    }
+}
+
+#[test]
 fn head_has_the_headers_of_get_and_no_body() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
