@@ -200,7 +200,7 @@ async fn stored_values_are_served_while_every_write_fails() {
     }
 }
 
-/// A removal needs new pages, which the reserve has.
+/// A removal needs new pages, for which the store keeps a reserve.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
     for round in 0..2 {
