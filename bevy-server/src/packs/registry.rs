@@ -120,8 +120,7 @@ impl Deref for FoundPack {
 }
 
 impl Packs {
-    /// Reads the packs that `settings` name. What is wrong in one keeps it alone from being used: see
-    /// [`problem`](Self::problem).
+    /// Reads the packs that `settings` name. What is wrong in one keeps it alone from being used.
     ///
     /// # Errors
     /// If the directory cannot be read, there is no pack of a name in `settings`, or the default pack cannot be used.
