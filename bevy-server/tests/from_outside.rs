@@ -257,13 +257,16 @@ fn queries_of_operators() {
     for (path, body) in
         [("/purge?all=true", &b"tenant=acme"[..]), ("/compact", b"\xef\xbb\xbf{}"), ("/log-level?filter=info", b"x")]
     {
-        let head =
-            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         let (status, _, answer) = http1(&server.ops, &head, body);
         let answer = String::from_utf8_lossy(&answer);
         assert!(status == 400 && answer.contains("write the parameters in the URL"), "{path}: {answer}");
     }
-    let head = "POST /purge?all=true HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head =
+        "POST /purge?all=true HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
     assert_eq!(http1(&server.ops, head, b"0\r\n\r\n").0, 200, "a body without bytes is none");
 }
 

@@ -52,12 +52,8 @@ pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess, grpc_port: u1
         .layer(middleware::from_fn(browsers::reject));
     let calls = any(move |headers: HeaderMap| ready(wrong_port::answer(grpc_port, &headers)));
     // Browsers send an origin for the viewer's own files, and links to it stand on other sites.
-    routes(open)
-        .route(wrong_port::CALLS, calls)
-        .merge(viewer::files())
-        .merge(operator)
-        .layer(middleware::from_fn(server::bound))
-        .with_state(state)
+    let pages = routes(open).merge(viewer::files()).merge(operator).layer(middleware::from_fn(server::refuse_body));
+    pages.route(wrong_port::CALLS, calls).layer(middleware::from_fn(server::bound)).with_state(state)
 }
 
 fn routes(pages: Vec<Page>) -> Router<Arc<OpsState>> {

@@ -108,17 +108,12 @@ pub(super) async fn bound(request: Request, next: Next) -> Response {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return body_too_large();
     }
-    match timeout_at(deadline, to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(body)) if body.is_empty() => {}
-        // A parameter in it would not be read, such as the tenant that limits a purge.
-        Ok(Ok(_)) => {
-            let message = "write the parameters in the URL, as in /stats?tenant=NAME: the pages take no body\n";
-            return (StatusCode::BAD_REQUEST, message).into_response();
-        }
+    let body = match timeout_at(deadline, to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(body)) => body,
         Ok(Err(_)) => return body_too_large(),
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the request was not complete in time\n").into_response(),
-    }
-    let page = next.run(Request::from_parts(head, Body::empty()));
+    };
+    let page = next.run(Request::from_parts(head, Body::from(body)));
     if !is_read {
         return page.await;
     }
@@ -126,6 +121,15 @@ pub(super) async fn bound(request: Request, next: Next) -> Response {
         (StatusCode::SERVICE_UNAVAILABLE, "the page took too long; the server or a store is overloaded\n")
             .into_response()
     })
+}
+
+/// Middleware that refuses a body: a parameter in it would not be read, such as the tenant that limits a purge.
+pub(super) async fn refuse_body(request: Request, next: Next) -> Response {
+    if request.body().size_hint().lower() > 0 {
+        let message = "write the parameters in the URL, as in /stats?tenant=NAME: the pages take no body\n";
+        return (StatusCode::BAD_REQUEST, message).into_response();
+    }
+    next.run(request).await
 }
 
 fn body_too_large() -> Response {
