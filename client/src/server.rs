@@ -242,7 +242,8 @@ mod tests {
         let error = Server::new("http://me:hush@h:1", &ConnectOptions::new()).unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"http://***\" is no server address: a user and a password have no meaning here; present a token (`token`)"
+            "\"http://***\" is no server address: the server takes no user and no password, but a token; write \
+             http://host:port or https://host:port"
         );
     }
 

@@ -8,9 +8,10 @@ use std::{
     process::{ExitCode, Termination},
 };
 
+use anyhow::Context as _;
 use backon::Retryable as _;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind, parser::ValueSource};
-use floor_client::{CallOptions, ClientError, FloorClient};
+use floor_client::{CallOptions, ClientError, FloorClient, check_url};
 use floor_proto::{text, url::redacted};
 use tokio::{
     sync::watch,
@@ -274,16 +275,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Refuses URLs with a user, a password, a query or a fragment. They have no meaning here, and may be secret:
-    /// nothing may print them.
-    fn check_urls(&self) -> Result<(), UsageError> {
-        let urls = self.operations_urls.iter().map(|url| (OPS, url)).chain([(SERVER, &self.url)]);
-        let Some((flag, url)) = urls.into_iter().find(|(_, url)| url.contains(['@', '?', '#'])) else { return Ok(()) };
-        let shown = redacted(url);
-        Err(UsageError(format!(
-            "--{flag} {shown}: write http://host:port or https://host:port, without a user, a password and a query; a \
-             token stands in a file, which --token-file or --ops-token-file names"
-        )))
+    /// Refuses an address with more than a host and a port, such as a password: it has no meaning here.
+    fn check_urls(&self) -> anyhow::Result<()> {
+        let mut urls = self.operations_urls.iter().map(|url| (OPS, url)).chain([(SERVER, &self.url)]);
+        urls.try_for_each(|(flag, url)| check_url(url).with_context(|| format!("--{flag}")))
     }
 
     pub(crate) fn url(&self) -> &str {

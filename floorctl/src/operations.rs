@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow, bail};
 use backon::{ExponentialBuilder, Retryable as _};
 use bytes::Bytes;
 use clap::Args;
-use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, check_url, is_loopback};
+use floor_client::{CONNECT_TIMEOUT, ClientError, TlsProblem, Token, is_loopback};
 use floor_proto::url::redacted;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header, response};
 use http_body_util::{BodyExt as _, Empty, Limited};
@@ -182,7 +182,6 @@ impl Operations<'_> {
 
     /// The parts of the URL.
     fn address(&self) -> anyhow::Result<Address> {
-        check_url(self.url).context("--ops")?;
         let full = if self.url.contains("://") { self.url.to_owned() } else { format!("http://{}", self.url) };
         let invalid = |reason: &str| ClientError::Address { url: redacted(self.url), reason: reason.to_owned() };
         let uri = full.parse::<Uri>().map_err(|_| invalid("it is no URL")).context("--ops")?;

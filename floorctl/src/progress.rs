@@ -1,12 +1,14 @@
 //! What is going on, on stderr: a bar, which is hidden if stderr is not a terminal, or a line about a call that takes long.
 
 use std::{
-    io::{self, Write as _},
+    io::Write as _,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::time::{MissedTickBehavior, interval};
+
+use crate::output;
 
 /// When a line says what floorctl waits for, and how long after it the next one does.
 const FIRST: Duration = Duration::from_secs(2);
@@ -36,7 +38,7 @@ pub(crate) async fn waiting<T>(what: impl Fn() -> String, work: impl Future<Outp
             done = work.as_mut() => return done,
             _ = lines.tick() => {
                 // If stderr is closed, there is nowhere to say it.
-                let _ = writeln!(io::stderr(), "waiting for {} ({} s)", what(), begun.elapsed().as_secs());
+                let _ = writeln!(output::stderr(), "waiting for {} ({} s)", what(), begun.elapsed().as_secs());
             }
         }
     }
