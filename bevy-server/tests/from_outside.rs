@@ -348,7 +348,11 @@ fn variables_of_shells_and_compose_files() {
         ("grpc.listen", "\"127.0.0.1:5\"\r", Meant("\"127.0.0.1:5\"")),
         ("grpc.listen", "http://127.0.0.1:5", Refused("write an address and a port")),
         ("cache.redis.url", "redis://cache:6379\r", Meant("\"redis://cache:6379\"")),
-        ("cache.redis.url", "\u{200b}redis://cache:6379", Refused("cache.redis.url is \"\\u{200b}redis")),
+        (
+            "cache.redis.url",
+            "\u{200b}redis://cache:6379",
+            Refused("has an unknown scheme: U+200B is invisible; remove it"),
+        ),
     ] {
         let variable = key.replace('.', "__").to_uppercase();
         check_value(checked(Setup::new(&data).with(&variable, value), key), &expected, &format!("{key}={value:?}"));

@@ -184,7 +184,11 @@ impl Format for RedisUrl {
     }
 
     fn problem(&self, value: &Value) -> Option<String> {
-        RedisConfig::at(&text(value)?).url_problem().map(str::to_owned)
+        let url = text(value)?;
+        let problem = RedisConfig::at(&url).url_problem()?;
+        // Of the rest no character is named: it may be one of a password.
+        let remark = url.chars().next().and_then(floor_proto::text::remark).map(|remark| format!(": {remark}"));
+        Some(problem.to_owned() + &remark.unwrap_or_default())
     }
 
     fn show(&self, url: &String) -> String {
