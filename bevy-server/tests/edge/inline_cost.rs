@@ -10,8 +10,9 @@ use test_support::{Server, Setup, http2::RawHttp2, spec, wait_until};
 
 use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, STREAM, body, body_of};
 
-/// The most CPU time that a call may take of these threads on average, with all that HTTP/2 does for it.
-const MOST: Duration = Duration::from_micros(100);
+/// The most CPU time of these threads by which a call may exceed a usual one, on average. A batch of 256 hits takes most of
+/// it, in two parts.
+const MOST: Duration = Duration::from_micros(200);
 /// Connections of one kind of call, and calls on each. Together their requests fit a window, and their answers the memory
 /// for answers.
 const CONNECTIONS: u32 = 8;
@@ -172,7 +173,7 @@ fn no_call_keeps_a_thread_of_connections() {
     write_packs(&packs);
     let setup = Setup::new(&data).with("PREFETCH__AHEAD", "0").with("PACKS__DIR", &packs.display().to_string());
     let server = setup.with("CACHE__CHAIN", r#"["lru"]"#).start();
-    let mut too_long = Vec::new();
+    let mut times = Vec::new();
     for kind in kinds() {
         // The first calls generate floors, and frame and compile what later ones share.
         kind.call_and_hang_up(&server);
@@ -180,9 +181,12 @@ fn no_call_keeps_a_thread_of_connections() {
         kind.call_and_hang_up(&server);
         let each = (cpu_of_connections(&server) - before) / (CONNECTIONS * CALLS_OF_ONE);
         println!("{each:?} {}", kind.name);
-        if each > MOST {
-            too_long.push(format!("{}: {each:?}", kind.name));
-        }
+        times.push((each, kind.name));
     }
-    assert!(too_long.is_empty(), "{too_long:#?}");
+    // Most of it is what the connections cost.
+    let mut usual: Vec<_> = times[..CALLS.len()].iter().map(|(each, _)| *each).collect();
+    usual.sort_unstable();
+    let most = usual[usual.len() / 2] + MOST;
+    let too_long: Vec<_> = times.iter().filter(|(each, _)| *each > most).collect();
+    assert!(too_long.is_empty(), "longer than {most:?}: {too_long:#?}");
 }
