@@ -10,9 +10,9 @@ use test_support::{Server, Setup, http2::RawHttp2, spec, wait_until};
 
 use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, STREAM, body, body_of};
 
-/// The most CPU time of these threads by which a call may exceed a usual one, on average. A batch of 256 hits takes most of
-/// it, in two parts.
-const MOST: Duration = Duration::from_micros(200);
+/// The most CPU time of these threads by which a call may exceed a usual one, on average. A batch of 256 hits takes 150 us
+/// more, in two parts, and as much again on a busy machine; what does not belong there takes milliseconds.
+const MOST: Duration = Duration::from_micros(400);
 /// Connections of one kind of call, and calls on each. Together their requests fit a window, and their answers the memory
 /// for answers.
 const CONNECTIONS: u32 = 8;
