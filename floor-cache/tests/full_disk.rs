@@ -15,7 +15,9 @@ use fixture::{
     stores::{STORES, Store},
     test_process, when_free,
 };
-use floor_cache::{Bypass, ChainConfig, Key, KeyPattern, LmdbConfig, OpenError, Options, Tier, TierKind, assemble};
+use floor_cache::{
+    Bypass, Chain, ChainConfig, Key, KeyPattern, LmdbConfig, OpenError, Options, Tier, TierKind, assemble,
+};
 use tokio::runtime::Handle;
 
 /// Set in the child process that opens a store: its path and kind.
@@ -169,23 +171,30 @@ async fn a_full_disk_fails_no_call() {
     }
 }
 
+/// A chain of LMDB on `disk`.
+fn chain_on(disk: &SmallDisk) -> Chain {
+    let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
+    let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
+    assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap()
+}
+
+/// Stores the values of `keys`. Whether all were written.
+async fn put(chain: &Chain, keys: &[Key]) -> bool {
+    keys.iter().for_each(|key| chain.put(*key, &value(key)));
+    chain.close(LONG_TIMEOUT).await
+}
+
 /// A disk with some space takes a write in part, which LMDB reports as an input/output error.
 #[tokio::test(flavor = "multi_thread")]
 async fn stored_values_are_served_while_every_write_fails() {
     for free in FREE {
         let Some(disk) = SmallDisk::mount(DISK) else { return };
-        let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
-        let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
-        let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap();
-        let put = async |keys: &[Key]| {
-            keys.iter().for_each(|key| chain.put(*key, &value(key)));
-            chain.close(LONG_TIMEOUT).await
-        };
-        assert!(put(&keys(0..FLOORS)).await);
+        let chain = chain_on(&disk);
+        assert!(put(&chain, &keys(0..FLOORS)).await);
         disk.fill(free);
         let mut failed = 0;
         for batch in keys(FLOORS..3000).chunks(100) {
-            failed += u32::from(!put(batch).await);
+            failed += u32::from(!put(&chain, batch).await);
         }
         assert!(failed > 20, "the disk is full: {failed} batches failed");
         for key in keys(0..FLOORS) {
@@ -195,7 +204,7 @@ async fn stored_values_are_served_while_every_write_fails() {
         let report = &chain.report()[0];
         assert_eq!((report.errors, report.verdict), (0, "probed"), "{free} bytes free");
         disk.free().unwrap();
-        assert!(put(&keys(5000..5100)).await, "writes succeed again");
+        assert!(put(&chain, &keys(5000..5100)).await, "writes succeed again");
         assert_eq!(chain.get(key(5099, 1), Options::default()).await.unwrap().by, "lmdb");
     }
 }
@@ -205,17 +214,11 @@ async fn stored_values_are_served_while_every_write_fails() {
 async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
     for round in 0..2 {
         let Some(disk) = SmallDisk::mount(4 * DISK) else { return };
-        let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
-        let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
-        let chain = assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap();
-        let put = async |keys: &[Key]| {
-            keys.iter().for_each(|key| chain.put(*key, &value(key)));
-            chain.close(LONG_TIMEOUT).await
-        };
-        assert!(put(&keys(0..2000)).await);
+        let chain = chain_on(&disk);
+        assert!(put(&chain, &keys(0..2000)).await);
         disk.fill(0);
         let mut stored = 2000;
-        while put(&keys(stored..stored + 100)).await {
+        while put(&chain, &keys(stored..stored + 100)).await {
             stored += 100;
         }
         // By keys, and then by a pattern.
@@ -232,7 +235,7 @@ async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
             assert_eq!(chain.report()[0].entries, 0);
         }
         // The disk is as full as before.
-        assert!(put(&keys(10_000..10_500)).await, "the freed pages are used");
+        assert!(put(&chain, &keys(10_000..10_500)).await, "the freed pages are used");
         assert_eq!(chain.get(key(10_499, 1), Options::default()).await.unwrap().by, "lmdb");
     }
 }

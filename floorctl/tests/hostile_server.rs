@@ -1,7 +1,7 @@
 //! A server that sends what it likes: names that a terminal acts on, paths out of the folder, answers that grow when they
 //! are decoded. Every command that calls a server is run against it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{
     collections::BTreeSet,
