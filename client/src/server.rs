@@ -192,8 +192,7 @@ fn endpoint(url: &str, options: &ConnectOptions) -> Result<Endpoint, ClientError
         Some("http") if options.token.is_some() && !options.allow_plaintext_token && !is_loopback_host(host) => {
             Err(ClientError::PlaintextToken { server: redacted(url) })
         }
-        Some("http") => Ok(endpoint),
-        _ => Err(invalid(FORMS.to_owned())),
+        _ => Ok(endpoint),
     }
 }
 

@@ -15,9 +15,7 @@ use fixture::{
     stores::{STORES, Store},
     test_process, when_free,
 };
-use floor_cache::{
-    Bypass, Chain, ChainConfig, Key, KeyPattern, LmdbConfig, OpenError, Options, Tier, TierKind, assemble,
-};
+use floor_cache::{Bypass, Chain, ChainConfig, Key, KeyPattern, OpenError, Options, Tier, TierKind, assemble};
 use tokio::runtime::Handle;
 
 /// Set in the child process that opens a store: its path and kind.
@@ -171,11 +169,12 @@ async fn a_full_disk_fails_no_call() {
     }
 }
 
-/// A chain of LMDB on `disk`.
-fn chain_on(disk: &SmallDisk) -> Chain {
-    let lmdb = LmdbConfig { path: disk.path().join("store"), map_size: CAPACITY };
-    let config = ChainConfig { chain: vec![TierKind::Lmdb], bypass: Bypass::Off, lmdb, ..ChainConfig::default() };
-    assemble(&config, Arc::new(FakeSource::default()), &Handle::current()).unwrap()
+/// A chain of the tier `kind` alone, on `disk`.
+fn chain_on(disk: &SmallDisk, kind: TierKind) -> Result<Chain, OpenError> {
+    let store = STORES.iter().find(|store| store.kind() == kind).expect("a tier on a disk");
+    let mut config = ChainConfig { chain: vec![kind], bypass: Bypass::Off, ..ChainConfig::default() };
+    store.configure(&mut config, disk.path().join("store"), CAPACITY);
+    assemble(&config, Arc::new(FakeSource::default()), &Handle::current())
 }
 
 /// Stores the values of `keys`. Whether all were written.
@@ -189,7 +188,7 @@ async fn put(chain: &Chain, keys: &[Key]) -> bool {
 async fn stored_values_are_served_while_every_write_fails() {
     for free in FREE {
         let Some(disk) = SmallDisk::mount(DISK) else { return };
-        let chain = chain_on(&disk);
+        let chain = chain_on(&disk, TierKind::Lmdb).unwrap();
         assert!(put(&chain, &keys(0..FLOORS)).await);
         disk.fill(free);
         let mut failed = 0;
@@ -214,7 +213,7 @@ async fn stored_values_are_served_while_every_write_fails() {
 async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
     for round in 0..2 {
         let Some(disk) = SmallDisk::mount(4 * DISK) else { return };
-        let chain = chain_on(&disk);
+        let chain = chain_on(&disk, TierKind::Lmdb).unwrap();
         assert!(put(&chain, &keys(0..2000)).await);
         disk.fill(0);
         let mut stored = 2000;
@@ -238,4 +237,30 @@ async fn a_purge_on_a_full_disk_makes_room_for_new_floors() {
         assert!(put(&chain, &keys(10_000..10_500)).await, "the freed pages are used");
         assert_eq!(chain.get(key(10_499, 1), Options::default()).await.unwrap().by, "lmdb");
     }
+}
+
+/// sled keeps the error of a failed write, and answers nothing more.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_full_disk_sled_says_that_a_restart_helps_and_it_does() {
+    let Some(disk) = SmallDisk::mount(DISK) else { return };
+    let chain = chain_on(&disk, TierKind::Sled).unwrap();
+    assert!(put(&chain, &keys(0..FLOORS)).await);
+    disk.fill(0);
+    for batch in keys(FLOORS..20_000).chunks(500) {
+        if !put(&chain, batch).await {
+            break;
+        }
+    }
+    let says_so = |message: &str| message.contains("free space and restart the server");
+    let error = chain.report()[0].last_error.clone().expect("a write failed").message;
+    assert!(says_so(&error), "{error}");
+    let removed = chain.purge_matching(KeyPattern::ALL).await;
+    let error = removed.into_iter().find_map(|tier| tier.result.err()).expect("a removal is a write").to_string();
+    assert!(says_so(&error), "{error}");
+    drop(chain);
+    disk.free().unwrap();
+    let chain = when_free(|| chain_on(&disk, TierKind::Sled));
+    assert_eq!(chain.get(key(0, 1), Options::default()).await.unwrap().by, "sled");
+    assert!(chain.purge_matching(KeyPattern::ALL).await.iter().all(|tier| tier.result.is_ok()));
+    assert!(put(&chain, &keys(0..FLOORS)).await);
 }

@@ -101,8 +101,8 @@ impl Budget {
     /// nothing else gets 64 KiB even of an exhausted budget.
     #[must_use]
     pub(crate) fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
-        let reserved = self.reserve(client, bytes);
         let pool = self.pool(client);
+        let reserved = self.reserve_in(pool, client, bytes);
         let used = pool.used.load(Relaxed);
         let of_client = (self.0.counter)(client).0.load(Relaxed);
         // What a client has alone may take all that is free.
@@ -122,7 +122,10 @@ impl Budget {
     /// Counts `bytes` that cannot be refused any more.
     #[must_use]
     pub(crate) fn reserve(&self, client: &Client, bytes: usize) -> Reserved {
-        let pool = self.pool(client);
+        self.reserve_in(self.pool(client), client, bytes)
+    }
+
+    fn reserve_in(&self, pool: &Pool, client: &Client, bytes: usize) -> Reserved {
         let used = pool.used.fetch_add(bytes, Relaxed) + bytes;
         // Mostly only read.
         if used > pool.peak.load(Relaxed) {

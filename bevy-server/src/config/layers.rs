@@ -102,7 +102,7 @@ impl Layers {
                 let written = letters.strip_prefix(SIMILAR_PREFIX)?;
                 let key = known.iter().map(AsRef::as_ref).find(|key| plain(key) == written)?;
                 let message = format!("is not read; did you mean {}?", variable(key));
-                // With what nobody sees in it.
+                // Characters that are not visible are escaped.
                 Some(Problem { key: name.escape_debug().to_string(), message })
             })
             .collect()

@@ -392,7 +392,6 @@ mod tests {
         let (shared, _) = queue.push(A, 1, (C, 1)).unwrap();
         queue.join(shared, C);
         assert_eq!(displaced(&mut queue, B, 1), None, "A and C have one each");
-        fill(&mut queue, C, 0, 0);
         assert_eq!(queue.pop(), Some((A, 1)));
         assert_eq!(queue.pop(), Some((C, 1)));
         queue.join(shared, B);

@@ -29,7 +29,8 @@ impl Offload {
     }
 
     /// The result of `work`, which takes about as long as `estimate`: here, or in another thread when it is the turn of
-    /// `client`, to whom the time is counted. A client has few places in the line of all, and a line of its own before that.
+    /// `client`, whose statistics get the time. A client has few places in the line of all, and a line of its own before
+    /// that.
     ///
     /// # Errors
     /// UNAVAILABLE if the server stops.
@@ -47,7 +48,7 @@ impl Offload {
         let of_client = line(client.turns()).acquire_owned().await.ok();
         let place = line(&self.turns).acquire_owned().await.ok();
         let client = client.clone();
-        // A thread keeps both until it is free, also if the call has ended by then.
+        // The places are the thread's: a call that ends earlier does not free them.
         let work = move || {
             name_thread();
             let _places = (of_client, place);

@@ -329,8 +329,12 @@ const fn size_of_entry(key: &[u8], envelope: &[u8]) -> u64 {
 
 fn failed(action: &'static str) -> impl FnOnce(sled::Error) -> TierError {
     move |error| {
-        let full = matches!(&error, sled::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull);
-        TierError::new(if full { TierErrorKind::Refused } else { TierErrorKind::Internal }, action, error)
+        if matches!(&error, sled::Error::Io(io) if io.kind() == io::ErrorKind::StorageFull) {
+            let reason = format!("{error}; free space and restart the server: sled keeps the error of a write");
+            TierError::new(TierErrorKind::Refused, action, reason)
+        } else {
+            TierError::new(TierErrorKind::Internal, action, error)
+        }
     }
 }
 
