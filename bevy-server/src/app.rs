@@ -18,6 +18,7 @@ use crate::{
     config::{Config, ConfigError},
     config_check::{self, Checked},
     connections::bound_socket,
+    cores::CoreThreads,
     descriptors,
     drain::DrainPlugin,
     generation::{GenerationPlugin, GenerationQueue, task_pools},
@@ -49,6 +50,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     let Checked { tokens, packs, warnings } = config_check::check(config)?;
     descriptors::raise_limit();
     let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build().map_err(StartError::Runtime)?;
+    let cores = CoreThreads::start().map_err(StartError::Runtime)?;
     log.set_runtime(runtime.handle());
     let grpc_listener = GrpcListener(bind(config.grpc_listen, "gRPC", "grpc.listen", &runtime)?);
     let ops_listener = OpsListener(bind(config.ops_listen, "the operations pages", "ops.listen", &runtime)?);
@@ -73,8 +75,6 @@ pub fn app(config: &Config) -> Result<App, StartError> {
         packs.clone(),
         &registry,
     )?;
-    #[cfg(unix)]
-    generation.answer_on(runtime.handle()).map_err(StartError::Runtime)?;
     let source = Arc::new(generation.clone());
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime.handle())?;
     chain_metrics::register(chain.clone(), &registry)?;
@@ -87,6 +87,7 @@ pub fn app(config: &Config) -> Result<App, StartError> {
     app.insert_resource(CallObserver::new(traces, &config.log, config.tenant_names()))
         .insert_resource(TokioHandle(runtime.handle().clone()))
         .insert_resource(TokioRuntime(runtime))
+        .insert_resource(cores)
         .insert_resource(grpc_listener)
         .insert_resource(ops_listener)
         .insert_resource(MetricsRegistry(registry))

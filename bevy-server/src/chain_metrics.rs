@@ -2,13 +2,15 @@
 
 use floor_cache::{
     Chain, ChainMetrics,
-    metrics::{LowerTierMetrics, TierMetrics, Times},
+    metrics::{LowerTierMetrics, TierMetrics},
 };
 use prometheus::{
     Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry,
     core::{Collector, Desc},
-    proto::{Bucket, Histogram, LabelPair, Metric, MetricFamily, MetricType},
+    proto::MetricFamily,
 };
+
+use crate::metrics::HistogramFamily;
 
 /// Registers the metrics of `chain`: what its tiers hold, were asked for and cost, and what was generated.
 ///
@@ -211,61 +213,19 @@ impl Families {
     }
 }
 
-/// The histograms, which Prometheus' own types cannot be given as a whole.
 fn histograms(metrics: &ChainMetrics) -> [MetricFamily; 2] {
     let operations = metrics.tiers.iter().filter_map(|tier| Some((tier.name, &tier.lower.as_ref()?.times)));
     let operations = operations.flat_map(|(tier, times)| times.iter().map(move |(op, times)| (tier, *op, times)));
-    let operations = operations.map(|(tier, op, times)| histogram(&[("op", op), ("tier", tier)], times));
+    let operations = operations.map(|(tier, op, times)| HistogramFamily::series(&[("op", op), ("tier", tier)], times));
     let generations = metrics.generations.iter();
-    let generations = generations.map(|generations| histogram(&[("kind", generations.class)], &generations.times));
+    let generations =
+        generations.map(|generations| HistogramFamily::series(&[("kind", generations.class)], &generations.times));
     [TIER_SECONDS.family(operations.collect()), GENERATION_SECONDS.family(generations.collect())]
 }
 
-/// A histogram by name, with its help and its labels.
-struct Named(&'static str, &'static str, &'static [&'static str]);
-
-const TIER_SECONDS: Named = Named("floors_tier_seconds", "Time that a tier took.", &["tier", "op"]);
-const GENERATION_SECONDS: Named =
-    Named("floors_generation_seconds", "Time to generate a floor, without queueing.", &["kind"]);
-
-impl Named {
-    fn description(&self) -> prometheus::Result<Desc> {
-        let labels = self.2.iter().map(|label| (*label).to_owned()).collect();
-        Desc::new(self.0.to_owned(), self.1.to_owned(), labels, Default::default())
-    }
-
-    fn family(&self, series: Vec<Metric>) -> MetricFamily {
-        let mut family = MetricFamily::default();
-        family.set_name(self.0.to_owned());
-        family.set_help(self.1.to_owned());
-        family.set_field_type(MetricType::HISTOGRAM);
-        family.set_metric(series);
-        family
-    }
-}
-
-/// A series with `labels`, which are in the order of their names.
-fn histogram(labels: &[(&str, &str)], times: &Times) -> Metric {
-    let label = |(name, value): &(&str, &str)| {
-        let mut label = LabelPair::default();
-        label.set_name((*name).to_owned());
-        label.set_value((*value).to_owned());
-        label
-    };
-    let bucket = |(bound, count): &(std::time::Duration, u64)| {
-        let mut bucket = Bucket::default();
-        bucket.set_upper_bound(bound.as_secs_f64());
-        bucket.set_cumulative_count(*count);
-        bucket
-    };
-    let mut histogram = Histogram::default();
-    histogram.set_bucket(times.buckets.iter().map(bucket).collect());
-    histogram.set_sample_count(times.count);
-    histogram.set_sample_sum(times.sum.as_secs_f64());
-    let mut metric = Metric::from_label(labels.iter().map(label).collect());
-    metric.set_histogram(histogram);
-    metric
-}
+const TIER_SECONDS: HistogramFamily = HistogramFamily("floors_tier_seconds", "Time that a tier took.", &["tier", "op"]);
+const GENERATION_SECONDS: HistogramFamily =
+    HistogramFamily("floors_generation_seconds", "Time to generate a floor, without queueing.", &["kind"]);
 
 fn descriptions() -> prometheus::Result<Vec<Desc>> {
     let families = Families::new()?;

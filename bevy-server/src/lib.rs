@@ -17,6 +17,7 @@ pub mod clients;
 pub mod config;
 pub mod config_check;
 mod connections;
+mod cores;
 pub mod descriptors;
 pub mod drain;
 mod follow;

@@ -6,12 +6,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use bevy::prelude::*;
+use floor_cache::metrics::Times;
 use floor_gen::GENERATOR_VERSION;
-use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, PullingGauge, Registry};
+use prometheus::{
+    IntCounterVec, IntGauge, IntGaugeVec, Opts, PullingGauge, Registry,
+    core::Desc,
+    proto::{Bucket, Histogram, LabelPair, Metric, MetricFamily, MetricType},
+};
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]
@@ -43,6 +48,49 @@ pub(crate) fn register_gauge(
     value: impl Fn() -> f64 + Send + Sync + 'static,
 ) -> prometheus::Result<()> {
     registry.register(Box::new(PullingGauge::new(name, help, Box::new(value))?))
+}
+
+/// A family of histograms that are counted elsewhere: its name, its help and its labels. Prometheus' own type cannot be
+/// given counts as a whole.
+pub(crate) struct HistogramFamily(pub(crate) &'static str, pub(crate) &'static str, pub(crate) &'static [&'static str]);
+
+impl HistogramFamily {
+    pub(crate) fn description(&self) -> prometheus::Result<Desc> {
+        let labels = self.2.iter().map(|label| (*label).to_owned()).collect();
+        Desc::new(self.0.to_owned(), self.1.to_owned(), labels, Default::default())
+    }
+
+    pub(crate) fn family(&self, series: Vec<Metric>) -> MetricFamily {
+        let mut family = MetricFamily::default();
+        family.set_name(self.0.to_owned());
+        family.set_help(self.1.to_owned());
+        family.set_field_type(MetricType::HISTOGRAM);
+        family.set_metric(series);
+        family
+    }
+
+    /// A series with `labels`, which are in the order of their names.
+    pub(crate) fn series(labels: &[(&str, &str)], times: &Times) -> Metric {
+        let label = |(name, value): &(&str, &str)| {
+            let mut label = LabelPair::default();
+            label.set_name((*name).to_owned());
+            label.set_value((*value).to_owned());
+            label
+        };
+        let bucket = |(bound, count): &(Duration, u64)| {
+            let mut bucket = Bucket::default();
+            bucket.set_upper_bound(bound.as_secs_f64());
+            bucket.set_cumulative_count(*count);
+            bucket
+        };
+        let mut histogram = Histogram::default();
+        histogram.set_bucket(times.buckets.iter().map(bucket).collect());
+        histogram.set_sample_count(times.count);
+        histogram.set_sample_sum(times.sum.as_secs_f64());
+        let mut metric = Metric::from_label(labels.iter().map(label).collect());
+        metric.set_histogram(histogram);
+        metric
+    }
 }
 
 /// Defines [`Limit`] from one list of variants, and of each its reason in `floors_clients_refused_total`.

@@ -103,13 +103,24 @@ impl Budget {
     pub(crate) fn try_reserve(&self, client: &Client, bytes: usize) -> Option<Reserved> {
         let pool = self.pool(client);
         let reserved = self.reserve_in(pool, client, bytes);
-        let used = pool.used.load(Relaxed);
-        let of_client = (self.0.counter)(client).0.load(Relaxed);
+        self.is_allowed(pool, client, bytes, 0).then_some(reserved)
+    }
+
+    /// Whether [`try_reserve`](Self::try_reserve) would succeed now. It writes nothing, so that calls on several cores do
+    /// not wait for one another.
+    pub(crate) fn has_room(&self, client: &Client, bytes: usize) -> bool {
+        self.is_allowed(self.pool(client), client, bytes, bytes)
+    }
+
+    /// Whether `client` may have `bytes`, of which `missing` are not counted yet.
+    fn is_allowed(&self, pool: &Pool, client: &Client, bytes: usize, missing: usize) -> bool {
+        let used = pool.used.load(Relaxed) + missing;
+        let of_client = (self.0.counter)(client).0.load(Relaxed) + missing;
         // What a client has alone may take all that is free.
         let is_alone = of_client == bytes;
         let threshold = if is_alone { bytes } else { pool.limit.saturating_sub(used).min(self.0.of_one) };
         let is_allowed = used <= pool.limit && of_client <= threshold;
-        (is_allowed || (is_alone && bytes <= ALWAYS_ALLOWED)).then_some(reserved)
+        is_allowed || (is_alone && bytes <= ALWAYS_ALLOWED)
     }
 
     /// Whether `client` has more than is left free.

@@ -90,8 +90,14 @@ enum Proof {
 
 /// A client, and the address from which it calls. Cheap to clone; the registry forgets a client when its last clone is
 /// dropped.
+///
+/// Clones of one `Client` count their references apart from others of the same client, so that connections on several
+/// cores do not write one count for each call.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct Client(Arc<Caller>);
+
+#[derive(Debug)]
+struct Caller {
     state: Arc<ClientState>,
     /// A client with a name may call from several addresses.
     address: IpAddr,
@@ -173,14 +179,14 @@ impl Clients {
     fn find_or_add(&self, id: ClientId, name: Option<(Proof, &str)>, address: IpAddr) -> Client {
         let mut clients = self.0.lock();
         if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
-            return Client { state, address, tenant: None };
+            return Client(Arc::new(Caller { state, address, tenant: None }));
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let [unsent, receiving, watches] = [(); 3].map(|()| ClientUse::default());
         let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
         let state = Arc::new(ClientState { id, name, registry, unsent, receiving, watches, turns });
         clients.insert(id, Arc::downgrade(&state));
-        Client { state, address, tenant: None }
+        Client(Arc::new(Caller { state, address, tenant: None }))
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -272,48 +278,49 @@ impl Client {
     /// Its identifier, the same for as long as the server runs.
     #[must_use]
     pub fn id(&self) -> ClientId {
-        self.state.id
+        self.0.state.id
     }
 
     /// The address from which it calls.
     #[must_use]
-    pub const fn address(&self) -> IpAddr {
-        self.address
+    pub fn address(&self) -> IpAddr {
+        self.0.address
     }
 
     /// The name of its token, or the subject of its certificate. `None` for a client that is an address.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        self.state.name.as_ref().map(|(_, name)| &**name)
+        self.0.state.name.as_ref().map(|(_, name)| &**name)
     }
 
     /// Whether it has proved who it is, by a token or a certificate.
     #[must_use]
     pub fn is_authenticated(&self) -> bool {
-        self.state.name.is_some()
+        self.0.state.name.is_some()
     }
 
     /// The tenant of its token. `None` for a client without one.
     #[must_use]
-    pub const fn tenant(&self) -> Option<TenantId> {
-        self.tenant
+    pub fn tenant(&self) -> Option<TenantId> {
+        self.0.tenant
     }
 
     /// The same client, as one of `tenant`.
     #[must_use]
     pub fn of_tenant(self, tenant: Option<TenantId>) -> Self {
-        Self { tenant, ..self }
+        let Caller { state, address, .. } = &*self.0;
+        Self(Arc::new(Caller { state: Arc::clone(state), address: *address, tenant }))
     }
 
     /// The same client, calling from `address`.
     pub(crate) fn calling_from(&self, address: IpAddr) -> Self {
-        Self { state: Arc::clone(&self.state), address, tenant: self.tenant }
+        Self(Arc::new(Caller { state: Arc::clone(&self.0.state), address, tenant: self.0.tenant }))
     }
 
     /// Whether it runs on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.address.to_canonical().is_loopback()
+        self.0.address.to_canonical().is_loopback()
     }
 
     /// Whether it may skip the cache. `is_forwarded`: a proxy that is not trusted says that it forwards the call.
@@ -328,25 +335,25 @@ impl Client {
     }
 
     pub(crate) fn unsent(&self) -> &ClientUse {
-        &self.state.unsent
+        &self.0.state.unsent
     }
 
     pub(crate) fn receiving(&self) -> &ClientUse {
-        &self.state.receiving
+        &self.0.state.receiving
     }
 
     pub(crate) fn watches(&self) -> &ClientUse {
-        &self.state.watches
+        &self.0.state.watches
     }
 
     pub(crate) fn turns(&self) -> &Turns {
-        &self.state.turns
+        &self.0.state.turns
     }
 
     /// Counts `time` of work for its calls, beside generation.
     pub(crate) fn count_offloaded(&self, time: Duration) {
-        if let Some(registry) = self.state.registry.upgrade() {
-            registry.recent.offloaded(self.state.id, time, || Some(self.state.label()));
+        if let Some(registry) = self.0.state.registry.upgrade() {
+            registry.recent.offloaded(self.0.state.id, time, || Some(self.0.state.label()));
         }
     }
 }
@@ -356,7 +363,7 @@ impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),
-            None => fmt::Display::fmt(&self.address, f),
+            None => fmt::Display::fmt(&self.0.address, f),
         }
     }
 }

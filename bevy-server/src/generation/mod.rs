@@ -4,7 +4,6 @@
 //! `AsyncComputeTaskPool` take jobs, generate, encode and reply. Each occupies a thread of the pool until the queue stops,
 //! so a job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
 
-mod answers;
 mod costs;
 mod fair_queue;
 mod queue;

@@ -17,11 +17,8 @@ use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
 use prometheus::{IntGauge, Registry};
 use tokio::sync::{Notify, oneshot};
-#[cfg(unix)]
-use {std::io, tokio::runtime::Handle};
 
 use super::{
-    answers::{Answers, Reply},
     costs::Costs,
     fair_queue::{Capacity, FairQueue, JobId},
     refusals::RefusedFloors,
@@ -63,7 +60,6 @@ pub(super) struct Queue {
     quotas: Arc<Quotas>,
     /// Those of tenants, by the client that stands for all of one.
     tenant_quotas: Arc<Quotas>,
-    pub(super) answers: Arc<Answers>,
     waiting: IntGauge,
     refused: RefusedFloors,
     /// Notified when no caller waits any more, if that was requested: a busy queue empties thousands of times a second,
@@ -106,6 +102,9 @@ impl Jobs {
     }
 }
 
+/// Where the caller of a job waits.
+type Reply = oneshot::Sender<Result<Made, SourceError>>;
+
 /// A floor to generate.
 #[derive(Debug)]
 pub(super) struct Job {
@@ -146,7 +145,6 @@ impl GenerationQueue {
             arrived: Condvar::new(),
             quotas: Arc::new(Quotas::new(quota)),
             tenant_quotas: Arc::new(Quotas::new(of_tenants(quota))),
-            answers: Arc::default(),
             waiting,
             refused: RefusedFloors::register(clients.clone(), registry)?,
             clients,
@@ -170,15 +168,6 @@ impl GenerationQueue {
         let queue = self.clone();
         let saturated = move || f64::from(u8::from(queue.is_saturated()));
         register_gauge(registry, "floors_generation_saturated", help, saturated)
-    }
-
-    /// Lets a task of `runtime` send the floors to their callers. Without it, the workers do.
-    ///
-    /// # Errors
-    /// If there is no descriptor for a pair of sockets.
-    #[cfg(unix)]
-    pub fn answer_on(&self, runtime: &Handle) -> io::Result<()> {
-        Answers::deliver_on(&self.0.answers, runtime)
     }
 
     /// Whether the queue has long been full of jobs of several clients.

@@ -29,6 +29,7 @@ const EXPOSED: [&str; 10] = [
 ];
 
 /// Adds what browsers ask for before a page may read an answer.
+#[derive(Clone)]
 pub(super) struct Cors {
     layer: CorsLayer,
     /// What is added to the answer to a request without an origin. It is the same for all: making it anew would cost as

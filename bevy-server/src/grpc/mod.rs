@@ -46,6 +46,7 @@ use crate::{
     clients::{Budgets, Clients},
     config::{ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::ConnectionLimiter,
+    cores::CoreThreads,
     descriptors,
     lifecycle::Phase,
     memory::{self, Held},
@@ -130,6 +131,7 @@ impl Plugin for GrpcPlugin {
             certificates: certificates.clone(),
             handshakes: Handshakes::new(),
             in_flight: world.resource::<InFlight>().clone(),
+            cores: world.resource::<CoreThreads>().cores(),
         };
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {

@@ -50,7 +50,6 @@ impl Offload {
         let client = client.clone();
         // The places are the thread's: a call that ends earlier does not free them.
         let work = move || {
-            name_thread();
             let _places = (of_client, place);
             let started = Instant::now();
             let result = work();
@@ -62,12 +61,6 @@ impl Offload {
             Err(_) => Status::unavailable("the server stops"),
         })
     }
-}
-
-/// Names the thread, which had the name of those that serve connections.
-fn name_thread() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(c"offload");
 }
 
 #[cfg(test)]

@@ -140,6 +140,13 @@ impl Routes {
         Self(Arc::new(Services { floor_service, tonic_services, authenticator, cors }))
     }
 
+    /// The same services, with what a hit writes of their own, for another core.
+    pub(super) fn for_core(&self) -> Self {
+        let Services { floor_service, tonic_services, authenticator, cors } = &*self.0;
+        let (tonic_services, authenticator, cors) = (tonic_services.clone(), authenticator.clone(), cors.clone());
+        Self(Arc::new(Services { floor_service: floor_service.for_core(), tonic_services, authenticator, cors }))
+    }
+
     /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
     /// call.
     pub(super) fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
@@ -203,10 +210,10 @@ impl Router {
         }
     }
 
-    /// Reserves memory for an error that waits to be sent. `None` if the client has more than its share. Behind a trusted
-    /// proxy the proxy pays: it is who does not read.
-    pub(super) fn reserve_error(&self) -> Option<Reserved> {
-        self.0.services.floor_service.reserve_error(&self.0.client)
+    /// Reserves memory for `bytes` that wait to be sent, from `client`, or else from that of the connection: behind a
+    /// trusted proxy it is the proxy that does not read. `None` if the client has more than its share.
+    pub(super) fn reserve_unsent(&self, client: Option<&Client>, bytes: usize) -> Option<Reserved> {
+        self.0.services.floor_service.reserve_unsent(client.unwrap_or(&self.0.client), bytes)
     }
 
     /// Waits until the drain cuts off the calls that are still in flight.

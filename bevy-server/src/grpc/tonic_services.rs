@@ -27,6 +27,7 @@ const WATCH_PATH: &str = "/grpc.health.v1.Health/Watch";
 const REFLECTION_PATH: &str = "/grpc.reflection.";
 
 /// Routes to the services, and answers UNIMPLEMENTED for every other path.
+#[derive(Clone)]
 pub(super) struct TonicServices {
     routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
     reflection: bool,

@@ -49,10 +49,19 @@ impl StepBatches {
     }
 }
 
+/// Each with a lock.
+const HISTORIES: usize = 16;
+
+/// On its own cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded(Mutex<AccessHistory>);
+
 /// Records accesses. Cheap to clone. Only a step wakes the app.
 #[derive(Resource, Debug, Clone)]
 pub struct AccessRecorder {
-    history: Arc<Mutex<AccessHistory>>,
+    /// By tower, so that cores that serve different towers do not meet in one.
+    histories: Arc<[Padded; HISTORIES]>,
     sender: Sender<StepOf>,
     receiver: Receiver<StepOf>,
 }
@@ -60,7 +69,7 @@ pub struct AccessRecorder {
 impl Default for AccessRecorder {
     fn default() -> Self {
         let (sender, receiver) = async_channel::bounded(STEP_CAPACITY);
-        Self { history: Arc::default(), sender, receiver }
+        Self { histories: Arc::default(), sender, receiver }
     }
 }
 
@@ -68,7 +77,8 @@ impl AccessRecorder {
     /// Records an access of `client` to a scheduled floor of `tower`, and whether memory missed it. Never waits: a
     /// concurrent access may be missed.
     pub fn record(&self, client: ClientId, tower: Tower, number: u32, was_missed: bool) {
-        let Ok(mut history) = self.history.try_lock() else { return };
+        let Padded(history) = &self.histories[tower.number_below(HISTORIES)];
+        let Ok(mut history) = history.try_lock() else { return };
         let step = history.record(Step { tower, number }, was_missed);
         drop(history);
         if let Some(step) = step {

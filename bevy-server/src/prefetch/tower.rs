@@ -31,6 +31,14 @@ impl Tower {
         Self { pack: spec.pack(), seed: spec.seed(), width, height, tenant }
     }
 
+    /// A number below `count`, a power of two, for a table of towers.
+    pub(super) const fn number_below(&self, count: usize) -> usize {
+        // Neighbouring seeds differ in the lowest bits, and this spreads all bits over the highest (D. Knuth, The Art of
+        // Computer Programming, 6.4, multiplicative hashing).
+        let spread = (self.seed ^ self.pack.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> 32) as usize & (count - 1)
+    }
+
     /// The tenant of its callers.
     pub(super) const fn tenant(&self) -> Option<TenantId> {
         self.tenant
@@ -60,8 +68,9 @@ pub(super) struct StepOf {
     pub(super) client: ClientId,
 }
 
-/// Towers per map: as many as climbers. At least that many towers are remembered, and at most twice as many (1.3 MB).
-const TOWERS_PER_MAP: usize = 4096;
+/// Towers per map. With the sixteen histories of an [`AccessRecorder`](super::AccessRecorder) as many as climbers: about
+/// that many towers are remembered, and at most twice as many (1.3 MB).
+const TOWERS_PER_MAP: usize = 256;
 
 /// Remembered floors per tower, which limits the climbers that are detected in it. Few, because random requests follow
 /// one of these floors by chance: in a tower of 2,000 floors, one request in 250.

@@ -136,7 +136,7 @@ fn cpu_of_connections(server: &Server) -> Duration {
     let of_task = |task: &Path| {
         let read = |file| fs::read_to_string(task.join(file)).unwrap_or_default();
         let nanoseconds = read("schedstat").split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0);
-        if read("comm").trim_end() == "tokio" { Duration::from_nanos(nanoseconds) } else { Duration::ZERO }
+        if read("comm").trim_end() == "connections" { Duration::from_nanos(nanoseconds) } else { Duration::ZERO }
     };
     tasks.map(|task| of_task(&task.unwrap().path())).sum()
 }

@@ -18,7 +18,10 @@ use http_body::{Body, Frame, SizeHint};
 use tonic::{Code, Status};
 
 use super::MetricsGuard;
-use crate::{clients::Reserved, grpc::InFlightGuard};
+use crate::{
+    clients::{Client, Reserved},
+    grpc::{InFlightGuard, routing::Router},
+};
 
 /// `grpc-status: 0`.
 pub(in crate::grpc) static OK_TRAILERS: LazyLock<HeaderMap> =
@@ -118,15 +121,6 @@ impl FloorBody {
         }
     }
 
-    /// Whether somebody pays for the memory that it takes until it is sent. Nobody pays for an error, which mostly is sent
-    /// at once.
-    pub(in crate::grpc) const fn is_charged(&self) -> bool {
-        match &self.frames {
-            Frames::Unary { message: Some(message), .. } => message.reserved.is_some(),
-            Frames::Unary { message: None, .. } | Frames::Empty | Frames::Stream(_) | Frames::Other(..) => true,
-        }
-    }
-
     /// The bytes of a unary message that are not sent yet.
     pub(in crate::grpc) fn unsent_bytes(&self) -> usize {
         match &self.frames {
@@ -137,15 +131,10 @@ impl FloorBody {
 
     /// Attaches to a unary response what it holds until it is sent, and when its client stops waiting.
     #[must_use]
-    pub(super) fn with_guards(
-        mut self,
-        in_flight: InFlightGuard,
-        reserved: Reserved,
-        deadline: Option<Instant>,
-    ) -> Self {
+    pub(super) fn with_guards(mut self, in_flight: InFlightGuard, memory: Memory, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
         if let Frames::Unary { message: Some(message), .. } = &mut self.frames {
-            (message.in_flight, message.reserved) = (Some(in_flight), Some(reserved));
+            (message.in_flight, message.memory) = (Some(in_flight), memory);
         }
         self
     }
@@ -271,6 +260,18 @@ impl fmt::Debug for StreamBody {
     }
 }
 
+/// Who pays for the memory that bytes take until they are sent.
+#[derive(Debug, Default)]
+pub(in crate::grpc) enum Memory {
+    /// It is paid.
+    Reserved(Reserved),
+    /// This client, once the bytes have to wait. Mostly they are sent at once.
+    PaidBy(Client),
+    /// The client of the connection, once they have to wait.
+    #[default]
+    PaidByConnection,
+}
+
 /// Bytes of a response, in slices, with a guard. The transport takes frames long before it has sent them, and a call
 /// stays in flight, and its memory reserved, until its response is sent.
 #[derive(Debug, Default)]
@@ -279,8 +280,7 @@ pub struct GuardedBytes {
     first: Bytes,
     rest: VecDeque<Bytes>,
     remaining: usize,
-    /// The memory of these bytes.
-    reserved: Option<Reserved>,
+    memory: Memory,
     /// Set for the last bytes of a call.
     in_flight: Option<InFlightGuard>,
 }
@@ -299,7 +299,7 @@ impl GuardedBytes {
 
     /// A floor of a stream: its memory, and the call if it is the last one.
     fn floor(floor: Bytes, reserved: Reserved, in_flight: Option<InFlightGuard>) -> Self {
-        Self { reserved: Some(reserved), in_flight, ..Self::new(floor, VecDeque::new()) }
+        Self { memory: Memory::Reserved(reserved), in_flight, ..Self::new(floor, VecDeque::new()) }
     }
 
     /// The last message of a stream, which is no floor.
@@ -314,9 +314,23 @@ impl GuardedBytes {
 
     /// Releases the memory of `count` bytes that were sent.
     pub(in crate::grpc) fn release(&mut self, count: usize) {
-        if let Some(reserved) = &mut self.reserved {
+        if let Memory::Reserved(reserved) = &mut self.memory {
             drop(reserved.split(count));
         }
+    }
+
+    /// Reserves the memory, unless it is reserved, from the client that is to pay, or else from that of `router`. False if
+    /// the client has more than its share.
+    pub(in crate::grpc) fn pay(&mut self, router: &Router) -> bool {
+        let reserved = match &self.memory {
+            Memory::Reserved(_) => return true,
+            _ if self.remaining == 0 => return true,
+            Memory::PaidBy(client) => router.reserve_unsent(Some(client), self.remaining),
+            Memory::PaidByConnection => router.reserve_unsent(None, self.remaining),
+        };
+        let is_paid = reserved.is_some();
+        self.memory = reserved.map_or_else(Memory::default, Memory::Reserved);
+        is_paid
     }
 
     /// The bytes without what they hold.

@@ -28,6 +28,7 @@ use tonic::{Code, Status};
 use tower::BoxError;
 
 pub use body::FloorBody;
+use body::Memory;
 pub(super) use body::{GuardedBytes, OK_TRAILERS};
 use request::Call;
 pub(super) use request::discard;
@@ -95,7 +96,15 @@ impl FloorService {
     /// A service with these dependencies. Its uptime starts now.
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
-        Self(Arc::new(ServiceState { deps, offload: Offload::new(), since: Instant::now() }))
+        Self(Arc::new(ServiceState { deps, offload: Arc::new(Offload::new()), since: Instant::now() }))
+    }
+
+    /// The same service, with what a hit writes of its own, for another core.
+    pub(super) fn for_core(&self) -> Self {
+        let ServiceState { deps, offload, since } = &*self.0;
+        let (metrics, in_flight) = (deps.metrics.for_core(), deps.in_flight.for_core());
+        let deps = ServiceDeps { metrics, in_flight, ..deps.clone() };
+        Self(Arc::new(ServiceState { deps, offload: Arc::clone(offload), since: *since }))
     }
 
     /// Handles one call of `client`. Every error is a status in the response.
@@ -165,9 +174,10 @@ impl FloorService {
         self.0.deps.refusals.count(limit);
     }
 
-    /// Reserves memory for an error that waits until `client` takes it. `None` if the client has more than its share.
-    pub(super) fn reserve_error(&self, client: &Client) -> Option<Reserved> {
-        self.0.reserve_unsent(client, 0).ok()
+    /// Reserves memory for an answer of `bytes` that waits until `client` takes it. `None` if the client has more than its
+    /// share.
+    pub(super) fn reserve_unsent(&self, client: &Client, bytes: usize) -> Option<Reserved> {
+        self.0.reserve_unsent(client, bytes).ok()
     }
 
     /// The calls in flight.
@@ -200,17 +210,30 @@ pub(super) fn rpc_from_path(path: &str) -> Result<Rpc, &str> {
 #[derive(Debug)]
 struct ServiceState {
     deps: ServiceDeps,
-    offload: Offload,
+    offload: Arc<Offload>,
     since: Instant,
 }
 
 impl ServiceState {
     /// Reserves memory for a response of `client` with a message, or a window, of `bytes`.
     fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.deps.budgets.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes).ok_or_else(|| {
-            self.deps.refusals.count(Limit::Unsent);
-            status::unsent_budget_exhausted()
-        })
+        let reserved = self.deps.budgets.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes);
+        reserved.ok_or_else(|| self.refuse_unsent())
+    }
+
+    fn refuse_unsent(&self) -> Status {
+        self.deps.refusals.count(Limit::Unsent);
+        status::unsent_budget_exhausted()
+    }
+
+    /// The memory of an answer in `framing`. One of gRPC is paid once it has to wait, because HTTP/2 tells. Mostly it is
+    /// sent at once.
+    fn memory_of(&self, client: &Client, framing: Framing, bytes: usize) -> Result<Memory, Status> {
+        if framing != Framing::Grpc {
+            return self.reserve_unsent(client, bytes).map(Memory::Reserved);
+        }
+        let has_room = self.deps.budgets.unsent.has_room(client, WAITING_CALL_BYTES + bytes);
+        has_room.then(|| Memory::PaidBy(client.clone())).ok_or_else(|| self.refuse_unsent())
     }
 
     /// Reserves memory for what a call of `client` holds until it is answered.
@@ -417,11 +440,11 @@ async fn answer(
         }
     }
     let unsent = response.body().unsent_bytes();
-    let reserved = state.reserve_unsent(&client, unsent)?;
+    let memory = state.memory_of(&client, call.framing, unsent)?;
     if let Some(record) = record {
         record.answered(response.headers(), unsent);
     }
-    Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, reserved, call.deadline()))))
+    Ok(Answer::Unary(response.map(|body| body.with_guards(in_flight, memory, call.deadline()))))
 }
 
 /// The encoded message of `json`. A long one is decoded in another thread.

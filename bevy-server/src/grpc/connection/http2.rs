@@ -23,7 +23,6 @@ use tonic::Status;
 
 use super::{coalescing::CoalescingIo, frame_budget::Payers};
 use crate::{
-    clients::Reserved,
     config::ConnectionLimits,
     grpc::{FloorBody, GuardedBytes, OK_TRAILERS, routing::Router},
 };
@@ -267,8 +266,7 @@ async fn run_call(
         return;
     }
     let deadline = body.deadline().map(Instant::from_std);
-    let is_unpaid = !body.is_charged();
-    let mut response = Response { responder, deadline, stall_timeout, router, is_unpaid, reserved: None };
+    let mut response = Response { responder, deadline, stall_timeout, router };
     let sent = match body.take_unary() {
         Some((message, has_trailers)) => response.send_unary(message, has_trailers).await,
         None => response.send_frames(body).await,
@@ -285,7 +283,7 @@ async fn run_call(
             response.responder.reset(Reason::RefusedStream);
         }
         Err(Unsent::BeyondShare) => {
-            tracing::debug!("an error was reset: the client has too many answers that it does not take");
+            tracing::debug!("an answer was reset: the client has too many that it does not take");
             response.responder.reset(Reason::EnhanceYourCalm);
         }
         Err(Unsent::Failed(status)) => {
@@ -302,9 +300,6 @@ struct Response {
     deadline: Option<Instant>,
     stall_timeout: Option<Duration>,
     router: Router,
-    /// Nobody has paid yet for the memory of the answer. It is reserved when the answer has to wait.
-    is_unpaid: bool,
-    reserved: Option<Reserved>,
 }
 
 impl Response {
@@ -363,8 +358,8 @@ impl Response {
         if let Poll::Ready(sent) = sent {
             return Ok(sent?);
         }
-        if std::mem::take(&mut self.is_unpaid) {
-            self.reserved = Some(self.router.reserve_error().ok_or(Unsent::BeyondShare)?);
+        if !data.pay(&self.router) {
+            return Err(Unsent::BeyondShare);
         }
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
         let until = stalled_at.into_iter().chain(self.deadline).min();

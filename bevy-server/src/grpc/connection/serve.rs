@@ -20,6 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
+    runtime::Handle,
     sync::watch,
     task::{AbortHandle, Id, JoinSet},
     time::{Instant, timeout},
@@ -36,6 +37,7 @@ use crate::{
     clients::{Budget, Client, Clients},
     config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
+    cores::Cores,
     grpc::{
         FloorBody, InFlight,
         certificates::Certificates,
@@ -77,6 +79,7 @@ pub(in crate::grpc) struct ConnectionDeps {
     pub(in crate::grpc) handshakes: Handshakes,
     /// What a drain waits for.
     pub(in crate::grpc) in_flight: InFlight,
+    pub(in crate::grpc) cores: Cores,
 }
 
 /// Serves connections until `closed` is true, then asks every client to disconnect, and returns when all connections
@@ -87,7 +90,7 @@ pub(in crate::grpc) async fn serve(
     deps: ConnectionDeps,
     mut closed: watch::Receiver<bool>,
 ) {
-    let deps = Arc::new(deps);
+    let cores: Vec<_> = (0..deps.cores.count()).map(|_| CoreParts::new(&routes, &deps)).collect();
     let mut acceptor = Acceptor::new(listener, deps.limiter.clone(), deps.refusals.clone(), Refusal::key);
     let mut connections = Connections::default();
     loop {
@@ -96,33 +99,44 @@ pub(in crate::grpc) async fn serve(
             Some(()) = connections.remove_ended() => continue,
             _ = closed.wait_for(|closed| *closed) => break,
         };
-        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
+        start(&mut connections, stream, peer.ip(), admitted, &cores);
     }
+    cores.iter().for_each(|core| _ = core.closing.send_replace(true));
     // Those in the backlog: the system would reset them, and their clients may already have sent a call.
     for _ in 0..MAX_BACKLOG {
         let accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)).now_or_never();
         let Some((stream, peer, admitted)) = accepted else { break };
-        start(&mut connections, stream, peer.ip(), admitted, &routes, &deps, &closed);
+        start(&mut connections, stream, peer.ip(), admitted, &cores);
     }
     drop(acceptor);
     connections.close(&deps.in_flight).await;
 }
 
-/// Starts the task of a connection.
-fn start(
-    connections: &mut Connections,
-    stream: TcpStream,
-    peer: IpAddr,
-    admitted: Admitted,
-    routes: &Routes,
-    deps: &Arc<ConnectionDeps>,
-    closed: &watch::Receiver<bool>,
-) {
+/// What the connections of one core use. Cores share none of it, because each call writes some of it.
+struct CoreParts {
+    routes: Routes,
+    deps: Arc<ConnectionDeps>,
+    closing: watch::Sender<bool>,
+}
+
+impl CoreParts {
+    fn new(routes: &Routes, deps: &ConnectionDeps) -> Self {
+        Self { routes: routes.for_core(), deps: Arc::new(deps.clone()), closing: watch::Sender::new(false) }
+    }
+}
+
+/// Starts the task of a connection, on the core that has the fewest.
+fn start(connections: &mut Connections, stream: TcpStream, peer: IpAddr, admitted: Admitted, cores: &[CoreParts]) {
     // A call is one small request and one response, so Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
+    // It was registered with the runtime of the acceptor.
+    let Ok(stream) = stream.into_std() else { return };
+    let place = cores[0].deps.cores.place();
+    let CoreParts { routes, deps, closing } = &cores[place.core()];
+    let (routes, deps, closed) = (routes.clone(), Arc::clone(deps), closing.subscribe());
     let slot = WriteBufferSlot::default();
-    let (routes, deps, closed) = (routes.clone(), Arc::clone(deps), closed.clone());
-    connections.spawn(Arc::clone(&slot), async move {
+    connections.spawn(&place.runtime().clone(), Arc::clone(&slot), async move {
+        let Ok(stream) = TcpStream::from_std(stream) else { return };
         if let Err(error) = open_and_serve(stream, peer, &slot, &routes, &deps, closed.clone()).await {
             let error = &*error as &(dyn Error + 'static);
             tracing::debug!(error, address = %peer, "a connection ended with an error");
@@ -132,7 +146,7 @@ fn start(
         if is_closing && let Some(write_buffer) = slot.get() {
             write_buffer.linger(CLOSE_GRACE).await;
         }
-        drop(admitted);
+        drop((place, admitted));
     });
 }
 
@@ -271,9 +285,9 @@ struct Connections {
 }
 
 impl Connections {
-    /// Runs `connection`, which puts its write buffer into `slot`, in a task of its own.
-    fn spawn(&mut self, slot: WriteBufferSlot, connection: impl Future<Output = ()> + Send + 'static) {
-        let task = self.tasks.spawn(connection);
+    /// Runs `connection`, which puts its write buffer into `slot`, in a task of `core`.
+    fn spawn(&mut self, core: &Handle, slot: WriteBufferSlot, connection: impl Future<Output = ()> + Send + 'static) {
+        let task = self.tasks.spawn_on(connection, core);
         self.write_buffers.insert(task.id(), (task, slot));
     }
 
