@@ -57,12 +57,15 @@ impl CoreThreads {
     pub(crate) fn start() -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get);
         let (mut cores, mut stop, mut threads) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..count {
+        for number in 0..count {
             let runtime = Builder::new_current_thread().enable_all().thread_name(OFFLOAD_THREAD_NAME).build()?;
             let (sender, stopped) = oneshot::channel();
             cores.push(Core { runtime: runtime.handle().clone(), connections: AtomicUsize::new(0) });
             stop.push(sender);
-            let run = move || _ = runtime.block_on(stopped);
+            let run = move || {
+                floor_cache::core_thread::enter(number);
+                let _ = runtime.block_on(stopped);
+            };
             threads.push(thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(run)?);
         }
         Ok(Self { cores: Cores(cores.into()), stop, threads })

@@ -24,6 +24,7 @@ mod admit;
 mod cache;
 mod chain;
 pub mod config;
+pub mod core_thread;
 mod doorkeeper;
 pub mod envelope;
 mod ewma;

@@ -4,7 +4,7 @@
 
 use std::{
     fmt,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     config::RedisConfig,
+    core_thread,
     redis_url::{Form, RedisUrl},
     sync::Mutex,
     tier::TierError,
@@ -44,12 +45,35 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Connection(Arc<Inner>);
 
 struct Inner {
-    endpoint: Endpoint,
+    endpoint: Arc<Endpoint>,
     form: Form,
     /// The scheme that the URL would have with TLS. `None` if it has it.
     scheme_with_tls: Option<&'static str>,
     runtime: Handle,
     current: Mutex<Current>,
+}
+
+/// The most threads that have connections of their own. Further ones share them, which costs them wake-ups.
+const MAX_THREADS: usize = 64;
+
+/// A connection for each thread that [serves calls](core_thread), and one for all others.
+pub(super) struct ThreadConnections {
+    common: Connection,
+    of_threads: [OnceLock<Connection>; MAX_THREADS],
+}
+
+impl ThreadConnections {
+    /// All to the server of `common`, which is for other threads.
+    pub(super) fn new(common: Connection) -> Self {
+        Self { common, of_threads: [const { OnceLock::new() }; MAX_THREADS] }
+    }
+
+    /// The connection of the calling thread. Call it in a runtime.
+    pub(super) fn here(&self) -> &Connection {
+        core_thread::number().map_or(&self.common, |number| {
+            self.of_threads[number % MAX_THREADS].get_or_init(|| self.common.on(Handle::current()))
+        })
+    }
 }
 
 /// The server or cluster to connect to.
@@ -88,7 +112,15 @@ impl Connection {
     ) -> Result<Self, RedisError> {
         let endpoint = Endpoint::new(url, config, connect_timeout, reply_timeout)?;
         let (form, scheme_with_tls) = (url.form, url.scheme_with_tls());
+        let endpoint = Arc::new(endpoint);
         Ok(Self(Arc::new(Inner { endpoint, form, scheme_with_tls, runtime, current: Mutex::default() })))
+    }
+
+    /// Another connection to the same server, on `runtime`.
+    fn on(&self, runtime: Handle) -> Self {
+        let Inner { endpoint, form, scheme_with_tls, .. } = &*self.0;
+        let (endpoint, form, scheme_with_tls) = (Arc::clone(endpoint), *form, *scheme_with_tls);
+        Self(Arc::new(Inner { endpoint, form, scheme_with_tls, runtime, current: Mutex::default() }))
     }
 
     /// Whether the library can use `url`. Connects to nothing.

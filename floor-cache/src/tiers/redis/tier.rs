@@ -11,7 +11,12 @@ use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
 use tracing::debug;
 
-use super::{NAME, connection::Connection, connector, scan, server_stats::ServerStats};
+use super::{
+    NAME,
+    connection::{Connection, ThreadConnections},
+    connector, scan,
+    server_stats::ServerStats,
+};
 use crate::{
     config::RedisConfig,
     envelope::{Defect, Envelope, StoredKey, StoredPattern},
@@ -24,11 +29,11 @@ use crate::{
 
 /// A tier in a Redis server or cluster.
 ///
-/// All reads share one connection and all writes another. Both connect when they are first used and reconnect after a
-/// failure. A reader therefore neither waits behind a large write nor loses its connection to a slow one. A read is one
+/// The reads of a [thread that serves calls](crate::core_thread) share one connection, all other reads another, and all
+/// writes a third. Each connects when it is first used and reconnects after a failure. A reader therefore neither waits behind a large write nor loses its connection to a slow one. A read is one
 /// `MGET`, a write one pipeline of `SET`s.
 pub struct RedisTier {
-    reads: Connection,
+    reads: ThreadConnections,
     writes: Connection,
     url: String,
     envelope: Envelope,
@@ -59,7 +64,7 @@ impl RedisTier {
         let writes = connection(Timeouts::new(config.timeout).change).map_err(unusable)?;
         let server_stats = ServerStats::new(reads.clone(), config.timeout, runtime.clone());
         Ok(Self {
-            reads,
+            reads: ThreadConnections::new(reads),
             writes,
             url: config.redacted_url(),
             envelope,
@@ -82,16 +87,17 @@ impl RedisTier {
     /// cluster each key has a command of its own, since hardly two of them are in the same slot.
     async fn read(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, TierError> {
         const ACTION: &str = "read from redis";
-        let replies = if keys.len() > 1 && self.reads.is_cluster() {
+        let connection = self.reads.here();
+        let replies = if keys.len() > 1 && connection.is_cluster() {
             let mut pipeline = Pipeline::with_capacity(keys.len());
             for key in keys {
                 pipeline.add_command(self.mget(slice::from_ref(key)));
             }
-            self.reads.send_all(ACTION, &pipeline).await?
+            connection.send_all(ACTION, &pipeline).await?
         } else if keys.is_empty() {
             Vec::new()
         } else {
-            vec![self.reads.send(ACTION, &self.mget(keys)).await?]
+            vec![connection.send(ACTION, &self.mget(keys)).await?]
         };
         let mut values = Vec::with_capacity(keys.len());
         for reply in replies {
@@ -280,7 +286,7 @@ impl TierAdmin for RedisTier {
             // One byte tells a value and a missing key apart.
             let mut command = redis::cmd("GETRANGE");
             command.arg(self.envelope.stored(key).as_bytes()).arg(0).arg(0);
-            let start = self.reads.send("look in redis", &command).await?;
+            let start = self.reads.here().send("look in redis", &command).await?;
             Ok(matches!(start, Value::BulkString(start) if !start.is_empty()))
         })
     }
