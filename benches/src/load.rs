@@ -111,6 +111,19 @@ impl Tally {
         }
     }
 
+    /// Adds the counts of a load at the same time.
+    pub fn add(&mut self, other: &Self) -> anyhow::Result<()> {
+        self.latency.add(&other.latency)?;
+        self.lateness.add(&other.lateness)?;
+        self.bytes += other.bytes;
+        for (tier, floors) in &other.served_by {
+            *self.served_by.entry(tier.clone()).or_default() += floors;
+        }
+        self.refused += other.refused;
+        self.unanswered += other.unanswered;
+        Ok(())
+    }
+
     /// Answers a second.
     pub fn rate(&self) -> f64 {
         (self.latency.len() - self.unanswered) as f64 / self.took.as_secs_f64()

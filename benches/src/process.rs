@@ -116,6 +116,28 @@ impl Drop for CpuPartition {
     }
 }
 
+/// The processors on which this thread may run.
+pub fn processors() -> io::Result<Vec<usize>> {
+    let all = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect())
+}
+
+/// Binds this thread, and the threads and processes that it starts, to `processors`.
+pub fn bind_to_processors(processors: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    processors.iter().for_each(|cpu| set.set(*cpu));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// The result of `start`, whose processes are bound to `processors`.
+pub fn on_processors<T>(processors: &[usize], start: impl FnOnce() -> T) -> io::Result<T> {
+    let all = sched_getaffinity(None)?;
+    bind_to_processors(processors)?;
+    let started = start();
+    sched_setaffinity(None, &all)?;
+    Ok(started)
+}
+
 fn move_threads(pid: u32, to: &CpuSet) -> io::Result<()> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let number = thread?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);

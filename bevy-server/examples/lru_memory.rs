@@ -32,7 +32,7 @@ fn main() {
     let (capacity, millions) = (arguments.next().unwrap_or(256), arguments.next().unwrap_or(10));
     let runtime = Runtime::new().unwrap();
     let before = anonymous_bytes();
-    runtime.spawn(memory::return_freed(Held::default));
+    runtime.spawn(memory::return_freed(Vec::new(), Held::default));
     let chain = chain(capacity << 20, &runtime);
     for line in 1..=LINES {
         let gets = millions * 1_000_000 / LINES / THREADS;

@@ -93,6 +93,11 @@ impl Cores {
         self.0.len()
     }
 
+    /// The runtimes of all.
+    pub(crate) fn runtimes(&self) -> Vec<Handle> {
+        self.0.iter().map(|core| core.runtime.clone()).collect()
+    }
+
     /// The place of a new connection: at the core with the fewest. Chance, as the system has it with `SO_REUSEPORT`, would
     /// put three of eight connections on one of eight cores.
     pub(crate) fn place(&self) -> Place {

@@ -4,6 +4,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use prometheus::Registry;
+use tokio::runtime::Handle;
 
 use crate::metrics::register_gauge;
 
@@ -25,12 +26,13 @@ pub struct Held {
     pub peak: usize,
 }
 
-/// Asks the allocator to return its free memory to the system. Does not return.
+/// Asks the allocator to return its free memory to the system: that of the threads of this runtime, and of `runtimes`, which
+/// have one thread each. Does not return.
 ///
 /// By itself it keeps what is free between blocks in use, such as floors in the cache. So it is asked after calls or
 /// connections have ended that `held` much (66 of 84 MiB stayed, after calls of a client that did not read), and when the
 /// process has grown: among floors of mixed sizes that come and go, half as much as they take can be free.
-pub async fn return_freed(held: impl Fn() -> Held + Send) {
+pub async fn return_freed(runtimes: Vec<Handle>, held: impl Fn() -> Held + Send) {
     let (mut most, mut returns, mut growth) = (0, 0, Growth::default());
     let mut checks = tokio::time::interval(CHECK_INTERVAL);
     loop {
@@ -43,7 +45,7 @@ pub async fn return_freed(held: impl Fn() -> Held + Send) {
         }
         if returns > 0 || growth.is_large(anonymous_bytes()) {
             returns = returns.saturating_sub(1);
-            return_free_memory().await;
+            return_free_memory(&runtimes).await;
             growth.restart(anonymous_bytes());
         }
     }
@@ -71,21 +73,22 @@ impl Growth {
 /// Returns free memory of the allocator to the system, which takes milliseconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of C")]
-async fn return_free_memory() {
+async fn return_free_memory(_: &[Handle]) {
     // SAFETY: it takes no pointer, and any thread may call it (malloc_trim(3)).
     let _ = tokio::task::spawn_blocking(|| unsafe { libc::malloc_trim(0) }).await;
 }
 
 /// Returns free memory of the allocator to the system. mimalloc has some for each thread, also what other threads have
-/// freed, so each thread that answers calls returns its own: as long as one works on that, another thread runs the next
-/// task.
+/// freed, so each thread returns its own. Of those of the common runtime another one runs the next task as long as one works
+/// on that.
 #[cfg(target_env = "musl")]
 #[expect(unsafe_code, reason = "a function of C")]
-async fn return_free_memory() {
-    let threads = tokio::runtime::Handle::current().metrics().num_workers();
+async fn return_free_memory(runtimes: &[Handle]) {
+    let common = Handle::current();
+    let runtimes = (0..common.metrics().num_workers()).map(|_| &common).chain(runtimes);
     // SAFETY: it takes no pointer, and any thread may call it.
-    let collect = || tokio::spawn(async { unsafe { libmimalloc_sys::mi_collect(true) } });
-    let tasks: Vec<_> = (0..threads).map(|_| collect()).collect();
+    let collect = |runtime: &Handle| runtime.spawn(async { unsafe { libmimalloc_sys::mi_collect(true) } });
+    let tasks: Vec<_> = runtimes.map(collect).collect();
     for task in tasks {
         let _ = task.await;
     }
@@ -93,7 +96,7 @@ async fn return_free_memory() {
 
 /// Does nothing: the other systems have no such function.
 #[cfg(not(any(all(target_os = "linux", target_env = "gnu"), target_env = "musl")))]
-async fn return_free_memory() {}
+async fn return_free_memory(_: &[Handle]) {}
 
 /// Registers `floors_memory_anonymous_bytes` and `floors_memory_limit_bytes`, each if the system tells it.
 ///

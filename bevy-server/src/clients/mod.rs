@@ -459,7 +459,7 @@ mod tests {
         let clients = Clients::new(ClientIdentity::default());
         let first = clients.at(address("10.0.0.1"));
         let again = clients.at(address("10.0.0.1"));
-        assert!(Arc::ptr_eq(&first.state, &again.state));
+        assert!(Arc::ptr_eq(&first.0.state, &again.0.state));
         drop((first, again));
         assert!(clients.0.lock().is_empty());
     }

@@ -115,7 +115,8 @@ impl Plugin for GrpcPlugin {
         // One address leaves others half of the places, however few there are.
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
-        runtime.spawn(memory::return_freed(held(budgets.clone(), limiter.clone())));
+        let cores = world.resource::<CoreThreads>().cores();
+        runtime.spawn(memory::return_freed(cores.runtimes(), held(budgets.clone(), limiter.clone())));
         let reloads = world.resource::<Reloads>().clone();
         let certificates = Certificates::new(self.tls.clone(), registry, reloads)
             .expect("the name and the help are constants, and it is registered once");
@@ -131,7 +132,7 @@ impl Plugin for GrpcPlugin {
             certificates: certificates.clone(),
             handshakes: Handshakes::new(),
             in_flight: world.resource::<InFlight>().clone(),
-            cores: world.resource::<CoreThreads>().cores(),
+            cores,
         };
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {

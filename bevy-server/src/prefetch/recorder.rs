@@ -1,16 +1,13 @@
 //! Records which floors are requested and sends detected steps to the app, at little cost to the calls.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
 use floor_cache::ClientId;
 use tokio::time::Instant;
 
-use super::tower::{AccessHistory, Step, StepOf, Tower};
+use super::tower::{AccessHistories, Step, StepOf, Tower};
 use crate::lifecycle::{EventSender, ServerEvent};
 
 /// Steps per batch. More are dropped, which bounds the cost on a busy server.
@@ -49,19 +46,10 @@ impl StepBatches {
     }
 }
 
-/// Each with a lock.
-const HISTORIES: usize = 16;
-
-/// On its own cache lines.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Padded(Mutex<AccessHistory>);
-
 /// Records accesses. Cheap to clone. Only a step wakes the app.
 #[derive(Resource, Debug, Clone)]
 pub struct AccessRecorder {
-    /// By tower, so that cores that serve different towers do not meet in one.
-    histories: Arc<[Padded; HISTORIES]>,
+    histories: Arc<AccessHistories>,
     sender: Sender<StepOf>,
     receiver: Receiver<StepOf>,
 }
@@ -77,11 +65,7 @@ impl AccessRecorder {
     /// Records an access of `client` to a scheduled floor of `tower`, and whether memory missed it. Never waits: a
     /// concurrent access may be missed.
     pub fn record(&self, client: ClientId, tower: Tower, number: u32, was_missed: bool) {
-        let Padded(history) = &self.histories[tower.number_below(HISTORIES)];
-        let Ok(mut history) = history.try_lock() else { return };
-        let step = history.record(Step { tower, number }, was_missed);
-        drop(history);
-        if let Some(step) = step {
+        if let Some(step) = self.histories.record(Step { tower, number }, was_missed) {
             // If the channel is full, the step is dropped.
             let _ = self.sender.try_send(StepOf { step, client });
         }

@@ -1,6 +1,6 @@
 //! Towers, and the access history that detects climbers.
 
-use std::{collections::HashMap, mem};
+use std::{collections::HashMap, mem, sync::Mutex};
 
 use floor_cache::ClientId;
 use floor_gen::{FloorSpec, PackHash};
@@ -31,12 +31,11 @@ impl Tower {
         Self { pack: spec.pack(), seed: spec.seed(), width, height, tenant }
     }
 
-    /// A number below `count`, a power of two, for a table of towers.
-    pub(super) const fn number_below(&self, count: usize) -> usize {
-        // Neighbouring seeds differ in the lowest bits, and this spreads all bits over the highest (D. Knuth, The Art of
-        // Computer Programming, 6.4, multiplicative hashing).
-        let spread = (self.seed ^ self.pack.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (spread >> 32) as usize & (count - 1)
+    /// Its history among [`HISTORIES`].
+    const fn history(&self) -> usize {
+        // Spreads all bits over the highest (D. Knuth, The Art of Computer Programming, 6.4, multiplicative hashing).
+        let spread = (self.seed ^ self.pack.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (spread >> 32) as usize % HISTORIES
     }
 
     /// The tenant of its callers.
@@ -68,9 +67,12 @@ pub(super) struct StepOf {
     pub(super) client: ClientId,
 }
 
-/// Towers per map. With the sixteen histories of an [`AccessRecorder`](super::AccessRecorder) as many as climbers: about
-/// that many towers are remembered, and at most twice as many (1.3 MB).
-const TOWERS_PER_MAP: usize = 256;
+/// Histories with a lock each.
+const HISTORIES: usize = 16;
+
+/// Towers per map. In all histories about 5,000 towers are remembered, more than there are climbers, and at most twice as
+/// many (1.6 MB).
+const TOWERS_PER_MAP: usize = 320;
 
 /// Remembered floors per tower, which limits the climbers that are detected in it. Few, because random requests follow
 /// one of these floors by chance: in a tower of 2,000 floors, one request in 250.
@@ -79,9 +81,27 @@ const FLOORS_PER_TOWER: usize = 8;
 /// The last floors requested in recently used towers. When the current map is full it replaces the previous one, whose
 /// remaining towers are forgotten.
 #[derive(Debug, Default)]
-pub(super) struct AccessHistory {
+struct AccessHistory {
     current: HashMap<Tower, TowerHistory>,
     previous: HashMap<Tower, TowerHistory>,
+}
+
+/// The histories of all towers. Cores that serve different towers mostly do not meet in one.
+#[derive(Debug, Default)]
+pub(super) struct AccessHistories([Padded; HISTORIES]);
+
+/// On cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Padded(Mutex<AccessHistory>);
+
+impl AccessHistories {
+    /// Records a request, and whether memory missed it. Returns the step, if it is one. Never waits: a concurrent request
+    /// may be missed.
+    pub(super) fn record(&self, step: Step, was_missed: bool) -> Option<Step> {
+        let Padded(history) = &self.0[step.tower.history()];
+        history.try_lock().ok()?.record(step, was_missed)
+    }
 }
 
 /// The last floors requested in one tower, without duplicates, latest first.
@@ -99,7 +119,7 @@ struct Access {
 
 impl AccessHistory {
     /// Records a request, and whether memory missed it. Returns the step, if it is one.
-    pub(super) fn record(&mut self, step: Step, was_missed: bool) -> Option<Step> {
+    fn record(&mut self, step: Step, was_missed: bool) -> Option<Step> {
         self.tower_mut(step.tower).record(step.number, was_missed).then_some(step)
     }
 
@@ -200,7 +220,7 @@ mod tests {
 
     #[test]
     fn climbers_in_many_towers_are_all_detected() {
-        let mut history = AccessHistory::default();
+        let history = AccessHistories::default();
         let calls = (0..3).flat_map(|height| (0..4000).map(move |seed| (seed, 10 + height)));
         assert_eq!(calls.filter_map(|(seed, number)| history.record(step(seed, number), true)).count(), 8000);
     }

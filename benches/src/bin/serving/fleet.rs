@@ -89,7 +89,7 @@ enum Process {
 }
 
 impl Fleet {
-    fn new(has_many_connections: bool) -> Self {
+    pub(crate) fn new(has_many_connections: bool) -> Self {
         Self { has_many_connections, ..Self::default() }
     }
 
@@ -156,7 +156,17 @@ impl Fleet {
         self.add(name, target, Process::Ours(server))
     }
 
-    fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
+    /// Starts our server as it is.
+    pub(crate) fn add_plain(&mut self, name: &str) -> anyhow::Result<()> {
+        self.add_ours(name.to_owned(), Setup::new(), &[])
+    }
+
+    /// The servers, in the order in which they were added.
+    pub(crate) fn into_servers(self) -> Vec<MeasuredServer> {
+        self.servers
+    }
+
+    pub(crate) fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
         let address = free_address()?;
         let mut command = Command::new(env::current_exe()?);
         let child = command.args(["serve", &peer.name(), &address.to_string()]).spawn()?;

@@ -5,6 +5,7 @@
 //! Closed loops give answers a second and the server's CPU for each answer, which comes from the kernel and depends less
 //! on other load of the machine. Open loops give latencies.
 
+mod cores;
 mod credentials;
 mod fleet;
 mod latency;
@@ -21,6 +22,7 @@ use benches::{
     sample::{CLIENT_CPU, CPU, Column, Figure, MEMORY, P50, P99, RATE},
 };
 use clap::{Parser, Subcommand};
+use cores::Group;
 use fleet::{Build, Fleet, Variant};
 use latency::LATE;
 
@@ -65,6 +67,14 @@ enum Question {
         /// A name, the program, and environment variables for it
         #[arg(required = true, value_name = "NAME=PROGRAM[,VARIABLE=VALUE]...")]
         builds: Vec<Build>,
+        #[command(flatten)]
+        closed: Closed,
+    },
+    /// What more cores cost: our server with several, as many with one core each, and tonic with several
+    Cores {
+        /// Numbers of cores; by default powers of two, up to half of the machine or to all of a small one
+        #[arg(long, value_delimiter = ',', value_name = "CORES")]
+        cores: Vec<usize>,
         #[command(flatten)]
         closed: Closed,
     },
@@ -113,6 +123,10 @@ struct Rounds {
 const MANY_CONNECTIONS: usize = 200;
 
 impl Closed {
+    const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
+    const RATIOS: [(&'static str, Figure); 2] =
+        [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
+
     fn has_many_connections(&self) -> anyhow::Result<bool> {
         let has_many = self.shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS);
         if has_many {
@@ -121,11 +135,32 @@ impl Closed {
         Ok(has_many)
     }
 
+    /// Puts each load on servers with each number of cores.
+    fn measure_cores(&self, counts: &[usize]) -> anyhow::Result<()> {
+        let counts = if counts.is_empty() { &cores::default_counts()[..] } else { counts };
+        let mut record = Record::start(&self.rounds.record, "serving", "cores")?;
+        for count in counts {
+            let groups = Group::start_all(*count)?;
+            for round in 0..self.rounds.count() {
+                for shape in &self.shapes {
+                    for group in Group::order(round, &groups) {
+                        let sample = group.load(*shape, self.rounds.window(round)?);
+                        let sample = sample.with_context(|| format!("{shape}, {}", group.name))?;
+                        record.add(sample.named(format!("{count} cores, {shape}"), &group.name, round))?;
+                    }
+                }
+                eprintln!("{count} cores: round {} of {} done", round + 1, self.rounds.count());
+            }
+        }
+        let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
+                     client threads as cores share. They run on other cores if the machine has twice as many, else on the \
+                     same.";
+        let text = self.rounds.markdown(&record, about, &Self::COLUMNS, &Self::RATIOS);
+        record.finish("Cores", &text)
+    }
+
     /// Puts each load on each server.
     fn measure(&self, fleet: &Fleet, name: &str) -> anyhow::Result<()> {
-        const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
-        const RATIOS: [(&str, Figure); 2] =
-            [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
         let mut record = Record::start(&self.rounds.record, "serving", name)?;
         for round in 0..self.rounds.count() {
             for shape in &self.shapes {
@@ -139,7 +174,7 @@ impl Closed {
         }
         let about = "Loads are named by connections and calls in flight on each. One client thread runs on the same cores \
                      as the servers.";
-        let text = self.rounds.markdown(&record, about, &COLUMNS, &RATIOS);
+        let text = self.rounds.markdown(&record, about, &Self::COLUMNS, &Self::RATIOS);
         record.finish("Serving", &text)
     }
 }
@@ -215,6 +250,10 @@ fn main() -> anyhow::Result<()> {
         }
         Question::Builds { builds, closed } => {
             closed.measure(&Fleet::of_builds(builds, closed.has_many_connections()?)?, "builds")
+        }
+        Question::Cores { cores, closed } => {
+            closed.has_many_connections()?;
+            closed.measure_cores(cores)
         }
         Question::Fairness(rounds) => rounds.trial(&neighbour::FAIRNESS),
         Question::Generating(rounds) => rounds.trial(&neighbour::GENERATING),

@@ -20,7 +20,7 @@ use tonic::{Code, Status};
 use super::MetricsGuard;
 use crate::{
     clients::{Client, Reserved},
-    grpc::{InFlightGuard, routing::Router},
+    grpc::InFlightGuard,
 };
 
 /// `grpc-status: 0`.
@@ -319,14 +319,14 @@ impl GuardedBytes {
         }
     }
 
-    /// Reserves the memory, unless it is reserved, from the client that is to pay, or else from that of `router`. False if
-    /// the client has more than its share.
-    pub(in crate::grpc) fn pay(&mut self, router: &Router) -> bool {
+    /// Reserves the memory, unless it is reserved: `reserve` takes it from the client that it gets, or else from that of the
+    /// connection. False if the client has more than its share.
+    pub(in crate::grpc) fn pay(&mut self, reserve: impl FnOnce(Option<&Client>, usize) -> Option<Reserved>) -> bool {
         let reserved = match &self.memory {
             Memory::Reserved(_) => return true,
             _ if self.remaining == 0 => return true,
-            Memory::PaidBy(client) => router.reserve_unsent(Some(client), self.remaining),
-            Memory::PaidByConnection => router.reserve_unsent(None, self.remaining),
+            Memory::PaidBy(client) => reserve(Some(client), self.remaining),
+            Memory::PaidByConnection => reserve(None, self.remaining),
         };
         let is_paid = reserved.is_some();
         self.memory = reserved.map_or_else(Memory::default, Memory::Reserved);

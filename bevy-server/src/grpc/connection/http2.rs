@@ -358,7 +358,7 @@ impl Response {
         if let Poll::Ready(sent) = sent {
             return Ok(sent?);
         }
-        if !data.pay(&self.router) {
+        if !data.pay(|client, bytes| self.router.reserve_unsent(client, bytes)) {
             return Err(Unsent::BeyondShare);
         }
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);

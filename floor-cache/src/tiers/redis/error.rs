@@ -90,8 +90,10 @@ fn without_arguments(text: &str) -> &str {
 
 /// What the operator can do, by a part of the text.
 fn advice(text: &str, form: Form) -> Option<&'static str> {
-    const ADVICE: [(&str, &str); 19] = [
+    const ADVICE: [(&str, &str); 20] = [
         ("NOAUTH", "name the file of its password in cache.redis.password_file"),
+        // The answer to a command with more than ten arguments.
+        ("unauthenticated", "name the file of its password in cache.redis.password_file"),
         ("without any password configured", "this Redis has no password: remove it from cache.redis"),
         (
             "WRONGPASS",
@@ -152,6 +154,7 @@ mod tests {
             said("NOAUTH Authentication required."),
             "NOAUTH Authentication required; name the file of its password in cache.redis.password_file"
         );
+        assert!(said("ERR Protocol error: unauthenticated multibulk length").contains("password_file"));
         assert!(said("NOPERM User few has no permissions to run the 'mget' command").contains("MGET, SET"));
         assert!(said("MOVED 866 10.0.0.1:6379").contains("redis+cluster://"));
         assert!(said("CROSSSLOT Keys in request don't hash to the same slot").contains("redis+cluster://"));
