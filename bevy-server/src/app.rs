@@ -206,8 +206,8 @@ pub enum StartError {
     /// What the configuration names cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The tokio threads could not be started.
-    #[error("cannot start tokio's threads: {0}")]
+    /// The threads of the runtimes could not be started.
+    #[error("cannot start the threads of the server: {0}")]
     Runtime(std::io::Error),
     /// Traces cannot be exported.
     #[error(transparent)]

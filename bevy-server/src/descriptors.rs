@@ -7,6 +7,9 @@ const RESERVED: u64 = 128;
 /// Those that are kept for the stores and the Redis connections of each tenant.
 #[cfg(unix)]
 const RESERVED_FOR_TENANT: u64 = 16;
+/// Those that are kept for each core: four of its runtime, and a connection to Redis, of which each tenant has one more.
+#[cfg(unix)]
+const RESERVED_FOR_CORE: u64 = 5;
 /// Connections that are always allowed.
 #[cfg(unix)]
 const MIN_CONNECTIONS: u64 = 16;
@@ -28,19 +31,20 @@ pub fn raise_limit() {
 #[cfg(not(unix))]
 pub fn raise_limit() {}
 
-/// The connections that the limit on descriptors allows a server with so many tenants.
+/// The connections that the limit on descriptors allows a server with so many tenants on so many cores.
 #[cfg(unix)]
 #[must_use]
-pub fn max_connections(tenants: usize) -> usize {
+pub fn max_connections(tenants: usize, cores: usize) -> usize {
     use rustix::process::{Resource, getrlimit};
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let reserved = RESERVED + tenants as u64 * RESERVED_FOR_TENANT;
+    let (tenants, cores) = (tenants as u64, cores as u64);
+    let reserved = RESERVED + cores * RESERVED_FOR_CORE + tenants * (RESERVED_FOR_TENANT + cores);
     usize::try_from(limit.saturating_sub(reserved).max(MIN_CONNECTIONS)).unwrap_or(usize::MAX)
 }
 
 /// A number of connections that is safe on most systems.
 #[cfg(not(unix))]
 #[must_use]
-pub const fn max_connections(_tenants: usize) -> usize {
+pub const fn max_connections(_tenants: usize, _cores: usize) -> usize {
     DEFAULT_CONNECTIONS
 }

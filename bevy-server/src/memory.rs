@@ -84,13 +84,16 @@ async fn return_free_memory(_: &[Handle]) {
 #[cfg(target_env = "musl")]
 #[expect(unsafe_code, reason = "a function of C")]
 async fn return_free_memory(runtimes: &[Handle]) {
-    let common = Handle::current();
-    let runtimes = (0..common.metrics().num_workers()).map(|_| &common).chain(runtimes);
     // SAFETY: it takes no pointer, and any thread may call it.
-    let collect = |runtime: &Handle| runtime.spawn(async { unsafe { libmimalloc_sys::mi_collect(true) } });
-    let tasks: Vec<_> = runtimes.map(collect).collect();
+    let collect = async || unsafe { libmimalloc_sys::mi_collect(true) };
+    let common = Handle::current();
+    let tasks: Vec<_> = (0..common.metrics().num_workers()).map(|_| common.spawn(collect())).collect();
     for task in tasks {
         let _ = task.await;
+    }
+    // The connections of a core wait meanwhile, so one after the other.
+    for runtime in runtimes {
+        let _ = runtime.spawn(collect()).await;
     }
 }
 

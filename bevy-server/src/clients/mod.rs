@@ -314,6 +314,9 @@ impl Client {
 
     /// The same client, calling from `address`.
     pub(crate) fn calling_from(&self, address: IpAddr) -> Self {
+        if address == self.0.address {
+            return self.clone();
+        }
         Self(Arc::new(Caller { state: Arc::clone(&self.0.state), address, tenant: self.0.tenant }))
     }
 

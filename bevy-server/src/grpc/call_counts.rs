@@ -47,7 +47,9 @@ struct InFlightState {
     cut_off: watch::Sender<bool>,
 }
 
+/// On cache lines of its own (two, since processors fetch pairs).
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct GuardCounts {
     guards: AtomicUsize,
     /// The guards that are clones of another. Calls are not counted themselves: a hit has one guard and no clone.
@@ -180,8 +182,9 @@ pub struct RequestMetrics {
 /// The parts of all cores.
 type Parts = Arc<Mutex<Vec<Arc<EndedCalls>>>>;
 
-/// What one core counts, by RPC.
+/// What one core counts, by RPC, on cache lines of its own.
 #[derive(Debug)]
+#[repr(align(128))]
 struct EndedCalls([EndedCallsOf; Rpc::COUNT]);
 
 #[derive(Debug)]

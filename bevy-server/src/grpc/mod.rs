@@ -102,7 +102,9 @@ impl Plugin for GrpcPlugin {
         let open = IntGauge::new("floors_connections", "Open connections to the gRPC port.")
             .expect("the name and the help are constants");
         world.resource::<MetricsRegistry>().register(Box::new(open.clone())).expect("registered once");
-        let total = self.limits.max_connections.unwrap_or_else(|| descriptors::max_connections(tenants));
+        let cores = world.resource::<CoreThreads>().cores();
+        let most = || descriptors::max_connections(tenants, cores.count());
+        let total = self.limits.max_connections.unwrap_or_else(most);
         let per_address = self.limits.max_connections_per_ip;
         tracing::info!(max_connections = total, per_address, "limits of the gRPC port");
         let registry = &world.resource::<MetricsRegistry>().0;
@@ -115,7 +117,6 @@ impl Plugin for GrpcPlugin {
         // One address leaves others half of the places, however few there are.
         let per_address = self.limits.max_connections_per_ip.map(|limit| limit.min((total / 2).max(1)));
         let limiter = ConnectionLimiter::new(total, per_address, Some(open));
-        let cores = world.resource::<CoreThreads>().cores();
         runtime.spawn(memory::return_freed(cores.runtimes(), held(budgets.clone(), limiter.clone())));
         let reloads = world.resource::<Reloads>().clone();
         let certificates = Certificates::new(self.tls.clone(), registry, reloads)
@@ -133,6 +134,7 @@ impl Plugin for GrpcPlugin {
             handshakes: Handshakes::new(),
             in_flight: world.resource::<InFlight>().clone(),
             cores,
+            common: runtime.0.clone(),
         };
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(listener, runtime, connections, |health| {

@@ -21,7 +21,7 @@ use fixture::{
     keys,
     redis_server::{RedisConnection, RedisServer},
 };
-use floor_cache::{Bypass, Options, RedisConfig, Served, TierKind};
+use floor_cache::{Bypass, Options, RedisConfig, Served, TierKind, core_thread};
 
 use self::log::Log;
 
@@ -160,6 +160,8 @@ async fn run(case: &Case, phase: Phase) {
     let url = format!("redis://{}127.0.0.1:{}{}", case.login, server.port(), case.path);
     let fixture = over(url);
     if phase == Phase::Middle {
+        // As a thread that serves calls, which has a connection of its own.
+        core_thread::enter(0);
         store(&fixture, 0..10).await;
     }
     (case.provoke)(&server);

@@ -1,7 +1,7 @@
 //! What more cores cost a server: ours with several, as many of ours with one each, and a peer with several. What the first
 //! has less than the second is the price of sharing a process.
 
-use std::{num::NonZero, thread};
+use std::{num::NonZero, sync::Barrier, thread};
 
 use anyhow::{Context, ensure};
 use benches::{
@@ -66,10 +66,16 @@ impl Group {
         let free = processors()?;
         let of_clients = if free.len() >= 2 * self.cores { &free[self.cores..] } else { &free[..] };
         let pids = || self.servers.iter().map(MeasuredServer::pid);
+        let ready = Barrier::new(self.cores);
         let client = |number: usize| {
-            bind_to_processors(of_clients)?;
+            let bound = bind_to_processors(of_clients);
             let server = &self.servers[number % self.servers.len()];
             let mut load = ClosedLoop::new([server.target.clone()], Rpc::GetFloor, part, server.messages()?);
+            let connected = load.connect();
+            // Also after an error: the others wait.
+            ready.wait();
+            bound?;
+            connected?;
             // One of the threads looks at the counters.
             let timed =
                 load.run_for(window, || if number == 0 { Snapshot::of_processes(pids()).map(Some) } else { Ok(None) })?;

@@ -158,7 +158,7 @@ impl Body for FloorBody {
             Frames::Stream(stream) => stream.poll_frame(cx).map(|frame| frame.map(Ok)),
             Frames::Other(body, _) => {
                 let frame = Pin::new(body).poll_frame(cx);
-                frame.map_ok(|frame| frame.map_data(|bytes| GuardedBytes::new(bytes, VecDeque::new())))
+                frame.map_ok(|frame| frame.map_data(GuardedBytes::of_call))
             }
         }
     }
@@ -270,10 +270,12 @@ pub(in crate::grpc) enum Memory {
     /// The client of the connection, once they have to wait.
     #[default]
     PaidByConnection,
+    /// The call has paid: of a tonic service, or of a stream.
+    OfCall,
 }
 
-/// Bytes of a response, in slices, with a guard. The transport takes frames long before it has sent them, and a call
-/// stays in flight, and its memory reserved, until its response is sent.
+/// Bytes of a response, in slices, with what they hold until they are sent: the transport takes frames long before that.
+/// A call stays in flight, and memory that is reserved stays so.
 #[derive(Debug, Default)]
 pub struct GuardedBytes {
     /// Not empty unless `rest` is.
@@ -304,7 +306,12 @@ impl GuardedBytes {
 
     /// The last message of a stream, which is no floor.
     fn end(message: Bytes, in_flight: InFlightGuard) -> Self {
-        Self { in_flight: Some(in_flight), ..Self::new(message, VecDeque::new()) }
+        Self { in_flight: Some(in_flight), ..Self::of_call(message) }
+    }
+
+    /// Bytes for which the call has paid.
+    fn of_call(bytes: Bytes) -> Self {
+        Self { memory: Memory::OfCall, ..Self::new(bytes, VecDeque::new()) }
     }
 
     /// No bytes.
@@ -323,7 +330,7 @@ impl GuardedBytes {
     /// connection. False if the client has more than its share.
     pub(in crate::grpc) fn pay(&mut self, reserve: impl FnOnce(Option<&Client>, usize) -> Option<Reserved>) -> bool {
         let reserved = match &self.memory {
-            Memory::Reserved(_) => return true,
+            Memory::Reserved(_) | Memory::OfCall => return true,
             _ if self.remaining == 0 => return true,
             Memory::PaidBy(client) => reserve(Some(client), self.remaining),
             Memory::PaidByConnection => reserve(None, self.remaining),

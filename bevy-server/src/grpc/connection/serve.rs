@@ -80,6 +80,8 @@ pub(in crate::grpc) struct ConnectionDeps {
     /// What a drain waits for.
     pub(in crate::grpc) in_flight: InFlight,
     pub(in crate::grpc) cores: Cores,
+    /// The common runtime, for handshakes.
+    pub(in crate::grpc) common: Handle,
 }
 
 /// Serves connections until `closed` is true, then asks every client to disconnect, and returns when all connections
@@ -112,7 +114,7 @@ pub(in crate::grpc) async fn serve(
     connections.close(&deps.in_flight).await;
 }
 
-/// What the connections of one core use. Cores share none of it, because each call writes some of it.
+/// What the connections of one core use, with reference counts and other counts of its own, because each call writes some.
 struct CoreParts {
     routes: Routes,
     deps: Arc<ConnectionDeps>,
@@ -129,14 +131,13 @@ impl CoreParts {
 fn start(connections: &mut Connections, stream: TcpStream, peer: IpAddr, admitted: Admitted, cores: &[CoreParts]) {
     // A call is one small request and one response, so Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
-    // It was registered with the runtime of the acceptor.
-    let Ok(stream) = stream.into_std() else { return };
+    // It is registered with the runtime of the acceptor.
+    let stream = stream.into_std();
     let place = cores[0].deps.cores.place();
     let CoreParts { routes, deps, closing } = &cores[place.core()];
     let (routes, deps, closed) = (routes.clone(), Arc::clone(deps), closing.subscribe());
     let slot = WriteBufferSlot::default();
     connections.spawn(&place.runtime().clone(), Arc::clone(&slot), async move {
-        let Ok(stream) = TcpStream::from_std(stream) else { return };
         if let Err(error) = open_and_serve(stream, peer, &slot, &routes, &deps, closed.clone()).await {
             let error = &*error as &(dyn Error + 'static);
             tracing::debug!(error, address = %peer, "a connection ended with an error");
@@ -152,7 +153,7 @@ fn start(connections: &mut Connections, stream: TcpStream, peer: IpAddr, admitte
 
 /// Opens a connection in time, and serves it until it ends.
 async fn open_and_serve(
-    stream: TcpStream,
+    stream: io::Result<std::net::TcpStream>,
     peer: IpAddr,
     slot: &OnceLock<WriteBuffer>,
     routes: &Routes,
@@ -160,7 +161,7 @@ async fn open_and_serve(
     closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     // Also during a drain: a client that has just connected hears of it from the protocol.
-    let opened = timeout(HEADER_TIMEOUT, open(stream, peer, slot, deps)).await;
+    let opened = timeout(HEADER_TIMEOUT, open(stream?, peer, slot, deps)).await;
     let opened = match opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(opened) => opened,
         // It connected and left, as load balancers do to see whether the port is open.
@@ -195,15 +196,15 @@ struct Opened {
 
 /// Finds the client and the version of HTTP, after the TLS handshake if there is one. Puts the write buffer into `slot`.
 async fn open(
-    stream: TcpStream,
+    stream: std::net::TcpStream,
     peer: IpAddr,
     slot: &OnceLock<WriteBuffer>,
     deps: &ConnectionDeps,
 ) -> io::Result<Opened> {
     let (transport, negotiated) = match deps.certificates.server_config() {
-        None => (Transport::Tcp(stream), Negotiated::default()),
+        None => (Transport::Tcp(TcpStream::from_std(stream)?), Negotiated::default()),
         // Boxed, so that a connection does not keep the memory that its handshake needs.
-        Some(config) => Box::pin(deps.handshakes.run(stream, config)).await?,
+        Some(config) => Box::pin(deps.handshakes.run_in(&deps.common, stream, config)).await?,
     };
     let client = match &negotiated.subject {
         Some(subject) => deps.clients.certified(subject, peer),

@@ -15,7 +15,9 @@ use std::{
 use tokio::{
     io::{AsyncRead as _, AsyncWrite as _, ReadBuf},
     net::TcpStream,
+    runtime::Handle,
     sync::Semaphore,
+    task::JoinSet,
     time::timeout,
 };
 use tokio_rustls::{
@@ -40,8 +42,8 @@ const ALERT_GRACE: Duration = Duration::from_secs(1);
 
 /// Runs handshakes. Cheap to clone.
 ///
-/// A handshake costs as much CPU time as many calls, before anything is known about the client. So half of the cores
-/// compute handshakes at the most, and the calls of others go on during a flood of them. A handshake that waits for its
+/// A handshake costs as much CPU time as many calls, before anything is known about the client. So the common runtime
+/// computes it, on half of the cores at the most, and the calls of others go on during a flood of them. A handshake that waits for its
 /// client takes no place: it is bounded in number by the limits of connections, and in time by its deadline.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct Handshakes(Arc<Semaphore>);
@@ -62,22 +64,39 @@ impl Handshakes {
         Self(Arc::new(Semaphore::new((cores / 2).max(1))))
     }
 
+    /// The handshake of a client on `stream`, in `common`. Dropping it ends the handshake.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(super) async fn run_in(
+        &self,
+        common: &Handle,
+        stream: std::net::TcpStream,
+        config: Arc<ServerConfig>,
+    ) -> io::Result<(Transport, Negotiated)> {
+        let handshakes = self.clone();
+        let mut task = JoinSet::new();
+        task.spawn_on(async move { handshakes.run(TcpStream::from_std(stream)?, config).await }, common);
+        let ended = task.join_next().await.unwrap_or_else(|| Ok(Err(io::ErrorKind::NotConnected.into())));
+        let (mut transport, negotiated) = ended.map_err(io::Error::other)??;
+        transport.move_here()?;
+        Ok((transport, negotiated))
+    }
+
     /// The handshake of a client on `stream`.
     ///
     /// # Errors
     /// The client sent no valid handshake, has no certificate of the authorities, or left (`UnexpectedEof`).
-    pub(super) async fn run(
-        &self,
-        stream: TcpStream,
-        config: Arc<ServerConfig>,
-    ) -> io::Result<(Transport, Negotiated)> {
+    async fn run(&self, stream: TcpStream, config: Arc<ServerConfig>) -> io::Result<(Transport, Negotiated)> {
         let accept = TlsAcceptor::from(config).accept_with(CountingSocket::new(stream), |connection| {
             connection.set_buffer_limit(Some(TLS_BUFFER_BYTES));
         });
         let stream = match self.compute(accept.into_fallible()).await {
             Ok(stream) => stream,
             Err((error, socket)) => {
-                wait_for_close(socket.into_inner()).await;
+                if let Some(stream) = socket.into_inner() {
+                    wait_for_close(stream).await;
+                }
                 return Err(error);
             }
         };

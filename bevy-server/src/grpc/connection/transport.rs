@@ -65,6 +65,19 @@ pub(super) struct TlsOutput {
 }
 
 impl Transport {
+    /// Moves the socket, if TLS has one, to the runtime of the caller.
+    ///
+    /// # Errors
+    /// The system cannot register the socket there.
+    pub(super) fn move_here(&mut self) -> io::Result<()> {
+        if let Self::Tls(tls) = self
+            && let Some(stream) = tls.get_mut().0.stream.take()
+        {
+            tls.get_mut().0.stream = Some(TcpStream::from_std(stream.into_std()?)?);
+        }
+        Ok(())
+    }
+
     /// The two sides.
     pub(super) fn split(self) -> (Input, Output) {
         match self {
@@ -170,7 +183,8 @@ impl TlsOutput {
 /// A socket below TLS. It counts what it sends, and gives way to other connections after [`TURN_BYTES`].
 #[derive(Debug)]
 pub(super) struct CountingSocket {
-    stream: TcpStream,
+    /// `None` if it could not be [moved](Transport::move_here).
+    stream: Option<TcpStream>,
     sent: u64,
     /// Bytes received since the connection last gave way to others.
     received: usize,
@@ -178,11 +192,15 @@ pub(super) struct CountingSocket {
 
 impl CountingSocket {
     pub(super) const fn new(stream: TcpStream) -> Self {
-        Self { stream, sent: 0, received: 0 }
+        Self { stream: Some(stream), sent: 0, received: 0 }
     }
 
-    pub(super) fn into_inner(self) -> TcpStream {
+    pub(super) fn into_inner(self) -> Option<TcpStream> {
         self.stream
+    }
+
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     fn count(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -202,7 +220,7 @@ impl AsyncRead for CountingSocket {
             return Poll::Pending;
         }
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let read = self.stream()?.poll_read(cx, buffer);
         match &read {
             Poll::Ready(_) => self.received += buffer.filled().len() - before,
             Poll::Pending => self.received = 0,
@@ -213,7 +231,7 @@ impl AsyncRead for CountingSocket {
 
 impl AsyncWrite for CountingSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        let written = self.stream()?.poll_write(cx, bytes);
         self.count(written)
     }
 
@@ -222,19 +240,19 @@ impl AsyncWrite for CountingSocket {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        let written = self.stream()?.poll_write_vectored(cx, parts);
         self.count(written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        self.stream()?.poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        self.stream()?.poll_shutdown(cx)
     }
 }

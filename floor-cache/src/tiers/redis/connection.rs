@@ -4,7 +4,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -45,12 +48,20 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Connection(Arc<Inner>);
 
 struct Inner {
-    endpoint: Arc<Endpoint>,
+    server: Arc<Server>,
     form: Form,
     /// The scheme that the URL would have with TLS. `None` if it has it.
     scheme_with_tls: Option<&'static str>,
     runtime: Handle,
     current: Mutex<Current>,
+}
+
+/// What the connections of all threads share.
+struct Server {
+    endpoint: Endpoint,
+    /// How often a request had no answer in time. The server may be gone without closing its connections, of which those of
+    /// idle threads would not be noticed.
+    losses: AtomicU64,
 }
 
 /// The most threads that have connections of their own. Further ones share them, which costs them wake-ups.
@@ -95,6 +106,8 @@ enum Transport {
 struct Current {
     generation: u64,
     connecting: Option<Connecting>,
+    /// The losses of the server when it was established.
+    losses: u64,
     /// When a master was last looked for.
     searched: Option<Instant>,
 }
@@ -112,15 +125,15 @@ impl Connection {
     ) -> Result<Self, RedisError> {
         let endpoint = Endpoint::new(url, config, connect_timeout, reply_timeout)?;
         let (form, scheme_with_tls) = (url.form, url.scheme_with_tls());
-        let endpoint = Arc::new(endpoint);
-        Ok(Self(Arc::new(Inner { endpoint, form, scheme_with_tls, runtime, current: Mutex::default() })))
+        let server = Arc::new(Server { endpoint, losses: AtomicU64::new(0) });
+        Ok(Self(Arc::new(Inner { server, form, scheme_with_tls, runtime, current: Mutex::default() })))
     }
 
     /// Another connection to the same server, on `runtime`.
     fn on(&self, runtime: Handle) -> Self {
-        let Inner { endpoint, form, scheme_with_tls, .. } = &*self.0;
-        let (endpoint, form, scheme_with_tls) = (Arc::clone(endpoint), *form, *scheme_with_tls);
-        Self(Arc::new(Inner { endpoint, form, scheme_with_tls, runtime, current: Mutex::default() }))
+        let Inner { server, form, scheme_with_tls, .. } = &*self.0;
+        let (server, form, scheme_with_tls) = (Arc::clone(server), *form, *scheme_with_tls);
+        Self(Arc::new(Inner { server, form, scheme_with_tls, runtime, current: Mutex::default() }))
     }
 
     /// Whether the library can use `url`. Connects to nothing.
@@ -195,6 +208,11 @@ impl Connection {
     async fn transport(&self, action: &'static str) -> Result<(Transport, u64), TierError> {
         let (connecting, generation) = {
             let mut current = self.0.current.lock();
+            let losses = self.0.server.losses.load(Relaxed);
+            if current.losses != losses {
+                current.losses = losses;
+                current.replace();
+            }
             let generation = current.generation;
             (current.connecting.get_or_insert_with(|| self.connect(generation)).clone(), generation)
         };
@@ -207,7 +225,7 @@ impl Connection {
     fn connect(&self, generation: u64) -> Connecting {
         let connection = self.clone();
         let task = self.0.runtime.spawn(async move {
-            connection.0.endpoint.connect().await.map_err(|error| {
+            connection.0.server.endpoint.connect().await.map_err(|error| {
                 connection.invalidate(generation);
                 connector::explained(error, connection.0.scheme_with_tls)
             })
@@ -229,7 +247,9 @@ impl Connection {
             Remedy::None => {
                 // A server without an answer may be gone without closing the connection, and a cluster may have another
                 // master. An error with a code came from a server that is available.
-                if error.is_timeout() || self.is_cluster() && error.code().is_none() {
+                if error.is_timeout() {
+                    self.invalidate_all(generation);
+                } else if self.is_cluster() && error.code().is_none() {
                     self.invalidate(generation);
                 }
                 false
@@ -242,6 +262,15 @@ impl Connection {
         let mut current = self.0.current.lock();
         if current.generation == generation {
             current.replace();
+        }
+    }
+
+    /// Makes the next call of every thread reconnect, unless that has happened since `generation`.
+    fn invalidate_all(&self, generation: u64) {
+        let current = self.0.current.lock();
+        if current.generation == generation {
+            // This connection is older than the loss, too.
+            let _ = self.0.server.losses.compare_exchange(current.losses, current.losses + 1, Relaxed, Relaxed);
         }
     }
 
@@ -301,8 +330,8 @@ impl Attempts<'_> {
     }
 }
 
-/// A call on a connection. If it is dropped before its end, it invalidates the connection: the server may be gone
-/// without closing it, or a cluster may have another master. Other calls continue; the next one reconnects.
+/// A call on a connection. If it is dropped before its end, it invalidates the connections of all threads: the server may be
+/// gone without closing them, or a cluster may have another master. Other calls continue; the next ones reconnect.
 struct Call<'a> {
     connection: &'a Connection,
     generation: u64,
@@ -317,7 +346,7 @@ impl Call<'_> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.connection.invalidate(self.generation);
+        self.connection.invalidate_all(self.generation);
     }
 }
 
@@ -427,5 +456,29 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let current = self.0.current.lock();
         f.debug_struct("Connection").field("generation", &current.generation).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn after_a_loss_every_thread_connects_anew() {
+        let (config, timeout) = (RedisConfig::default(), Duration::from_secs(1));
+        // Nobody listens on this port, so each attempt fails and is discarded.
+        let url = RedisUrl::parse("redis://127.0.0.1:1").unwrap();
+        let one = Connection::new(&url, &config, timeout, timeout, Handle::current()).unwrap();
+        let other = one.on(Handle::current());
+        let generation = |connection: &Connection| connection.0.current.lock().generation;
+        assert!(other.transport("test").await.is_err());
+        assert_eq!(generation(&other), 1);
+        let before = generation(&one);
+        one.invalidate_all(before);
+        one.invalidate_all(before);
+        assert!(other.transport("test").await.is_err());
+        assert_eq!(generation(&other), 3, "the loss, once, and this attempt");
+        assert!(other.transport("test").await.is_err());
+        assert_eq!(generation(&other), 4);
     }
 }
