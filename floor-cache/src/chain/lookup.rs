@@ -205,7 +205,7 @@ impl Chain {
     /// The first error of the [`Source`](crate::Source).
     pub async fn get_many(&self, keys: &[Key], options: Options) -> Result<Vec<Served>, SourceError> {
         if options.no_cache {
-            return try_join_all(keys.iter().map(|key| self.refresh(*key, options))).await;
+            return self.refresh_many(keys, options).await;
         }
         let served = if options.trace { Vec::new() } else { self.leading_hits(keys) };
         if served.len() == keys.len() { Ok(served) } else { self.get_rest(keys, served, options).await }
@@ -275,6 +275,20 @@ impl Chain {
 
     fn rest(&self, rest: BoxFuture<'static, ()>) -> RestOfLookup {
         RestOfLookup { rest: Some(rest), runtime: self.0.stack.runtime.clone() }
+    }
+
+    /// As [`refresh`](Self::refresh) of each key, and of a repeated key once: one refresh may end before another begins.
+    async fn refresh_many(&self, keys: &[Key], options: Options) -> Result<Vec<Served>, SourceError> {
+        let (mut distinct, mut indexes) = (Vec::new(), HashMap::<Hashed, usize, IdentityHasher>::default());
+        let mut index_of = |key: &Key| {
+            *indexes.entry(Hashed::new(key)).or_insert_with(|| {
+                distinct.push(*key);
+                distinct.len() - 1
+            })
+        };
+        let of_keys: Vec<usize> = keys.iter().map(&mut index_of).collect();
+        let served = try_join_all(distinct.into_iter().map(|key| self.refresh(key, options))).await?;
+        Ok(of_keys.into_iter().map(|index| served[index].clone()).collect())
     }
 
     /// Generates the value without asking any tier, and stores it in every tier. Concurrent refreshes of a key share one
