@@ -98,10 +98,9 @@ impl CpuPartition {
         let all = sched_getaffinity(None)?;
         let partition = Self { pid, all };
         if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
-            let (mut ours, mut others) = (CpuSet::new(), all);
-            ours.set(last);
+            let mut others = all;
             others.unset(last);
-            sched_setaffinity(None, &ours)?;
+            bind_to_processors(&[last])?;
             move_threads(pid, &others)?;
         }
         Ok(partition)

@@ -179,14 +179,14 @@ impl Clients {
     fn find_or_add(&self, id: ClientId, name: Option<(Proof, &str)>, address: IpAddr) -> Client {
         let mut clients = self.0.lock();
         if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
-            return Client(Arc::new(Caller { state, address, tenant: None }));
+            return Client::new(state, address, None);
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let [unsent, receiving, watches] = [(); 3].map(|()| ClientUse::default());
         let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
         let state = Arc::new(ClientState { id, name, registry, unsent, receiving, watches, turns });
         clients.insert(id, Arc::downgrade(&state));
-        Client(Arc::new(Caller { state, address, tenant: None }))
+        Client::new(state, address, None)
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -275,6 +275,10 @@ impl Registry {
 }
 
 impl Client {
+    fn new(state: Arc<ClientState>, address: IpAddr, tenant: Option<TenantId>) -> Self {
+        Self(Arc::new(Caller { state, address, tenant }))
+    }
+
     /// Its identifier, the same for as long as the server runs.
     #[must_use]
     pub fn id(&self) -> ClientId {
@@ -308,8 +312,7 @@ impl Client {
     /// The same client, as one of `tenant`.
     #[must_use]
     pub fn of_tenant(self, tenant: Option<TenantId>) -> Self {
-        let Caller { state, address, .. } = &*self.0;
-        Self(Arc::new(Caller { state: Arc::clone(state), address: *address, tenant }))
+        Self::new(Arc::clone(&self.0.state), self.0.address, tenant)
     }
 
     /// The same client, calling from `address`.
@@ -317,7 +320,7 @@ impl Client {
         if address == self.0.address {
             return self.clone();
         }
-        Self(Arc::new(Caller { state: Arc::clone(&self.0.state), address, tenant: self.0.tenant }))
+        Self::new(Arc::clone(&self.0.state), address, self.0.tenant)
     }
 
     /// Whether it runs on this machine.

@@ -40,8 +40,8 @@ pub(crate) fn no_password() -> Case {
         // Connections that were made before keep their rights.
         provoke: |server| admin(server, &["ACL SETUSER default resetpass >hush", KILL]),
         cure: |server| admin(server, &["ACL SETUSER default nopass"]),
-        // To a long command Redis says "unauthenticated".
-        says: &["uthentica", "cache.redis.password_file"],
+        // The second to a command with more than ten arguments.
+        says: &["NOAUTH Authentication required|unauthenticated multibulk length", "cache.redis.password_file"],
         ..NONE
     }
 }

@@ -9,14 +9,13 @@ use benches::{
     peers::servers::PeerServer,
     process::{bind_to_processors, on_processors, processors},
     sample::{Sample, Snapshot},
-    timing::alternate,
 };
 
-use crate::fleet::{Fleet, MeasuredServer};
+use crate::fleet::{Fleet, Loaded, MeasuredServer};
 
 /// Servers that share the same number of cores and are loaded together.
 pub(crate) struct Group {
-    pub(crate) name: String,
+    name: String,
     servers: Vec<MeasuredServer>,
     /// Its cores.
     cores: usize,
@@ -52,15 +51,16 @@ impl Group {
         groups.push(group(&PeerServer::StaticTonic.name(), &tonic)?);
         Ok(groups)
     }
+}
 
-    /// The groups in the order of measurement in `round`.
-    pub(crate) fn order(round: usize, groups: &[Self]) -> Vec<&Self> {
-        alternate(round, &groups.iter().collect::<Vec<_>>())
+/// From as many threads as the servers have cores, each with its part of the connections to one server. The threads have
+/// the other processors, if there are enough.
+impl Loaded for Group {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    /// Closed loops from as many threads as the servers have cores, each with its part of the connections of `shape` to one
-    /// server. The threads have the other processors, if there are enough.
-    pub(crate) fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
+    fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
         ensure!(shape.connections.is_multiple_of(self.cores), "{shape} cannot be divided by {} cores", self.cores);
         let part = Shape::new(shape.connections / self.cores, shape.streams);
         let free = processors()?;

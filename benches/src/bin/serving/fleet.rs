@@ -191,9 +191,38 @@ impl Fleet {
         Ok(())
     }
 
+    /// The servers, the first one started again last.
+    pub(crate) fn servers(&self) -> &[MeasuredServer] {
+        &self.servers
+    }
+
     /// The servers in the order of measurement in `round`.
     pub(crate) fn order(&self, round: usize) -> Vec<&MeasuredServer> {
         alternate(round, &self.servers.iter().collect::<Vec<_>>())
+    }
+}
+
+/// What closed loops load.
+pub(crate) trait Loaded {
+    /// Its name in the record.
+    fn name(&self) -> &str;
+
+    /// Runs closed loops, and checks the bytes of the answers.
+    fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample>;
+}
+
+/// From one thread.
+impl Loaded for MeasuredServer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
+        let mut load = ClosedLoop::new([self.target.clone()], Rpc::GetFloor, shape, self.messages()?);
+        let timed = load.run_for(window, || Snapshot::of_processes([self.pid()]))?;
+        let (sent, expected) = (timed.tally.bytes, timed.tally.latency.len() * self.answer_bytes());
+        ensure!(sent == expected, "{} sent {sent} bytes and not {expected}", self.name);
+        Ok(Sample::of(&timed.tally, &timed.before, &timed.after))
     }
 }
 
@@ -203,15 +232,6 @@ impl MeasuredServer {
             Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
         }
-    }
-
-    /// Runs a closed loop from one thread, and checks the bytes of the answers.
-    pub(crate) fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
-        let mut load = ClosedLoop::new([self.target.clone()], Rpc::GetFloor, shape, self.messages()?);
-        let timed = load.run_for(window, || Snapshot::of_processes([self.pid()]))?;
-        let (sent, expected) = (timed.tally.bytes, timed.tally.latency.len() * self.answer_bytes());
-        ensure!(sent == expected, "{} sent {sent} bytes and not {expected}", self.name);
-        Ok(Sample::of(&timed.tally, &timed.before, &timed.after))
     }
 
     /// The messages of a load: one request.

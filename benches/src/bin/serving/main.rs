@@ -20,10 +20,11 @@ use benches::{
     process::raise_open_files,
     report::{Record, RecordArgs, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, Figure, MEMORY, P50, P99, RATE},
+    timing::alternate,
 };
 use clap::{Parser, Subcommand};
 use cores::Group;
-use fleet::{Build, Fleet, Variant};
+use fleet::{Build, Fleet, Loaded, Variant};
 use latency::LATE;
 
 #[derive(Debug, Parser)]
@@ -135,22 +136,28 @@ impl Closed {
         Ok(has_many)
     }
 
+    /// Adds the rounds of each load on each of `servers`. `prefix` is that of the names of the loads.
+    fn add_rounds(&self, record: &mut Record, prefix: &str, servers: &[impl Loaded]) -> anyhow::Result<()> {
+        let servers: Vec<_> = servers.iter().collect();
+        for round in 0..self.rounds.count() {
+            for shape in &self.shapes {
+                for server in alternate(round, &servers) {
+                    let sample = server.load(*shape, self.rounds.window(round)?);
+                    let sample = sample.with_context(|| format!("{prefix}{shape}, {}", server.name()))?;
+                    record.add(sample.named(format!("{prefix}{shape}"), server.name(), round))?;
+                }
+            }
+            eprintln!("{prefix}round {} of {} done", round + 1, self.rounds.count());
+        }
+        Ok(())
+    }
+
     /// Puts each load on servers with each number of cores.
     fn measure_cores(&self, counts: &[usize]) -> anyhow::Result<()> {
         let counts = if counts.is_empty() { &cores::default_counts()[..] } else { counts };
         let mut record = Record::start(&self.rounds.record, "serving", "cores")?;
         for count in counts {
-            let groups = Group::start_all(*count)?;
-            for round in 0..self.rounds.count() {
-                for shape in &self.shapes {
-                    for group in Group::order(round, &groups) {
-                        let sample = group.load(*shape, self.rounds.window(round)?);
-                        let sample = sample.with_context(|| format!("{shape}, {}", group.name))?;
-                        record.add(sample.named(format!("{count} cores, {shape}"), &group.name, round))?;
-                    }
-                }
-                eprintln!("{count} cores: round {} of {} done", round + 1, self.rounds.count());
-            }
+            self.add_rounds(&mut record, &format!("{count} cores, "), &Group::start_all(*count)?)?;
         }
         let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
                      client threads as cores share. They run on other cores if the machine has twice as many, else on the \
@@ -162,16 +169,7 @@ impl Closed {
     /// Puts each load on each server.
     fn measure(&self, fleet: &Fleet, name: &str) -> anyhow::Result<()> {
         let mut record = Record::start(&self.rounds.record, "serving", name)?;
-        for round in 0..self.rounds.count() {
-            for shape in &self.shapes {
-                for server in fleet.order(round) {
-                    let sample = server.load(*shape, self.rounds.window(round)?);
-                    let sample = sample.with_context(|| format!("{shape}, {}", server.name))?;
-                    record.add(sample.named(shape, &server.name, round))?;
-                }
-            }
-            eprintln!("round {} of {} done", round + 1, self.rounds.count());
-        }
+        self.add_rounds(&mut record, "", fleet.servers())?;
         let about = "Loads are named by connections and calls in flight on each. One client thread runs on the same cores \
                      as the servers.";
         let text = self.rounds.markdown(&record, about, &Self::COLUMNS, &Self::RATIOS);

@@ -30,8 +30,8 @@ use crate::{
 /// A tier in a Redis server or cluster.
 ///
 /// The reads of a [thread that serves calls](crate::core_thread) share one connection, all other reads another, and all
-/// writes a third. Each connects when it is first used and reconnects after a failure. A reader therefore neither waits behind a large write nor loses its connection to a slow one. A read is one
-/// `MGET`, a write one pipeline of `SET`s.
+/// writes a third. Each connects when it is first used and reconnects after a failure. A reader therefore neither waits
+/// behind a large write nor loses its connection to a slow one. A read is one `MGET`, a write one pipeline of `SET`s.
 pub struct RedisTier {
     reads: ThreadConnections,
     writes: Connection,
