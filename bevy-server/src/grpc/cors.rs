@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
-use super::FloorBody;
+use super::body::FloorBody;
 use crate::config::CorsOrigins;
 
 /// How long a browser may cache a preflight response.

@@ -1,43 +1,45 @@
 //! gRPC: `floors.v1.FloorService`, health, reflection, gRPC-Web and Connect on one port.
 //!
-//! Three layers, from the socket to the floor:
-//!
-//! - `connection` accepts, coalesces what a connection writes, and drains;
-//! - `routing` gives a request to the floor service or, in `tonic_services`, to health and reflection;
-//! - `calls` is the floor service, one file per RPC; `framing` says how its messages are framed, `web` and `connect` have
-//!   what is special about gRPC-Web and Connect.
+//! `path` shows a call from top to bottom. `connection` is below it: sockets, TLS, HTTP. Beside it are `admission` (who may
+//! use how much), `codecs` (how a call is written over HTTP) and `services` (what the RPCs answer); `health` has health and
+//! reflection, which tonic implements.
 //!
 //! Tiers store floors as gRPC frames, so the floor service implements HTTP itself and passes stored bytes to the
 //! transport.
 
-mod call_counts;
-mod calls;
+mod admission;
+mod answer;
+mod body;
+mod call_end;
+mod call_metrics;
 mod certificates;
-mod connect;
+mod codecs;
 mod connection;
 mod cors;
-mod framing;
-mod offload;
-mod request_body;
+mod health;
+mod options;
+mod path;
 mod routing;
 mod server;
+mod services;
 mod status;
-mod tonic_services;
+mod stream;
 mod unread_body;
-mod web;
 
 use bevy::prelude::*;
 use prometheus::IntGauge;
 use tokio::net::TcpListener;
 use tonic_health::ServingStatus;
 
-pub use call_counts::{InFlight, InFlightGuard, RequestMetrics};
-pub use calls::{FloorBody, FloorService, ServiceDeps};
-use calls::{GuardedBytes, OK_TRAILERS};
+pub use admission::{InFlight, InFlightGuard};
+pub use answer::Frame;
+pub use body::FloorBody;
+pub use call_metrics::RequestMetrics;
 pub use certificates::Certificates;
 use connection::{ConnectionDeps, Handshakes};
 pub use floor_proto::{rpc::Rpc, v1::floor_service_server::SERVICE_NAME};
-use routing::Routes;
+use path::Routes;
+pub use path::{FloorService, ServiceDeps};
 pub use server::{GrpcListener, GrpcServer};
 
 use crate::{
@@ -92,7 +94,6 @@ impl Plugin for GrpcPlugin {
             refusals: refusals.clone(),
             in_flight: world.resource::<InFlight>().clone(),
             access_recorder: world.get_resource::<AccessRecorder>().cloned(),
-            clients: clients.clone(),
             budgets: budgets.clone(),
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),

@@ -13,7 +13,7 @@ use tonic_health::{
 use super::{
     SERVICE_NAME,
     connection::{self, ConnectionDeps},
-    routing::Routes,
+    path::Routes,
 };
 
 /// The bound port of the gRPC server. [`GrpcPlugin`](super::GrpcPlugin) removes this resource and serves on it.

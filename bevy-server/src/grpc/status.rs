@@ -8,6 +8,7 @@ use floor_wire::ModuleError;
 use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
+use super::SERVICE_NAME;
 use crate::{auth::Denied, config::NoCache, generation::panic_message};
 
 /// Maximum of violations in one status. A batch may have 256 invalid specs.
@@ -55,6 +56,11 @@ pub(super) fn broken_pack(name: &str) -> Status {
         "the files of the pack {name} are wrong, so this server has no version of it; the operator finds the errors in \
          the server's log"
     ))
+}
+
+/// The floor service has no method `name`.
+pub(super) fn no_method(name: &str) -> Status {
+    Status::unimplemented(format!("{SERVICE_NAME} has no method {name:?}"))
 }
 
 /// The request's bytes are not the expected message.

@@ -24,7 +24,10 @@ use tonic::Status;
 use super::{coalescing::CoalescingIo, frame_budget::Payers};
 use crate::{
     config::ConnectionLimits,
-    grpc::{FloorBody, GuardedBytes, OK_TRAILERS, routing::Router},
+    grpc::{
+        body::{FloorBody, GuardedBytes, OK_TRAILERS},
+        path::Router,
+    },
 };
 
 /// Bytes that a client may send on one call before the server has read them.

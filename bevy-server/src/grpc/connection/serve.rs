@@ -39,9 +39,10 @@ use crate::{
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     cores::Cores,
     grpc::{
-        FloorBody, InFlight,
+        admission::InFlight,
+        body::FloorBody,
         certificates::Certificates,
-        routing::{Router, Routes},
+        path::{Router, Routes},
     },
     http1::host_problem,
     metrics::{Limit, Refusals},
@@ -272,7 +273,7 @@ fn bad_request(problem: &'static str) -> Response<FloorBody> {
         .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
         .header(header::CACHE_CONTROL, "no-store")
         .header(header::CONNECTION, "close");
-    response.body(FloorBody::whole(Bytes::from_static(problem.as_bytes()))).expect("constant headers are valid")
+    response.body(FloorBody::whole(Bytes::from_static(problem.as_bytes()).into())).expect("constant headers are valid")
 }
 
 /// The write buffer of a connection. Empty until the connection has one, which with TLS is after the handshake.

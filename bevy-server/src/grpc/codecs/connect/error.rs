@@ -10,11 +10,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::json;
-use crate::grpc::{
-    FloorBody,
-    calls::head,
-    framing::{Encoding, Framing},
-};
+use crate::grpc::body::FloorBody;
 
 /// The flag of the last message of a stream.
 const END_OF_STREAM: u8 = 2;
@@ -51,33 +47,19 @@ struct EndOfStream<'a> {
 }
 
 /// The response to a failed unary call.
-pub(in crate::grpc) fn failed(status: &Status) -> Response<FloorBody> {
+pub(super) fn failed(status: &Status) -> Response<FloorBody> {
     let mut response = response(http_status(status.code()), to_json(&ErrorJson::of(status)));
-    add_metadata(status, response.headers_mut());
+    add_metadata(status, "accept-encoding", response.headers_mut());
     if let Some(delay) = status.get_error_details().retry_info().and_then(|retry| retry.retry_delay) {
         // For HTTP clients that know no details. Whole seconds, and never less than the details say.
         let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if status.code() == Code::Unimplemented {
-        response.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    }
-    response
-}
-
-/// The response to a stream that failed before its first floor: status 200, and the error in its only message.
-pub(in crate::grpc) fn failed_stream(encoding: Encoding, status: &Status) -> Response<FloorBody> {
-    let message = end_of_stream(Some(status), &HeaderMap::new());
-    let mut response = head(Framing::ConnectStream(encoding), FloorBody::whole(message));
-    add_metadata(status, response.headers_mut());
-    if status.code() == Code::Unimplemented {
-        response.headers_mut().insert("connect-accept-encoding", HeaderValue::from_static("identity"));
-    }
     response
 }
 
 /// The last message of a stream, in its envelope: its error, if it failed, and its trailers.
-pub(in crate::grpc) fn end_of_stream(error: Option<&Status>, trailers: &HeaderMap) -> Bytes {
+pub(super) fn end_of_stream(error: Option<&Status>, trailers: &HeaderMap) -> Bytes {
     let mut metadata = serde_json::Map::new();
     for (name, value) in trailers {
         if let Ok(value) = value.to_str() {
@@ -93,13 +75,13 @@ pub(in crate::grpc) fn end_of_stream(error: Option<&Status>, trailers: &HeaderMa
 }
 
 /// An error that is no status of a call.
-pub(super) fn body(code: &'static str, message: &str) -> Vec<u8> {
+pub(in crate::grpc::codecs) fn body(code: &'static str, message: &str) -> Vec<u8> {
     to_json(&ErrorJson { code, message, details: Vec::new() })
 }
 
 /// A response of JSON.
-pub(super) fn response(status: StatusCode, json: Vec<u8>) -> Response<FloorBody> {
-    let mut response = Response::new(FloorBody::whole(json.into()));
+pub(in crate::grpc::codecs) fn response(status: StatusCode, json: Vec<u8>) -> Response<FloorBody> {
+    let mut response = Response::new(FloorBody::whole(Bytes::from(json).into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -122,11 +104,15 @@ fn to_json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("strings and lists of strings have JSON")
 }
 
-/// The metadata of a status, such as `www-authenticate`.
-fn add_metadata(status: &Status, headers: &mut HeaderMap) {
+/// Adds the metadata of a status, such as `www-authenticate`. After a compression `accept_encoding` names the header that
+/// says what is taken.
+pub(super) fn add_metadata(status: &Status, accept_encoding: &'static str, headers: &mut HeaderMap) {
     let metadata: &HeaderMap = status.metadata().as_ref();
     for (name, value) in metadata {
         headers.append(name, value.clone());
+    }
+    if status.code() == Code::Unimplemented {
+        headers.insert(accept_encoding, HeaderValue::from_static("identity"));
     }
 }
 

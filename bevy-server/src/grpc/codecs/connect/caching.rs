@@ -1,16 +1,15 @@
-//! Responses of Connect: a message without a frame, and what caches may do with it.
-
-use std::mem;
+//! What caches may do with the answer to a GET.
 
 use bytes::Buf;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
-use tonic::Status;
 
-use super::json;
 use crate::{
-    clients::Client,
-    grpc::{FloorBody, Rpc, framing::Encoding, offload::Offload},
+    grpc::{
+        Rpc,
+        body::FloorBody,
+        codecs::{Encoding, Outgoing, respond},
+    },
     headers::FLOOR_SERVER_US,
 };
 
@@ -21,60 +20,36 @@ const IMMUTABLE_PRIVATE: &str = "private, immutable, max-age=31536000";
 const SHORT: &str = "public, max-age=60";
 const SHORT_PRIVATE: &str = "private, max-age=60";
 
-/// What decides whether caches may store the answer to a GET.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::grpc) struct Caching<'a> {
-    /// The headers of the request.
-    pub(in crate::grpc) headers: &'a HeaderMap,
-    /// Whether the caller named all versions that the answer depends on.
-    pub(in crate::grpc) names_versions: bool,
-    /// Whether the answer is for its caller only.
-    pub(in crate::grpc) is_private: bool,
-}
-
-/// Adds to the answer to a GET or HEAD what caches may do with it. Returns whether the client knows the answer, which
-/// then has no body.
-pub(in crate::grpc) fn add_caching(
-    response: &mut Response<FloorBody>,
-    rpc: Rpc,
+/// Adds to the answer to a GET or HEAD what caches may do with it. Returns the response without a body if the client, who
+/// has answers with the tags `known`, knows it.
+pub(super) fn add(
+    outgoing: &mut Outgoing<'_>,
     encoding: Encoding,
-    caching: Caching<'_>,
-) -> bool {
-    let policy = cache_control(rpc, &caching, response.headers());
-    response.headers_mut().insert(header::CACHE_CONTROL, policy);
-    if caching.is_private {
+    names_versions: bool,
+    known: &[HeaderValue],
+) -> Option<Response<FloorBody>> {
+    let Outgoing { rpc, frame, headers, is_private, .. } = outgoing;
+    headers.insert(header::CACHE_CONTROL, cache_control(*rpc, names_versions, *is_private, headers));
+    if *is_private {
         // One URL names other floors for callers of another tenant.
-        response.headers_mut().append(header::VARY, HeaderValue::from_static("authorization"));
+        headers.append(header::VARY, HeaderValue::from_static("authorization"));
     }
-    let hash = (rpc == Rpc::GetFloor).then(|| content_hash(response.body().first_slice())).flatten();
-    let Some(etag) = hash.map(|hash| etag_of(hash, encoding)) else { return false };
-    let is_known = names(caching.headers, &etag);
-    response.headers_mut().insert(header::ETAG, etag);
-    if is_known {
-        response.headers_mut().remove(header::CONTENT_TYPE);
+    let hash = (*rpc == Rpc::GetFloor).then(|| content_hash(frame.message_start())).flatten();
+    let etag = etag_of(hash?, encoding);
+    let is_known = names(known, &etag);
+    headers.insert(header::ETAG, etag);
+    is_known.then(|| {
+        headers.remove(header::CONTENT_TYPE);
+        let mut response = respond(std::mem::take(headers), FloorBody::default());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        *response.body_mut() = FloorBody::default();
-    }
-    is_known
+        response
+    })
 }
 
-/// Encodes the message of a unary response as JSON.
-pub(in crate::grpc) async fn encode_json(
-    response: &mut Response<FloorBody>,
-    rpc: Rpc,
-    offload: &Offload,
-    client: &Client,
-) -> Result<(), Status> {
-    let message = mem::take(response.body_mut()).take_unary().map(|(message, _)| message.into_bytes());
-    let json = json::response(rpc, message.unwrap_or_default(), offload, client).await?;
-    *response.body_mut() = FloorBody::whole(json.into());
-    Ok(())
-}
-
-fn cache_control(rpc: Rpc, caching: &Caching<'_>, answer: &HeaderMap) -> HeaderValue {
+fn cache_control(rpc: Rpc, names_versions: bool, is_private: bool, answer: &HeaderMap) -> HeaderValue {
     // What the server did for one call says nothing of the next.
     let is_traced = answer.contains_key(&FLOOR_SERVER_US);
-    HeaderValue::from_static(match (caching.names_versions, caching.is_private) {
+    HeaderValue::from_static(match (names_versions, is_private) {
         _ if is_traced || !may_be_stored(rpc) => "no-store",
         (true, false) => IMMUTABLE,
         (true, true) => IMMUTABLE_PRIVATE,
@@ -108,9 +83,8 @@ fn etag_of(content_hash: u64, encoding: Encoding) -> HeaderValue {
 }
 
 /// Whether `if-none-match` names `etag` (RFC 9110, section 13.1.2). A proxy that compresses makes tags weak.
-fn names(headers: &HeaderMap, etag: &HeaderValue) -> bool {
-    let tags = headers.get_all(header::IF_NONE_MATCH).iter();
-    tags.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii).any(|tag| {
+fn names(known: &[HeaderValue], etag: &HeaderValue) -> bool {
+    known.iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii).any(|tag| {
         let strong = tag.strip_prefix(b"W/").unwrap_or(tag);
         tag == b"*" || strong == etag.as_bytes()
     })
@@ -132,10 +106,7 @@ fn content_hash(mut floor: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use floor_proto::v1;
-    use http_body::Body;
-    use http_body_util::BodyExt;
     use prost::Message;
 
     use super::*;
@@ -161,21 +132,8 @@ mod tests {
             ("\"0000000000000abc\"", false),
             ("0000000000000abc-json", false),
         ] {
-            let headers = HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(value))]);
-            assert_eq!(names(&headers, &etag), wanted, "{value}");
+            assert_eq!(names(&[HeaderValue::from_static(value)], &etag), wanted, "{value}");
         }
-        assert!(!names(&HeaderMap::new(), &etag));
-    }
-
-    #[tokio::test]
-    async fn a_protobuf_answer_is_the_stored_bytes() {
-        let stored = Bytes::from_static(b"\0\0\0\0\x03abc");
-        let mut body = FloorBody::unary(stored.clone());
-        assert_eq!(body.content_length(), None, "trailers follow");
-        body.remove_framing();
-        assert_eq!((body.content_length(), body.first_slice()), (Some(3), &b"abc"[..]));
-        let message = body.frame().await.unwrap().unwrap().into_data().unwrap().into_bytes();
-        assert_eq!(message.as_ptr(), stored[5..].as_ptr(), "not copied");
-        assert!(body.is_end_stream(), "no trailers follow");
+        assert!(!names(&[], &etag));
     }
 }

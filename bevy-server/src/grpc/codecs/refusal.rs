@@ -3,12 +3,11 @@
 use http::{HeaderValue, Response, StatusCode};
 use tonic::Status;
 
-use super::error;
-use crate::grpc::{
-    FloorBody, Rpc, SERVICE_NAME,
-    framing::{WebEncoding, answers_get},
-    web,
+use super::{
+    Codec as _, GrpcWeb, answers_get,
+    connect::{error_body, error_response},
 };
+use crate::grpc::{Rpc, SERVICE_NAME, body::FloorBody};
 
 /// The content types that a unary call may have.
 const UNARY_TYPES: &str = "application/json, application/proto, application/grpc, application/grpc+proto, \
@@ -70,11 +69,11 @@ impl Refusal {
             Self::GrpcWeb => {
                 let message = "a call of gRPC-Web is a POST of application/grpc-web, application/grpc-web+proto, \
                     application/grpc-web-text or application/grpc-web-text+proto";
-                return web::failed(WebEncoding::Binary, Status::unimplemented(message));
+                return GrpcWeb::BINARY.failed(Status::unimplemented(message));
             }
-            Self::GrpcWebPath => return web::failed(WebEncoding::Binary, Status::unimplemented(unknown_path())),
+            Self::GrpcWebPath => return GrpcWeb::BINARY.failed(Status::unimplemented(unknown_path())),
         };
-        let mut response = error::response(status, error::body(code, &message));
+        let mut response = error_response(status, error_body(code, &message));
         if let Some((name, value)) = header {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }

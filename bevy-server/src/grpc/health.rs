@@ -8,7 +8,7 @@ use http_body::Body;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::{BoxError, ServiceExt as _, util::BoxCloneSyncService};
 
-use super::request_body::{RequestBody, TimeLimit};
+use super::admission::{RequestBody, TimeLimit};
 
 /// What a call to health holds until it has ended, beside its head: tonic boxes several layers, and a watch keeps a task.
 const HEALTH_CALL_BYTES: usize = 32 << 10;

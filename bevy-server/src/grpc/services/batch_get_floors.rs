@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use bytes::{Buf, BufMut, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use floor_cache::Served;
 use floor_gen::FloorSpec;
 use floor_proto::{
@@ -10,7 +10,6 @@ use floor_proto::{
     limits::{MAX_BATCH, MAX_BATCH_CELLS},
     v1,
 };
-use http::Response;
 use prost::{
     DecodeError, Message,
     encoding::{DecodeContext, decode_key, skip_field},
@@ -18,46 +17,43 @@ use prost::{
 use tonic::Status;
 
 use super::{
-    FloorBody, Received, ServiceState,
-    request::{Refused, Unresolved, decoded, resolve},
-    response::{ServedCounts, add_trace, put_prefix, respond},
+    Call, Services,
+    resolve::{Refused, Unresolved, decoded, names_version, resolve},
 };
 use crate::{
-    grpc::status::{Violation, from_source_error, invalid, malformed},
-    headers::FLOOR_COALESCED,
+    grpc::{
+        answer::{Answer, Frame, ServedBy, ServedCounts, put_prefix},
+        status::{Violation, invalid, malformed},
+    },
     key,
-    observer::LookupTimer,
     packs::VisiblePacks,
 };
 
 /// Longer batches pause between decoding and lookup, each of which takes 0.1 ms for 256 floors.
 const PAUSE_ABOVE: usize = 64;
 
-pub(super) async fn answer(state: &ServiceState, received: Received<'_>) -> Result<Response<FloorBody>, Status> {
-    let Received { call, client, message, record } = received;
+pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
-    let keys: Vec<_> = decoded(state, client, &call, message, decode).await?.iter().map(key::of).collect();
+    let Requested { specs, names_packs } = decoded(services, call, message, decode).await?;
+    let keys: Vec<_> = specs.iter().map(key::of).collect();
     if keys.len() > PAUSE_ABOVE {
         tokio::task::yield_now().await;
     }
-    let timer = LookupTimer::start(record);
-    let get =
-        async { state.deps.chains.of(call.tenant).get_many(&keys, call.options()).await.map_err(from_source_error) };
-    let served = call.with_deadline(get).await?;
-    timer.finish(&served);
+    let served = services.get_many(call, &keys).await?;
     let mut counts = ServedCounts::default();
-    served.iter().for_each(|served| counts.add(served));
-    let mut response = respond(call.framing, batch_body(&served), counts.served_by());
-    if let Some(coalesced) = counts.coalesced() {
-        response.headers_mut().insert(&FLOOR_COALESCED, coalesced);
-    }
-    let steps = served.iter().find_map(|served| served.trace.as_deref());
-    add_trace(&call, steps.unwrap_or_default(), response.headers_mut());
-    Ok(response)
+    counts.add(&served);
+    let steps = served.iter().find_map(|served| served.trace.clone());
+    Ok(Answer { frame: batch_frame(&served), served: ServedBy::Several(counts), steps, names_packs })
 }
 
-fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Vec<FloorSpec>, Refused> {
+/// The requested floors.
+struct Requested {
+    specs: Vec<FloorSpec>,
+    names_packs: bool,
+}
+
+fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Requested, Refused> {
     let count = count_specs(message).map_err(|error| malformed(&error))?;
     if !(1..=MAX_BATCH).contains(&count) {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {count}");
@@ -82,11 +78,12 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Res
         let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at most, these have {cells}");
         return Err(invalid(vec![Violation::new("specs", description)]).into());
     }
-    Ok(specs)
+    let names_packs = request.specs.iter().all(|spec| names_version(packs, &spec.pack));
+    Ok(Requested { specs, names_packs })
 }
 
 /// A `floors.v1.BatchGetFloorsResponse` of slices: the stored floors themselves, and before each its tag and length.
-fn batch_body(served: &[Served]) -> FloorBody {
+fn batch_frame(served: &[Served]) -> Frame {
     /// Field 1, length-delimited.
     const FLOORS_TAG: u8 = 1 << 3 | 2;
     /// A tag and the length of a floor, which is far below 2^28.
@@ -104,7 +101,7 @@ fn batch_body(served: &[Served]) -> FloorBody {
         rest.push_back(heads.split().freeze());
         rest.push_back(served.value.slice(FRAME_PREFIX_BYTES..));
     }
-    FloorBody::slices(first, rest)
+    Frame::of_slices(first, rest)
 }
 
 /// The number of specs in an encoded `BatchGetFloorsRequest`, found without decoding them: a message of 4 MiB may hold

@@ -11,20 +11,20 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
-use floor_proto::FRAME_PREFIX_BYTES;
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use tonic::{Code, Status};
 
-use super::MetricsGuard;
-use crate::{
-    clients::{Client, Reserved},
-    grpc::InFlightGuard,
+use super::{
+    admission::{InFlightGuard, Memory},
+    answer::Frame as Message,
+    call_end::CallEnd,
 };
+use crate::clients::{Client, Reserved};
 
 /// `grpc-status: 0`.
-pub(in crate::grpc) static OK_TRAILERS: LazyLock<HeaderMap> =
+pub(super) static OK_TRAILERS: LazyLock<HeaderMap> =
     LazyLock::new(|| HeaderMap::from_iter([(Status::GRPC_STATUS, HeaderValue::from_static("0"))]));
 
 /// A response body of the floor service or of tonic.
@@ -48,54 +48,25 @@ enum Frames {
 }
 
 impl FloorBody {
-    /// The body of a unary response with status OK. `message` starts with its frame prefix.
+    /// The body of a unary response with status OK: a message behind its frame prefix, and trailers.
     #[must_use]
-    pub fn unary(message: Bytes) -> Self {
-        Self::slices(message, VecDeque::new())
+    pub fn unary(message: impl Into<Message>) -> Self {
+        let message = Some(GuardedBytes::new(message.into()));
+        Self { frames: Frames::Unary { message, has_trailers: true }, deadline: None }
     }
 
-    /// A message without a frame prefix and trailers.
-    pub(in crate::grpc) fn whole(message: Bytes) -> Self {
-        let message = Some(GuardedBytes::new(message, VecDeque::new()));
+    /// A body that ends with these bytes.
+    pub(super) fn whole(bytes: Message) -> Self {
+        let message = Some(GuardedBytes::new(bytes));
         Self { frames: Frames::Unary { message, has_trailers: false }, deadline: None }
     }
 
-    /// Puts a last frame behind the message of a unary body, in place of trailers.
-    pub(in crate::grpc) fn end_with(&mut self, frame: Bytes) {
-        if let Frames::Unary { message: Some(message), has_trailers } = &mut self.frames {
-            message.push(frame);
-            *has_trailers = false;
-        }
-    }
-
-    /// Removes the frame prefix and the trailers of a unary body.
-    pub(in crate::grpc) fn remove_framing(&mut self) {
-        if let Frames::Unary { message: Some(message), has_trailers } = &mut self.frames {
-            message.advance(FRAME_PREFIX_BYTES.min(message.remaining));
-            *has_trailers = false;
-        }
-    }
-
-    /// The beginning of a unary message that is not sent yet: of one floor all of it.
-    pub(in crate::grpc) fn first_slice(&self) -> &[u8] {
-        match &self.frames {
-            Frames::Unary { message: Some(message), .. } => message.chunk(),
-            _ => &[],
-        }
-    }
-
     /// The length of the body, if nothing follows its message.
-    pub(in crate::grpc) fn content_length(&self) -> Option<u64> {
+    pub(super) fn content_length(&self) -> Option<u64> {
         match &self.frames {
             Frames::Unary { message: Some(message), has_trailers: false } => Some(message.remaining as u64),
             _ => None,
         }
-    }
-
-    /// As [`unary`](Self::unary), of a message in several slices.
-    pub(super) fn slices(first: Bytes, rest: VecDeque<Bytes>) -> Self {
-        let message = Some(GuardedBytes::new(first, rest));
-        Self { frames: Frames::Unary { message, has_trailers: true }, deadline: None }
     }
 
     /// The body of a stream that ends at `deadline`.
@@ -104,17 +75,17 @@ impl FloorBody {
     }
 
     /// The body of a tonic service. `held` is the memory of the call.
-    pub(in crate::grpc) const fn other(body: tonic::body::Body, held: Reserved) -> Self {
+    pub(super) const fn other(body: tonic::body::Body, held: Reserved) -> Self {
         Self { frames: Frames::Other(body, held), deadline: None }
     }
 
     /// When the client stops waiting. A response that it does not take until then is reset.
-    pub(in crate::grpc) const fn deadline(&self) -> Option<Instant> {
+    pub(super) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// Takes the message of a unary body, and whether [`OK_TRAILERS`] follow it. `None` for another body.
-    pub(in crate::grpc) fn take_unary(&mut self) -> Option<(GuardedBytes, bool)> {
+    pub(super) fn take_unary(&mut self) -> Option<(GuardedBytes, bool)> {
         match &mut self.frames {
             Frames::Unary { message, has_trailers } => message.take().map(|message| (message, *has_trailers)),
             _ => None,
@@ -122,7 +93,7 @@ impl FloorBody {
     }
 
     /// The bytes of a unary message that are not sent yet.
-    pub(in crate::grpc) fn unsent_bytes(&self) -> usize {
+    pub(super) fn unsent_bytes(&self) -> usize {
         match &self.frames {
             Frames::Unary { message: Some(message), .. } => message.remaining(),
             _ => 0,
@@ -210,18 +181,14 @@ pub(super) enum StreamItem {
 /// The body of a stream.
 pub(super) struct StreamBody {
     items: BoxStream<'static, StreamItem>,
-    metrics_guard: MetricsGuard,
+    end: CallEnd,
     in_flight: InFlightGuard,
     done: bool,
 }
 
 impl StreamBody {
-    pub(super) const fn new(
-        items: BoxStream<'static, StreamItem>,
-        metrics_guard: MetricsGuard,
-        in_flight: InFlightGuard,
-    ) -> Self {
-        Self { items, metrics_guard, in_flight, done: false }
+    pub(super) const fn new(items: BoxStream<'static, StreamItem>, end: CallEnd, in_flight: InFlightGuard) -> Self {
+        Self { items, end, in_flight, done: false }
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame<GuardedBytes>>> {
@@ -232,15 +199,15 @@ impl StreamBody {
         Poll::Ready(match item {
             // The transport takes a floor before it has sent it, so the last one keeps the call in flight.
             Some(StreamItem::Floor { floor, reserved, last }) => {
-                if let Some(record) = &self.metrics_guard.record {
+                if let Some(record) = &self.end.record {
                     record.sent(floor.len());
                 }
                 let in_flight = last.then(|| self.in_flight.clone());
                 Some(Frame::data(GuardedBytes::floor(floor, reserved, in_flight)))
             }
             Some(StreamItem::End { code, trailers, message }) => {
-                self.metrics_guard.code = code;
-                if let Some(record) = &self.metrics_guard.record {
+                self.end.code = code;
+                if let Some(record) = &self.end.record {
                     record.answered(&trailers, 0);
                 }
                 self.done = true;
@@ -260,20 +227,6 @@ impl fmt::Debug for StreamBody {
     }
 }
 
-/// Who pays for the memory that bytes take until they are sent.
-#[derive(Debug, Default)]
-pub(in crate::grpc) enum Memory {
-    /// It is paid.
-    Reserved(Reserved),
-    /// This client, once the bytes have to wait. Mostly they are sent at once.
-    PaidBy(Client),
-    /// The client of the connection, once they have to wait.
-    #[default]
-    PaidByConnection,
-    /// The call has paid: of a tonic service, or of a stream.
-    OfCall,
-}
-
 /// Bytes of a response, in slices, with what they hold until they are sent: the transport takes frames long before that.
 /// A call stays in flight, and memory that is reserved stays so.
 #[derive(Debug, Default)]
@@ -288,20 +241,15 @@ pub struct GuardedBytes {
 }
 
 impl GuardedBytes {
-    fn new(first: Bytes, rest: VecDeque<Bytes>) -> Self {
-        let remaining = first.len() + rest.iter().map(Bytes::len).sum::<usize>();
+    fn new(message: Message) -> Self {
+        let remaining = message.len();
+        let Message { first, rest } = message;
         Self { first, rest, remaining, ..Self::default() }
-    }
-
-    fn push(&mut self, bytes: Bytes) {
-        self.remaining += bytes.len();
-        self.rest.push_back(bytes);
-        self.next_slice();
     }
 
     /// A floor of a stream: its memory, and the call if it is the last one.
     fn floor(floor: Bytes, reserved: Reserved, in_flight: Option<InFlightGuard>) -> Self {
-        Self { memory: Memory::Reserved(reserved), in_flight, ..Self::new(floor, VecDeque::new()) }
+        Self { memory: Memory::Reserved(reserved), in_flight, ..Self::new(floor.into()) }
     }
 
     /// The last message of a stream, which is no floor.
@@ -311,16 +259,16 @@ impl GuardedBytes {
 
     /// Bytes for which the call has paid.
     fn of_call(bytes: Bytes) -> Self {
-        Self { memory: Memory::OfCall, ..Self::new(bytes, VecDeque::new()) }
+        Self { memory: Memory::OfCall, ..Self::new(bytes.into()) }
     }
 
     /// No bytes.
-    pub(in crate::grpc) fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self::default()
     }
 
     /// Releases the memory of `count` bytes that were sent.
-    pub(in crate::grpc) fn release(&mut self, count: usize) {
+    pub(super) fn release(&mut self, count: usize) {
         if let Memory::Reserved(reserved) = &mut self.memory {
             drop(reserved.split(count));
         }
@@ -328,7 +276,7 @@ impl GuardedBytes {
 
     /// Reserves the memory, unless it is reserved: `reserve` takes it from the client that it gets, or else from that of the
     /// connection. False if the client has more than its share.
-    pub(in crate::grpc) fn pay(&mut self, reserve: impl FnOnce(Option<&Client>, usize) -> Option<Reserved>) -> bool {
+    pub(super) fn pay(&mut self, reserve: impl FnOnce(Option<&Client>, usize) -> Option<Reserved>) -> bool {
         let reserved = match &self.memory {
             Memory::Reserved(_) | Memory::OfCall => return true,
             _ if self.remaining == 0 => return true,
@@ -341,7 +289,8 @@ impl GuardedBytes {
     }
 
     /// The bytes without what they hold.
-    pub(in crate::grpc) fn into_bytes(mut self) -> Bytes {
+    #[cfg(test)]
+    pub(super) fn into_bytes(mut self) -> Bytes {
         if self.rest.is_empty() { std::mem::take(&mut self.first) } else { self.copy_to_bytes(self.remaining) }
     }
 
@@ -384,16 +333,28 @@ impl Buf for GuardedBytes {
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt as _;
     use proptest::prelude::*;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_message_without_its_prefix_is_the_stored_bytes() {
+        let stored = Bytes::from_static(b"\0\0\0\0\x03abc");
+        assert_eq!(FloorBody::unary(stored.clone()).content_length(), None, "trailers follow");
+        let mut body = FloorBody::whole(Message::from(stored.clone()).without_prefix());
+        assert_eq!(body.content_length(), Some(3));
+        let message = body.frame().await.unwrap().unwrap().into_data().unwrap().into_bytes();
+        assert_eq!(message.as_ptr(), stored[5..].as_ptr(), "not copied");
+        assert!(body.is_end_stream(), "no trailers follow");
+    }
 
     proptest! {
         #[test]
         fn slices_read_as_one_message(parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 1..9), cuts in prop::collection::vec(0usize..20, 0..9)) {
             let whole = parts.concat();
             let mut slices: VecDeque<_> = parts.into_iter().map(Bytes::from).filter(|part| !part.is_empty()).collect();
-            let mut bytes = GuardedBytes::new(slices.pop_front().unwrap_or_default(), slices);
+            let mut bytes = GuardedBytes::new(Message::of_slices(slices.pop_front().unwrap_or_default(), slices));
             let mut read = Vec::new();
             for cut in cuts {
                 let mut vectored = [IoSlice::new(&[]); 16];

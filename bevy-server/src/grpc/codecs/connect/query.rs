@@ -11,7 +11,7 @@ use floor_gen::GENERATOR_VERSION;
 use percent_encoding::percent_decode;
 use tonic::Status;
 
-use crate::grpc::{framing::Encoding, status};
+use crate::grpc::{codecs::Encoding, status};
 
 /// As browsers and libraries write it: URL-safe, with padding or without.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -24,11 +24,11 @@ const PARAMETERS: [&str; 6] = ["connect", "encoding", "base64", "compression", "
 
 /// The query of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::grpc) struct Query {
-    pub(in crate::grpc) message: Bytes,
-    pub(in crate::grpc) encoding: Encoding,
+pub(super) struct Query {
+    pub(super) message: Bytes,
+    pub(super) encoding: Encoding,
     /// Whether the caller named the generator version, so that the answer never changes.
-    pub(in crate::grpc) names_version: bool,
+    pub(super) names_version: bool,
 }
 
 impl Query {
@@ -37,7 +37,7 @@ impl Query {
     /// # Errors
     /// INVALID_ARGUMENT if a parameter is missing or wrong, UNIMPLEMENTED for a compression, and FAILED_PRECONDITION if
     /// the caller wants another generator version.
-    pub(in crate::grpc) fn parse(query: &str) -> Result<Self, Status> {
+    pub(super) fn parse(query: &str) -> Result<Self, Status> {
         let (mut message, mut encoding, mut is_base64, mut names_version) = (None, None, false, false);
         let mut known: Vec<&str> = Vec::with_capacity(PARAMETERS.len());
         for parameter in query.split('&') {

@@ -7,32 +7,25 @@ use floor_proto::{
     limits::{MAX_BATCH, MAX_STREAM},
     v1,
 };
-use http::Response;
 use prost::Message;
 use tonic::Status;
 
-use super::{Call, FloorBody, ServiceState, response::respond_message};
-use crate::grpc::status::malformed;
+use super::{Call, Services};
+use crate::grpc::{answer::Answer, status::malformed};
 
-pub(super) fn answer(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+pub(super) fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     v1::GetServerInfoRequest::decode(message).map_err(|error| malformed(&error))?;
+    let tenant = call.options.tenant;
     let info = v1::ServerInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         generator_version: GENERATOR_VERSION,
         kinds: Kind::ALL.iter().map(|kind| floor_wire::kind(*kind).into()).collect(),
         max_batch: MAX_BATCH as u32,
         max_stream: MAX_STREAM,
-        uptime_seconds: state.since.elapsed().as_secs(),
-        tiers: state
-            .deps
-            .chains
-            .of(call.tenant)
-            .report()
-            .into_iter()
-            .map(|tier| tier_info(tier, call.tenant.is_some()))
-            .collect(),
+        uptime_seconds: services.since.elapsed().as_secs(),
+        tiers: services.chains.of(tenant).report().into_iter().map(|tier| tier_info(tier, tenant.is_some())).collect(),
     };
-    Ok(respond_message(&call, &info))
+    Ok(Answer::of_message(&info))
 }
 
 /// A tier as its caller may see it. Redis counts what others have too, of which a tenant is not told.

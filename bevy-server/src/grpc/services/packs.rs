@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use floor_proto::v1;
-use http::Response;
 use prost::Message;
 use tonic::Status;
 
 use super::{
-    Call, FloorBody, ServiceState,
-    request::find_pack,
-    response::{respond_frame, respond_message},
+    Call, Services,
+    resolve::{find_pack, names_version},
 };
 use crate::{
-    clients::Client,
-    grpc::status::{invalid, malformed},
+    grpc::{
+        answer::Answer,
+        status::{invalid, malformed},
+    },
     packs::HeldPack,
 };
 
-pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<Response<FloorBody>, Status> {
+pub(super) fn list(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     v1::ListPacksRequest::decode(message).map_err(|error| malformed(&error))?;
     let info = |HeldPack { pack, is_current }: HeldPack| v1::PackInfo {
         name: pack.pack().name().to_owned(),
@@ -28,21 +28,17 @@ pub(super) fn list(state: &ServiceState, call: Call, message: Bytes) -> Result<R
         description: pack.pack().description().to_owned(),
         floors_authored: u32::try_from(pack.authored_count()).unwrap_or(u32::MAX),
     };
-    let packs = state.deps.packs.for_caller(call.tenant).held().into_iter().map(info).collect();
-    Ok(respond_message(&call, &v1::ListPacksResponse { packs }))
+    let packs = services.packs.for_caller(call.options.tenant).held().into_iter().map(info).collect();
+    Ok(Answer::of_message(&v1::ListPacksResponse { packs }))
 }
 
 /// The files of the pack, as one frame that all calls share.
-pub(super) async fn get(
-    state: &ServiceState,
-    client: &Client,
-    call: Call,
-    message: Bytes,
-) -> Result<Response<FloorBody>, Status> {
+pub(super) async fn get(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
-    let packs = state.deps.packs.for_caller(call.tenant);
+    let packs = services.packs.for_caller(call.options.tenant);
+    let names_packs = names_version(packs, &request.pack);
     let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.or_invalid(invalid))?;
     let time = Duration::from_nanos(if pack.is_framed() { 0 } else { 2 * pack.pack().files().encoded_len() as u64 });
-    let frame = call.with_deadline(state.offload.run(client, time, move || pack.framed_files())).await?;
-    Ok(respond_frame(&call, frame))
+    let framed = services.offload.run(call.client, time, move || pack.framed_files());
+    Ok(Answer::of_frame(call.options.with_deadline(framed).await?, names_packs))
 }

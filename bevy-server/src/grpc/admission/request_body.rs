@@ -2,7 +2,7 @@
 //! body is charged to its client.
 
 use std::{
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll},
     time::Duration,
 };
@@ -10,12 +10,15 @@ use std::{
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
 use tokio::time::Sleep;
 use tonic::Status;
 use tower::BoxError;
 
-use super::status;
-use crate::clients::{Budget, Client, Reserved};
+use crate::{
+    clients::{Budget, Client, Reserved},
+    grpc::status,
+};
 
 /// Limit for receiving a whole request, from its headers on. A request is one small message.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,19 +26,19 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// What a call that waits costs beside its head: the states of its stream and of its task, the beginning of a message,
 /// and as much again, because the allocator keeps freed memory that is in pieces.
-const WAITING_CALL_BYTES: usize = 20 << 10;
+const WAITING_REQUEST_BYTES: usize = 20 << 10;
 /// What an entry of a `HeaderMap` costs: 104 bytes, and as much again. Its vectors grow by doubling.
 const HEADER_ENTRY_BYTES: usize = 240;
 
 /// The memory of a head, in bytes.
-pub(super) fn head_bytes(headers: &HeaderMap) -> usize {
+pub(in crate::grpc) fn head_bytes(headers: &HeaderMap) -> usize {
     let values: usize = headers.values().map(|value| value.len()).sum();
     headers.len().next_power_of_two() * HEADER_ENTRY_BYTES + values
 }
 
 /// How much time a client has to send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeLimit {
+pub(in crate::grpc) enum TimeLimit {
     /// [`REQUEST_TIMEOUT`] for the whole request.
     Whole,
     /// [`REQUEST_TIMEOUT`] for the first message of a stream, and [`PAUSE_TIMEOUT`] for each further one.
@@ -44,14 +47,24 @@ pub(super) enum TimeLimit {
 
 /// Who pays for a call that waits for its body, and for which head.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Charge<'a> {
-    pub(super) client: &'a Client,
-    pub(super) budget: &'a Budget,
-    pub(super) head: &'a HeaderMap,
+pub(in crate::grpc) struct Charge<'a> {
+    pub(in crate::grpc) client: &'a Client,
+    pub(in crate::grpc) budget: &'a Budget,
+    pub(in crate::grpc) head: &'a HeaderMap,
+}
+
+impl Charge<'_> {
+    /// Reserves `bytes` until the message is handed on.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED if the client has too much already.
+    pub(in crate::grpc) fn reserve(&self, bytes: usize) -> Result<Reserved, Status> {
+        self.budget.try_reserve(self.client, bytes).ok_or_else(status::request_budget_exhausted)
+    }
 }
 
 /// A request body that fails if its client does not send it in time, or if its client has too many calls that wait.
-pub(super) struct RequestBody<'a, B> {
+pub(in crate::grpc) struct RequestBody<'a, B> {
     body: Pin<B>,
     charge: Option<Charge<'a>>,
     limit: TimeLimit,
@@ -73,21 +86,18 @@ impl Waiting {
 
 impl<'a, B> RequestBody<'a, B> {
     /// A body of a call for which nothing is charged here.
-    pub(super) const fn new(body: Pin<B>, limit: TimeLimit) -> Self {
+    pub(in crate::grpc) const fn new(body: Pin<B>, limit: TimeLimit) -> Self {
         Self { body, charge: None, limit, waiting: None }
     }
 
     /// The body of a call with one message. While it waits, `charge` pays.
-    pub(super) const fn charged(body: Pin<B>, charge: Charge<'a>) -> Self {
+    pub(in crate::grpc) const fn charged(body: Pin<B>, charge: Charge<'a>) -> Self {
         Self { body, charge: Some(charge), limit: TimeLimit::Whole, waiting: None }
     }
 
     fn wait(&mut self) -> Result<&mut Waiting, Status> {
         if self.waiting.is_none() {
-            let reserve = |charge: Charge<'_>| {
-                let bytes = WAITING_CALL_BYTES + head_bytes(charge.head);
-                charge.budget.try_reserve(charge.client, bytes).ok_or_else(status::request_budget_exhausted)
-            };
+            let reserve = |charge: Charge<'_>| charge.reserve(WAITING_REQUEST_BYTES + head_bytes(charge.head));
             let reserved = self.charge.map(reserve).transpose()?;
             self.waiting = Some(Waiting::new(REQUEST_TIMEOUT, reserved));
         }
@@ -130,6 +140,13 @@ where
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Reads the rest of a refused request: a response that is sent before its request has ended is followed by a reset,
+/// which some clients report instead of the response. `body` limits the time.
+pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error = Status>) {
+    let mut body = pin!(body);
+    while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {}
 }
 
 /// A status inside the error, or else a cancelled call.

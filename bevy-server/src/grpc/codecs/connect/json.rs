@@ -19,20 +19,32 @@ use crate::{
     clients::Client,
     grpc::{
         Rpc, SERVICE_NAME,
-        offload::Offload,
+        admission::{Charge, Offload, WAITING_CALL_BYTES},
+        codecs::Encoding,
         status::{Violation, invalid},
     },
 };
 
 /// Limit for a request in JSON. A batch of 256 specs with every field has about 30 KiB.
-pub(in crate::grpc) const MAX_JSON_BYTES: usize = 128 << 10;
+pub(super) const MAX_BYTES: usize = 128 << 10;
 /// A request up to this length is decoded on the thread of its connection, which takes about as long as two hits.
-pub(in crate::grpc) const INLINE_JSON_BYTES: usize = 1 << 10;
+const INLINE_BYTES: usize = 1 << 10;
 /// The objects of a batch: the request and its specs. More are refused before they are decoded, which takes 0.2 us each.
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
 
+/// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
+const GROWTH: usize = 4;
+
+/// Memory that an answer takes while it is encoded, for each byte of its message.
+pub(super) const fn growth(encoding: Encoding) -> usize {
+    match encoding {
+        Encoding::Proto => 0,
+        Encoding::Json => GROWTH,
+    }
+}
+
 /// About how long it takes to read a request in JSON.
-pub(in crate::grpc) const fn parsing_time(bytes: usize) -> Duration {
+const fn parsing_time(bytes: usize) -> Duration {
     Duration::from_nanos(20 * bytes as u64)
 }
 
@@ -68,8 +80,16 @@ impl Codecs {
     }
 }
 
-/// The encoded request of `json`.
-pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
+/// The encoded request of `json`. A long one is decoded in another thread.
+pub(super) async fn request(rpc: Rpc, json: Bytes, charge: Charge<'_>, offload: &Offload) -> Result<Bytes, Status> {
+    if json.len() <= INLINE_BYTES {
+        return parse(rpc, &json);
+    }
+    let _waiting = charge.reserve(WAITING_CALL_BYTES + json.len())?;
+    offload.run(charge.client, parsing_time(json.len()), move || parse(rpc, &json)).await?
+}
+
+fn parse(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
     let objects = json.iter().filter(|byte| **byte == b'{').count();
     if objects > MAX_OBJECTS {
         let description = format!("a batch holds 1 ..= {MAX_BATCH} specs, this one holds {}", objects - 1);
@@ -83,9 +103,9 @@ pub(in crate::grpc) fn request(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
 }
 
 /// The JSON of an encoded response.
-pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, client: &Client) -> Result<Vec<u8>, Status> {
+pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
     if rpc == Rpc::BatchGetFloors {
-        return batch(message, offload, client).await;
+        return batch(message, offload, client).await.map(Bytes::from);
     }
     let time = writing_time(message.len());
     let convert = move || {
@@ -95,11 +115,11 @@ pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, client
     let mut json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
     // Until it is sent, its client pays for its length.
     json.shrink_to_fit();
-    Ok(json)
+    Ok(json.into())
 }
 
 /// The JSON of a floor of a stream, which has a prefix, as it has itself.
-pub(in crate::grpc) async fn enveloped(floor: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+pub(super) async fn enveloped(floor: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
     let time = writing_time(floor.len());
     let convert = move || {
         let mut json = vec![0; FRAME_PREFIX_BYTES];
@@ -169,18 +189,18 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_named_as_in_grpc() {
-        let status = request(Rpc::GetFloor, br#"{"spec":{"number":"x"}}"#).unwrap_err();
+        let status = parse(Rpc::GetFloor, br#"{"spec":{"number":"x"}}"#).unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument);
         let details = status.get_error_details();
         assert_eq!(details.bad_request().unwrap().field_violations[0].field, "spec.number");
-        assert_eq!(request(Rpc::GetFloor, b"").unwrap_err().code(), Code::InvalidArgument);
+        assert_eq!(parse(Rpc::GetFloor, b"").unwrap_err().code(), Code::InvalidArgument);
     }
 
     #[test]
     fn tens_of_thousands_of_specs_are_refused_before_they_are_decoded() {
         let batch = |count: usize| format!("{{\"specs\":[{}]}}", vec!["{}"; count].join(","));
-        assert!(request(Rpc::BatchGetFloors, batch(MAX_BATCH).as_bytes()).is_ok());
-        let status = request(Rpc::BatchGetFloors, batch(43_600).as_bytes()).unwrap_err();
+        assert!(parse(Rpc::BatchGetFloors, batch(MAX_BATCH).as_bytes()).is_ok());
+        let status = parse(Rpc::BatchGetFloors, batch(43_600).as_bytes()).unwrap_err();
         assert!(status.message().contains("this one holds 43600"), "{status:?}");
     }
 
@@ -188,7 +208,7 @@ mod tests {
     fn a_number_that_was_rounded_is_refused_with_its_field() {
         for seed in ["9007199254740993", "9007199254740993.0", "1.8446744073709552e19", "18446744073709551616"] {
             let json = format!(r#"{{"spec":{{"number":1,"seed":{seed}}}}}"#);
-            let status = request(Rpc::GetFloor, json.as_bytes()).unwrap_err();
+            let status = parse(Rpc::GetFloor, json.as_bytes()).unwrap_err();
             assert!(status.message().starts_with(&format!("spec.seed: the number {seed} is beyond")), "{status:?}");
         }
     }
@@ -201,9 +221,9 @@ mod tests {
         let response = |message| response(Rpc::BatchGetFloors, message, &offload, &client);
         let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
-        assert_eq!(String::from_utf8(json).unwrap(), wanted);
+        assert_eq!(json, wanted);
         let json = response(Bytes::new()).await.unwrap();
-        assert_eq!(json, br#"{"floors":[]}"#);
+        assert_eq!(json, &br#"{"floors":[]}"#[..]);
     }
 
     #[test]

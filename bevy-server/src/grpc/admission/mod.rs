@@ -1,0 +1,125 @@
+//! Admission: who calls, and whether the call may have what it needs. What is taken is given back when its guard is
+//! dropped; what is refused is counted here.
+
+mod in_flight;
+mod memory;
+mod offload;
+mod peer;
+mod request_body;
+
+use std::{future::poll_fn, pin::Pin, task::Poll};
+
+use http::HeaderMap;
+use tonic::{Code, Status};
+
+pub use in_flight::{InFlight, InFlightGuard};
+pub(super) use memory::Memory;
+pub(super) use offload::{INLINE, Offload};
+pub(super) use peer::{Caller, Peer};
+pub(super) use request_body::{Charge, RequestBody, TimeLimit, discard, head_bytes};
+
+use super::{options::CallOptions, status};
+use crate::{
+    clients::{Budgets, Client, Reserved},
+    config::NoCache,
+    headers::X_FORWARDED_FOR,
+    metrics::{Limit, Refusals},
+};
+
+/// What a call that waits for its floors, or for its client to take the answer, costs beside its message: the states of
+/// its task and of its stream, 7 KiB, and as much again, because the allocator keeps freed memory that is in pieces.
+pub(super) const WAITING_CALL_BYTES: usize = 16 << 10;
+
+/// What calls of the port may use together. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Admission {
+    pub(super) in_flight: InFlight,
+    pub(super) budgets: Budgets,
+    pub(super) refusals: Refusals,
+    /// Who may skip the cache.
+    pub(super) no_cache: NoCache,
+}
+
+impl Admission {
+    /// Admits a call of `caller`, which is in flight until its guards are dropped.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<InFlightGuard, Status> {
+        let in_flight = self.in_flight.try_begin().ok_or_else(status::draining)?;
+        caller.refusal.clone().map_or(Ok(in_flight), Err)
+    }
+
+    /// Refuses a call that skips the cache and may not.
+    pub(super) fn check_no_cache(
+        &self,
+        options: &CallOptions,
+        client: &Client,
+        headers: &HeaderMap,
+    ) -> Result<(), Status> {
+        // A proxy on this machine forwards calls of others.
+        let is_forwarded = || headers.contains_key(&X_FORWARDED_FOR) && client.is_loopback();
+        if !options.no_cache || client.may_skip_cache(self.no_cache, is_forwarded()) {
+            return Ok(());
+        }
+        self.refusals.count(Limit::NoCache);
+        Err(status::no_cache_not_allowed(self.no_cache))
+    }
+
+    /// Who pays for a request with these headers.
+    pub(super) const fn charge<'a>(&'a self, client: &'a Client, head: &'a HeaderMap) -> Charge<'a> {
+        Charge { client, budget: &self.budgets.receiving, head }
+    }
+
+    /// The result of `work`. If it has to wait, the client pays for the call meanwhile.
+    pub(super) async fn charge_waiting<T>(
+        &self,
+        client: &Client,
+        mut work: Pin<&mut impl Future<Output = Result<T, Status>>>,
+    ) -> Result<T, Status> {
+        // A hit in memory is ready at once.
+        if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+            return result;
+        }
+        let _waiting = self.reserve_call(client, WAITING_CALL_BYTES)?;
+        work.await
+    }
+
+    /// Reserves memory for what a call of `client` holds until it is answered.
+    pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.budgets.receiving.try_reserve(client, bytes).ok_or_else(|| {
+            self.refusals.count(Limit::Receiving);
+            status::request_budget_exhausted()
+        })
+    }
+
+    /// Reserves memory for a watch of health.
+    pub(super) fn reserve_watch(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        self.budgets.watches.try_reserve(client, bytes).ok_or_else(|| {
+            self.refusals.count(Limit::Watches);
+            status::too_many_watches()
+        })
+    }
+
+    /// Reserves memory for a response of `client` with a message, or a window, of `bytes`.
+    pub(super) fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
+        let reserved = self.budgets.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes);
+        reserved.ok_or_else(|| self.refuse_unsent())
+    }
+
+    /// The memory of an answer of `bytes` over HTTP/2, which tells when it has to wait: the client pays then. Mostly it is
+    /// sent at once.
+    pub(super) fn pay_when_waiting(&self, client: &Client, bytes: usize) -> Result<Memory, Status> {
+        let has_room = self.budgets.unsent.has_room(client, WAITING_CALL_BYTES + bytes);
+        has_room.then(|| Memory::PaidBy(client.clone())).ok_or_else(|| self.refuse_unsent())
+    }
+
+    fn refuse_unsent(&self) -> Status {
+        self.refusals.count(Limit::Unsent);
+        status::unsent_budget_exhausted()
+    }
+
+    /// Counts a call that `limit` refused because of what its client does. Other errors are not counted.
+    pub(super) fn count_refusal(&self, limit: Limit, status: &Status) {
+        if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
+            self.refusals.count(limit);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Unary calls by GET or HEAD: the message is in the URL, so that caches know the answer by it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use floor_proto::rpc::Rpc;
+use http::{HeaderMap, HeaderValue, Response, header};
+use http_body::Body;
+use tonic::Status;
+
+use super::{caching, error, headers, json, query::Query, unary};
+use crate::grpc::{
+    admission::discard,
+    body::FloorBody,
+    codecs::{Codec, Encoding, Incoming, Outgoing, UnaryCodec},
+};
+
+/// Unary calls of Connect by GET.
+#[derive(Debug, Default)]
+pub(in crate::grpc) struct ConnectGet {
+    /// What the query says. Errors before that are JSON, as all of Connect are.
+    encoding: Option<Encoding>,
+    /// Whether the caller named the generator version.
+    names_version: bool,
+    /// The `if-none-match` of the request.
+    known: Vec<HeaderValue>,
+}
+
+/// Whether the RPC answers GET and HEAD: if it is unary and changes nothing.
+pub(in crate::grpc) const fn answers_get(rpc: Rpc) -> bool {
+    match rpc {
+        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::GetServerInfo | Rpc::GetPack | Rpc::ListPacks => true,
+        Rpc::StreamFloors => false,
+    }
+}
+
+impl ConnectGet {
+    fn encoding(&self) -> Encoding {
+        self.encoding.unwrap_or(Encoding::Json)
+    }
+}
+
+impl Codec for ConnectGet {
+    fn content_type(&self) -> &'static str {
+        unary::content_type(self.encoding())
+    }
+
+    fn timeout(&self, headers: &HeaderMap) -> Result<Option<Duration>, Status> {
+        headers::timeout(headers, &header::CONTENT_ENCODING)
+    }
+
+    async fn decode(
+        &mut self,
+        Incoming { rpc, uri, body, charge, offload }: Incoming<'_, impl Body<Data = Bytes, Error = Status> + Unpin>,
+    ) -> Result<Bytes, Status> {
+        discard(body).await;
+        let Query { message, encoding, names_version } = Query::parse(uri.query().unwrap_or_default())?;
+        self.known = charge.head.get_all(header::IF_NONE_MATCH).iter().cloned().collect();
+        (self.encoding, self.names_version) = (Some(encoding), names_version);
+        match encoding {
+            Encoding::Proto => Ok(message),
+            Encoding::Json => json::request(rpc, message, charge, offload).await,
+        }
+    }
+
+    fn failed(&self, status: Status) -> Response<FloorBody> {
+        error::failed(&status)
+    }
+}
+
+impl UnaryCodec for ConnectGet {
+    fn growth(&self) -> usize {
+        json::growth(self.encoding())
+    }
+
+    async fn encode(&self, mut outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
+        let names_versions = self.names_version && outgoing.names_packs;
+        match caching::add(&mut outgoing, self.encoding(), names_versions, &self.known) {
+            Some(not_modified) => Ok(not_modified),
+            None => unary::encode(self.encoding(), outgoing).await,
+        }
+    }
+}
