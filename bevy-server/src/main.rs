@@ -6,7 +6,7 @@ use bevy::app::AppExit;
 use bevy_server::{
     cli::{Cli, Command},
     config::DEFAULTS,
-    config_check, healthcheck,
+    config_check, healthcheck, memory,
 };
 use clap::Parser;
 
@@ -16,6 +16,7 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    memory::keep_freed();
     let cli = Cli::parse();
     match run(&cli) {
         Ok(code) => code,
