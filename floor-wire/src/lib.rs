@@ -1,34 +1,12 @@
 //! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The server's workers call [`framed`] once for each
-//! floor; floorctl and the benches use the same conversion.
-#![cfg_attr(docsrs, feature(doc_cfg))]
+//! floor; floorctl and the benches use the same conversion. [`decode`] goes the other way.
 #![forbid(unsafe_code)]
 
-mod accept;
-#[cfg(feature = "authored")]
-mod authored;
-mod loaded_pack;
-#[cfg(feature = "guests")]
-mod module;
-mod module_error;
-pub mod pack_files;
-mod request;
-pub mod rules;
-
-pub use loaded_pack::LoadedPack;
-#[cfg(feature = "guests")]
-pub use module::{Call, Code, Compile, Guest};
-pub use module_error::{ModuleError, ResolveError};
-pub use request::Request;
+pub mod decode;
 
 use bytes::Bytes;
-use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};
-use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, pack::PackRef, v1};
-
-/// The folder of the authored floors in a pack.
-const AUTHORED: &str = "floors/";
-
-/// Authored floors of a pack by number, and by tower; without a tower, for every tower.
-type ByPlace<T> = std::collections::BTreeMap<(u32, Option<u64>), T>;
+use floor_gen::{Floor, FloorSpec, Kind, Point};
+use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
 
 /// Generator and wire do not know each other, so each states the limits.
 const _: () = {
@@ -42,20 +20,6 @@ const _: () = {
 #[must_use]
 pub fn framed(floor: &Floor<'_>) -> Bytes {
     framed_message(&message(floor))
-}
-
-/// `spec.pack` of the floors of a pack that is not the built-in one.
-fn reference(pack: &Pack) -> String {
-    PackRef { name: pack.name(), hash: Some(pack.hash().0) }.to_string()
-}
-
-/// A floor of a pack that is not the built-in one, with `spec.pack`.
-fn message_of(pack: PackHash, reference: String, floor: &Floor<'_>) -> v1::Floor {
-    v1::Floor {
-        spec: Some(v1::FloorSpec { pack: reference, ..spec(&floor.spec) }),
-        pack_hash: pack.0,
-        ..message(floor)
-    }
 }
 
 /// The same for a floor that is a message.

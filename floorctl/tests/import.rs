@@ -14,8 +14,8 @@ use floor_export::{
     ldtk, tiled,
 };
 use floor_gen::{Generator, Kind, pack::Look};
+use floor_pack::{LoadedPack, pack_files};
 use floor_proto::hash;
-use floor_wire::{LoadedPack, pack_files};
 use serde_json::Value;
 
 /// Runs floorctl without a server.

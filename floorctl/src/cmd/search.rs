@@ -16,8 +16,8 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, Theme};
+use floor_pack::{LoadedPack, ModuleError, ResolveError};
 use floor_query::{Candidate, Condition, Fact, seed};
-use floor_wire::{LoadedPack, ModuleError, ResolveError};
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use floor_export::json_layout;
-use floor_wire::rules::{self, BrokenRule};
+use floor_pack::rules::{self, BrokenRule};
 use serde::Serialize;
 
 use crate::{

@@ -11,8 +11,8 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use floor_cache::{ClientId, Options, Priority};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, SpecError};
+use floor_pack::ResolveError;
 use floor_proto::{FRAME_PREFIX_BYTES, limits::DEFAULT_MESSAGE_BYTES, pack::BUILT_IN, v1};
-use floor_wire::ResolveError;
 use http::{HeaderMap, HeaderValue, header};
 use http_body::Body;
 use http_body_util::BodyExt;

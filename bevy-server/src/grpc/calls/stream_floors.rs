@@ -5,11 +5,11 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use bytes::Bytes;
 use floor_cache::{Key, Served, Step};
 use floor_gen::{FloorSpec, Kind};
+use floor_pack::{ModuleError, ResolveError};
 use floor_proto::{
     limits::{MAX_FLOOR, MAX_STREAM},
     v1,
 };
-use floor_wire::{ModuleError, ResolveError};
 use futures_util::{FutureExt, StreamExt, stream};
 use http::{HeaderMap, Response};
 use prost::Message;
