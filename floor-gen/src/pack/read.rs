@@ -17,9 +17,9 @@ use super::files::Files;
 use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
 use super::look::{Hatch, Paint};
 use super::params::Param;
+use super::vault::Vault;
 use crate::form::{Form, Forms};
 use crate::spec::{FloorSpec, Kind};
-use crate::vault::Vault;
 
 /// The file with all values.
 const MAIN: &str = "pack.toml";

@@ -11,10 +11,10 @@ use floor_pack::rules::{self, BrokenRule};
 use serde::Serialize;
 
 use crate::{
-    cli::{FetchOptions, Server},
     json::FloorJson,
     output::{self, OutputFile},
     saved::SavedFloor,
+    server::{FetchOptions, Server},
     source::{self, FloorSource},
     target::FloorName,
 };

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::pack::error::{PackError, PackErrors};
+use super::error::{PackError, PackErrors};
 use crate::role::RoomRole;
 use crate::spec::{FloorSpec, Kind};
 
