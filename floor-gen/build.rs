@@ -20,6 +20,7 @@ mod pack {
     pub mod look;
     pub mod params;
     pub mod read;
+    pub mod vault;
 }
 #[path = "src/role.rs"]
 mod role;
@@ -27,8 +28,6 @@ mod role;
 mod spec;
 #[path = "src/terrain.rs"]
 mod terrain;
-#[path = "src/vault.rs"]
-mod vault;
 
 const PACK: &str = "packs/tower";
 

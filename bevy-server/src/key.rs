@@ -227,7 +227,7 @@ impl Prefix {
 #[cfg(test)]
 mod tests {
     use floor_gen::{Generator, pack::Files};
-    use floor_wire::LoadedPack;
+    use floor_pack::LoadedPack;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,10 +3,11 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 17] = [
+const CRATES: [(&str, &str); 18] = [
     ("floor-proto", "proto"),
     ("floor-gen", "floor-gen"),
     ("floor-wire", "floor-wire"),
+    ("floor-pack", "floor-pack"),
     ("floor-query", "floor-query"),
     ("floor-export", "floor-export"),
     ("floor-cache", "floor-cache"),
@@ -24,11 +25,12 @@ const CRATES: [(&str, &str); 17] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 28] = [
+const MAY_NAME: [(&str, &[&str]); 29] = [
     (
         "floor-proto",
         &[
             "floor-wire",
+            "floor-pack",
             "floor-module",
             "floor-query",
             "floor-export",
@@ -45,6 +47,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
         "floor-gen",
         &[
             "floor-wire",
+            "floor-pack",
             "floor-module",
             "floor-query",
             "floor-export",
@@ -60,7 +63,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
     (
         "floor-wire",
         &[
-            "floor-frozen",
+            "floor-pack",
             "floor-query",
             "floor-web",
             "floor-gen-c",
@@ -70,9 +73,13 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
             "benches",
         ],
     ),
+    (
+        "floor-pack",
+        &["floor-frozen", "floor-query", "floor-web", "floor-gen-c", "bevy-server", "floor-client", "floorctl"],
+    ),
     ("floor-module", &["floor-frozen"]),
     // The generators that packs bring along.
-    ("wasmtime", &["floor-wire"]),
+    ("wasmtime", &["floor-pack"]),
     ("floor-query", &["floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
     ("floor-client", &["floorctl"]),
@@ -96,7 +103,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
         "prost*",
         &[
             "floor-proto",
-            "floor-wire",
+            "floor-pack",
             "floor-module",
             "floor-export",
             "floor-web-export",
@@ -165,7 +172,7 @@ fn the_generator_depends_on_the_reader_and_the_hash_of_packs_alone() {
 #[test]
 fn the_clients_game_dependencies_are_optional_and_off_by_default() {
     let manifest = manifest("client");
-    for name in ["bevy", "floor-gen", "floor-wire"] {
+    for name in ["bevy", "floor-gen", "floor-pack", "floor-wire"] {
         let dependency = manifest["dependencies"].get(name);
         let optional = |entry: &toml::Value| entry.get("optional").and_then(toml::Value::as_bool) == Some(true);
         assert!(dependency.is_none_or(optional), "the client's {name} is not optional");

@@ -4,6 +4,7 @@
 use std::{fs, path::PathBuf};
 
 use floor_gen::{GENERATOR_VERSION, Kind};
+use floor_pack::LoadedPack;
 use floor_proto::{
     floor_json::FLOOR,
     hash,
@@ -12,7 +13,6 @@ use floor_proto::{
         StreamFloorsRequest, floor_service_client::FloorServiceClient,
     },
 };
-use floor_wire::LoadedPack;
 use prost::Message;
 use tempfile::TempDir;
 use test_support::{Setup, http1, invalid_fields, spec, wait_for, wait_until};

@@ -3,8 +3,8 @@
 use std::{cell::RefCell, fmt::Display, sync::Arc};
 
 use floor_gen::{Generator, Kind, pack::PackErrors};
+use floor_pack::{LoadedPack, ResolveError};
 use floor_proto::pack::PackRef;
-use floor_wire::{LoadedPack, ResolveError};
 use tonic::Code;
 
 use crate::{Answer, ClientError, EncodedFloor, Floor, FloorSpec, Served, ServedBy, StatusError, Violation};

@@ -125,7 +125,7 @@ fn an_offline_game_with_a_pack_generates_the_floors_of_a_server_with_it() {
     let mut files = floor_gen::pack::Files::new();
     files.insert("pack.toml", b"name = \"mine\"\n").unwrap();
     // As the server makes them: its tests compare its answers with this.
-    let pack = floor_wire::LoadedPack::read(files.clone()).unwrap();
+    let pack = floor_pack::LoadedPack::read(files.clone()).unwrap();
     let made = pack.framed(&mut floor_gen::Generator::new(), &pack.resolve(42, 1, 0, 0, None).unwrap()).unwrap();
     let mut app = app(FloorClientPlugin::offline_with(&files.to_bytes()).unwrap());
     let requests = [pack.reference(), "mine", "yours"]

@@ -25,6 +25,7 @@ mod cache;
 mod chain;
 pub mod config;
 pub mod core_thread;
+mod counted_source;
 mod doorkeeper;
 pub mod envelope;
 mod ewma;
@@ -37,7 +38,6 @@ pub mod metrics;
 mod names;
 mod open_error;
 mod policy;
-mod producer;
 #[cfg(feature = "redis")]
 mod redis_config;
 #[cfg(feature = "redis")]

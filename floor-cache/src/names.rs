@@ -35,13 +35,13 @@ macro_rules! named_enum {
         }
 
         impl std::str::FromStr for $Type {
-            type Err = $crate::config::UnknownName;
+            type Err = $crate::names::UnknownName;
 
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 Self::ALL
                     .into_iter()
                     .find(|value| value.name() == name)
-                    .ok_or_else(|| $crate::config::UnknownName::new($what, name, &[$($name),+]))
+                    .ok_or_else(|| $crate::names::UnknownName::new($what, name, &[$($name),+]))
             }
         }
     };

@@ -1,4 +1,4 @@
-//! The interface of the generator behind the last tier.
+//! The interface of the source behind the last tier, which generates the values that no tier has.
 
 use std::{
     collections::HashMap,

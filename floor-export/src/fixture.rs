@@ -48,6 +48,19 @@ fn terrain() -> Vec<u8> {
     MAP.iter().flat_map(|row| row.chars()).map(|glyph| named.get(&glyph).copied().unwrap_or(1)).collect()
 }
 
+fn region(rooms: &[Room], (width, height): (u32, u32)) -> Vec<u8> {
+    let mut region = vec![0; (width * height) as usize];
+    for room in rooms {
+        let (min, max) = (room.min.unwrap(), room.max.unwrap());
+        for y in min.y..=max.y {
+            for x in min.x..=max.x {
+                region[(y * width + x) as usize] = room.id as u8 + 1;
+            }
+        }
+    }
+    region
+}
+
 /// The message with its hash.
 pub(crate) fn message() -> v1::Floor {
     let (width, height) = (30, 16);
@@ -58,15 +71,7 @@ pub(crate) fn message() -> v1::Floor {
         room(3, RoomRole::Key, (1, 9), (18, 12)),
         room(4, RoomRole::Secret, (20, 10), (21, 11)),
     ];
-    let mut region = vec![0; 30 * 16];
-    for room in &rooms {
-        let (min, max) = (room.min.unwrap(), room.max.unwrap());
-        for y in min.y..=max.y {
-            for x in min.x..=max.x {
-                region[(y * width + x) as usize] = room.id as u8 + 1;
-            }
-        }
-    }
+    let region = region(&rooms, (width, height));
     let connection = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
     let spawn = |at, archetype: &str, level, behaviour: Behaviour, group| Spawn {
         at,

@@ -42,6 +42,33 @@ pub fn files(floor: &Floor, map: String, look: &Look) -> Result<Vec<ExportedFile
 /// The map alone.
 #[must_use]
 pub fn document(floor: &Floor, look: &Look) -> Value {
+    let layers = layers(floor);
+    json!({
+        "type": "map",
+        "version": VERSION,
+        "tiledversion": TILED_VERSION,
+        "orientation": "orthogonal",
+        "renderorder": "right-down",
+        "infinite": false,
+        "backgroundcolor": colour::hex(colour::paint(look, Paint::Rock)),
+        "compressionlevel": -1,
+        "width": floor.width(),
+        "height": floor.height(),
+        "tilewidth": SIDE,
+        "tileheight": SIDE,
+        "nextlayerid": layers.layers.len() + 1,
+        "nextobjectid": layers.objects + 1,
+        "tilesets": [
+            {"firstgid": FIRST_CELL, "source": format!("{}.tsj", cells_name(floor))},
+            {"firstgid": FIRST_ROOM, "source": format!("{ROOMS}.tsj")},
+        ],
+        "properties": properties(&map_properties(floor)),
+        "layers": layers.layers,
+    })
+}
+
+/// The grids, and what stands on them.
+fn layers(floor: &Floor) -> Layers<'_> {
     let wire = floor.wire();
     let mut layers = Layers::new(floor);
     let cells = (0..floor.height()).flat_map(|y| (0..floor.width()).map(move |x| (x, y)));
@@ -94,28 +121,7 @@ pub fn document(floor: &Floor, look: &Look) -> Value {
     );
     let ends = [("entry", floor.entry()), ("exit", floor.exit()), ("landing", floor.landing())];
     layers.objects("stairs", ends.into_iter().map(|(name, at)| Object::cell(name, Some(at), name)));
-    json!({
-        "type": "map",
-        "version": VERSION,
-        "tiledversion": TILED_VERSION,
-        "orientation": "orthogonal",
-        "renderorder": "right-down",
-        "infinite": false,
-        "backgroundcolor": colour::hex(colour::paint(look, Paint::Rock)),
-        "compressionlevel": -1,
-        "width": floor.width(),
-        "height": floor.height(),
-        "tilewidth": SIDE,
-        "tileheight": SIDE,
-        "nextlayerid": layers.layers.len() + 1,
-        "nextobjectid": layers.objects + 1,
-        "tilesets": [
-            {"firstgid": FIRST_CELL, "source": format!("{}.tsj", cells_name(floor))},
-            {"firstgid": FIRST_ROOM, "source": format!("{ROOMS}.tsj")},
-        ],
-        "properties": properties(&map_properties(floor)),
-        "layers": layers.layers,
-    })
+    layers
 }
 
 /// What the floor states about itself. 64-bit numbers are text, since Tiled's integers have 32 bits.

@@ -46,13 +46,11 @@ mod plan;
 pub mod rng;
 mod role;
 mod runs;
-mod schedule;
 mod shape;
 pub mod spec;
 mod stages;
 mod terrain;
 pub mod validate;
-pub mod vault;
 
 pub use floor::{Behaviour, Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
 pub use generator::{Generator, generate};

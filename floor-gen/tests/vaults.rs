@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use floor_gen::pack::PackError;
-use floor_gen::vault::Vault;
+use floor_gen::pack::Vault;
 
 #[test]
 fn a_broken_file_is_reported_with_line_and_column() {

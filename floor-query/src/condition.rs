@@ -88,7 +88,7 @@ mod tests {
     use std::cell::RefCell;
 
     use floor_gen::{FloorSpec, Generator, Kind, pack::Files};
-    use floor_wire::LoadedPack;
+    use floor_pack::LoadedPack;
 
     use super::*;
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use floor_gen::{FloorSpec, Generator};
+use floor_pack::{LoadedPack, ModuleError};
 use floor_proto::v1::{Behaviour, Floor, FloorMetrics, RoomRole};
-use floor_wire::{LoadedPack, ModuleError};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {

@@ -1,34 +1,12 @@
 //! Encodes a generated floor as a gRPC frame with a `floors.v1.Floor`. The server's workers call [`framed`] once for each
-//! floor; floorctl and the benches use the same conversion.
-#![cfg_attr(docsrs, feature(doc_cfg))]
+//! floor; floorctl and the benches use the same conversion. [`decode`] goes the other way.
 #![forbid(unsafe_code)]
 
-mod accept;
-#[cfg(feature = "authored")]
-mod authored;
-mod loaded_pack;
-#[cfg(feature = "guests")]
-mod module;
-mod module_error;
-pub mod pack_files;
-mod request;
-pub mod rules;
-
-pub use loaded_pack::LoadedPack;
-#[cfg(feature = "guests")]
-pub use module::{Call, Code, Compile, Guest};
-pub use module_error::{ModuleError, ResolveError};
-pub use request::Request;
+pub mod decode;
 
 use bytes::Bytes;
-use floor_gen::{Floor, FloorSpec, Kind, Pack, PackHash, Point};
-use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, pack::PackRef, v1};
-
-/// The folder of the authored floors in a pack.
-const AUTHORED: &str = "floors/";
-
-/// Authored floors of a pack by number, and by tower; without a tower, for every tower.
-type ByPlace<T> = std::collections::BTreeMap<(u32, Option<u64>), T>;
+use floor_gen::{Floor, FloorSpec, Kind, Point};
+use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
 
 /// Generator and wire do not know each other, so each states the limits.
 const _: () = {
@@ -42,20 +20,6 @@ const _: () = {
 #[must_use]
 pub fn framed(floor: &Floor<'_>) -> Bytes {
     framed_message(&message(floor))
-}
-
-/// `spec.pack` of the floors of a pack that is not the built-in one.
-fn reference(pack: &Pack) -> String {
-    PackRef { name: pack.name(), hash: Some(pack.hash().0) }.to_string()
-}
-
-/// A floor of a pack that is not the built-in one, with `spec.pack`.
-fn message_of(pack: PackHash, reference: String, floor: &Floor<'_>) -> v1::Floor {
-    v1::Floor {
-        spec: Some(v1::FloorSpec { pack: reference, ..spec(&floor.spec) }),
-        pack_hash: pack.0,
-        ..message(floor)
-    }
 }
 
 /// The same for a floor that is a message.
@@ -91,49 +55,17 @@ pub fn message(floor: &Floor<'_>) -> v1::Floor {
         entry: point(floor.entry),
         exit: point(floor.exit),
         rooms: floor.rooms.iter().map(room).collect(),
-        connections: floor
-            .connections
-            .iter()
-            .map(|c| v1::Connection {
-                from_room: c.from_room.into(),
-                to_room: c.to_room.into(),
-                lock_id: c.lock_id.into(),
-                secret: c.secret,
-            })
-            .collect(),
-        spawns: floor
-            .spawns
-            .iter()
-            .map(|s| v1::Spawn {
-                at: point(s.at),
-                archetype: s.archetype.into(),
-                level: s.level.into(),
-                behaviour: s.behaviour as i32,
-                group: s.group.into(),
-            })
-            .collect(),
-        items: floor
-            .items
-            .iter()
-            .map(|i| v1::Item {
-                at: point(i.at),
-                archetype: i.archetype.into(),
-                value: i.value,
-                opens_lock: i.opens_lock.into(),
-            })
-            .collect(),
-        locks: floor.locks.iter().map(|l| v1::Lock { id: l.id.into(), at: point(l.at) }).collect(),
+        connections: floor.connections.iter().map(connection).collect(),
+        spawns: floor.spawns.iter().map(spawn).collect(),
+        items: floor.items.iter().map(item).collect(),
+        locks: floor.locks.iter().map(lock).collect(),
         metrics: Some(v1::FloorMetrics {
             critical_path: floor.metrics.critical_path,
             passable_cells: floor.metrics.passable_cells,
             loops: floor.metrics.loops,
             difficulty: floor.metrics.difficulty,
         }),
-        traps: floor
-            .traps
-            .iter()
-            .map(|t| v1::Trap { at: point(t.at), archetype: t.archetype.into(), level: t.level.into() })
-            .collect(),
+        traps: floor.traps.iter().map(trap).collect(),
         theme: floor.theme.to_owned(),
         pack_hash: 0,
         landing: point(floor.landing),
@@ -167,6 +99,42 @@ fn room(room: &floor_gen::Room) -> v1::Room {
         role: room.role as i32,
         center: point(room.center),
     }
+}
+
+fn connection(connection: &floor_gen::Connection) -> v1::Connection {
+    v1::Connection {
+        from_room: connection.from_room.into(),
+        to_room: connection.to_room.into(),
+        lock_id: connection.lock_id.into(),
+        secret: connection.secret,
+    }
+}
+
+fn spawn(spawn: &floor_gen::Spawn<&str>) -> v1::Spawn {
+    v1::Spawn {
+        at: point(spawn.at),
+        archetype: spawn.archetype.into(),
+        level: spawn.level.into(),
+        behaviour: spawn.behaviour as i32,
+        group: spawn.group.into(),
+    }
+}
+
+fn item(item: &floor_gen::Item<&str>) -> v1::Item {
+    v1::Item {
+        at: point(item.at),
+        archetype: item.archetype.into(),
+        value: item.value,
+        opens_lock: item.opens_lock.into(),
+    }
+}
+
+fn lock(lock: &floor_gen::Lock) -> v1::Lock {
+    v1::Lock { id: lock.id.into(), at: point(lock.at) }
+}
+
+fn trap(trap: &floor_gen::Trap<&str>) -> v1::Trap {
+    v1::Trap { at: point(trap.at), archetype: trap.archetype.into(), level: trap.level.into() }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every message field that holds a point is an Option")]

@@ -9,7 +9,7 @@ use std::{
 
 use floor_client::{ClientError, StatusError, TlsProblem};
 use floor_gen::SpecError;
-use floor_wire::ResolveError;
+use floor_pack::ResolveError;
 
 use crate::output;
 

@@ -12,11 +12,11 @@ use serde::Serialize;
 use tokio::time::sleep;
 
 use crate::{
-    cli::Server,
     load::{self, LoadStream, Measurements, Period},
     metrics::Metrics,
     operations::Operations,
     output,
+    server::Server,
     target::Tower,
 };
 

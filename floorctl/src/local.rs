@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, FloorKind, FloorSpec};
 use floor_gen::{Generator, Kind};
-use floor_wire::{LoadedPack, ModuleError, ResolveError};
+use floor_pack::{LoadedPack, ModuleError, ResolveError};
 
 use crate::target::FloorName;
 

@@ -1,6 +1,5 @@
 //! `floorctl`: the command-line client of the floor server. It generates floors itself to explain and search them.
 
-mod cli;
 mod cmd;
 mod comparison;
 mod credentials;
@@ -27,6 +26,7 @@ mod parallel_scan;
 mod profile;
 mod progress;
 mod saved;
+mod server;
 mod source;
 mod target;
 mod tenant;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 #[cfg(test)]
 use floor_export::picture;
 
-use crate::cli::Cli;
+use crate::cmd::Cli;
 
 /// musl's allocator has one lock for all threads (docs/decisions/0106-static-releases.md).
 #[cfg(target_env = "musl")]

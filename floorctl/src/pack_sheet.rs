@@ -5,7 +5,7 @@ use std::io::Write;
 use floor_client::Floor;
 use floor_export::picture;
 use floor_gen::{Generator, Kind, pack::Look};
-use floor_wire::{LoadedPack, ResolveError};
+use floor_pack::{LoadedPack, ResolveError};
 
 use crate::{local, pack_source};
 

@@ -12,8 +12,8 @@ use floor_gen::{
     Pack, PackHash,
     pack::{FileError, Files, PackError, PackErrors},
 };
+use floor_pack::{LoadedPack, pack_files};
 use floor_proto::pack::{BUILT_IN, PackRef};
-use floor_wire::{LoadedPack, pack_files};
 use serde::Serialize;
 
 use crate::output;

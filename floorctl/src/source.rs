@@ -13,9 +13,9 @@ use floor_gen::{
 };
 
 use crate::{
-    cli::{FetchOptions, Server},
     local, numbers, output,
     saved::{self, SavedFile, SavedFloor},
+    server::{FetchOptions, Server},
     target::{FloorName, Tower},
 };
 

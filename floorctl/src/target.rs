@@ -9,9 +9,9 @@ use clap::{
 use floor_client::{FloorKind, FloorSpec, limits};
 use floor_export::names;
 use floor_gen::Kind;
+use floor_pack::{LoadedPack, pack_files::EXTENSION};
 use floor_proto::pack::{InvalidPackRef, PackRef};
 use floor_query::{nearest, seed};
-use floor_wire::{LoadedPack, pack_files::EXTENSION};
 
 use crate::{
     failure::UsageError,

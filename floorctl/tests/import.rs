@@ -14,8 +14,8 @@ use floor_export::{
     ldtk, tiled,
 };
 use floor_gen::{Generator, Kind, pack::Look};
+use floor_pack::{LoadedPack, pack_files};
 use floor_proto::hash;
-use floor_wire::{LoadedPack, pack_files};
 use serde_json::Value;
 
 /// Runs floorctl without a server.
@@ -210,6 +210,7 @@ fn what_tiled_does_to_a_map_loses_nothing() {
     let files = [("monster.tj", template.to_string())];
     type Edit = fn(&mut Value, &v1::Floor);
     type Compare = fn(&v1::Floor, &v1::Floor);
+    // Long because it is a flat table.
     let edits: [(&str, Edit, Compare); 6] = [
         (
             "layers in a group",
@@ -385,6 +386,7 @@ fn what_ldtk_does_to_a_project_loses_nothing() {
 #[test]
 fn what_a_floor_does_not_keep_is_refused_by_name() {
     type Edit = fn(&mut Value, &v1::Floor);
+    // Long because it is a flat table.
     let edits: [(&str, Edit, &[&str]); 8] = [
         (
             "tiled",

@@ -1,7 +1,7 @@
 //! Parses text as a vault file. A vault that parses has a name, and rows of its width.
 #![no_main]
 
-use floor_gen::vault::Vault;
+use floor_gen::pack::Vault;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -4,7 +4,7 @@ use std::{any::Any, time::Duration};
 
 use floor_cache::SourceError;
 use floor_gen::GENERATOR_VERSION;
-use floor_wire::ModuleError;
+use floor_pack::ModuleError;
 use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 

@@ -26,7 +26,7 @@ const MAX_LIBRARIES: usize = 64;
 /// The name of that window.
 const OTHERS: &str = "others";
 /// The targets of our own crates. `floors` has the access log and what this layer reports.
-const OWN: [&str; 6] = ["bevy_server", "floor_cache", "floor_gen", "floor_proto", "floor_wire", "floors"];
+const OWN: [&str; 7] = ["bevy_server", "floor_cache", "floor_gen", "floor_pack", "floor_proto", "floor_wire", "floors"];
 
 /// Passes a few events of each library in each window, and then logs how many it suppressed. Events below INFO pass:
 /// someone has asked for them by the filter. Cheap to clone.

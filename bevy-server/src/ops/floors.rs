@@ -6,11 +6,11 @@ use std::borrow::Cow;
 
 use floor_cache::KeyPattern;
 use floor_gen::{FloorSpec, Kind, PackHash};
+use floor_pack::ResolveError;
 use floor_proto::{
     limits::{MAX_BATCH, MAX_FLOOR},
     pack::{BUILT_IN, PackRef},
 };
-use floor_wire::ResolveError;
 
 use crate::{
     key,

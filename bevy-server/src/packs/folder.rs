@@ -11,11 +11,11 @@ use floor_gen::{
     PackHash,
     pack::{PackError, PackErrors},
 };
-use floor_proto::pack::PackRef;
-use floor_wire::{
+use floor_pack::{
     LoadedPack,
     pack_files::{self, EXTENSION, Fingerprint},
 };
+use floor_proto::pack::PackRef;
 
 /// The most versions of packs that a server holds besides the built-in pack.
 pub(super) const MAX_VERSIONS: usize = 64;

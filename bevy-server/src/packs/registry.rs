@@ -10,8 +10,8 @@ use std::{
 
 use bevy::prelude::Resource;
 use floor_gen::PackHash;
+use floor_pack::{LoadedPack, ModuleError, pack_files::Fingerprint};
 use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
-use floor_wire::{LoadedPack, ModuleError, pack_files::Fingerprint};
 use prometheus::{
     IntCounterVec, IntGaugeVec, Opts, Registry,
     core::{Collector, Desc},

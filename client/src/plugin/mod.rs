@@ -61,7 +61,7 @@ use crate::{Answer, CallOptions, ClientError, Floor, FloorSpec, Served, limits};
 use crate::{ConnectOptions, server::Server};
 use source::Source;
 #[cfg(feature = "offline")]
-use {floor_gen::pack::PackErrors, floor_wire::LoadedPack};
+use {floor_gen::pack::PackErrors, floor_pack::LoadedPack};
 
 /// Default limit of concurrent calls: enough to hide network latency, few enough to leave room in the queue of a
 /// shared server.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "offline")]
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 
 #[cfg(feature = "offline")]
 use crate::offline::OfflineFloors;

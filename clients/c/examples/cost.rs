@@ -7,7 +7,7 @@ use std::{hint::black_box, time::Instant};
 
 use floor_gen::{FloorSpec, Generator};
 use floor_gen_c as c;
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 
 const SEED: u64 = 42;
 /// Of all kinds, as the schedule has them.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use floor_gen::{SpecError, pack::PackErrors};
-use floor_wire::{ModuleError, ResolveError};
+use floor_pack::{ModuleError, ResolveError};
 
 thread_local! {
     static LAST: RefCell<(Code, CString)> = RefCell::new((Code::None, CString::default()));

@@ -10,8 +10,8 @@ pub mod pack;
 use std::{cell::Cell, ffi::c_char, slice};
 
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind};
+use floor_pack::LoadedPack;
 use floor_proto::{floor::is_passable, v1::Terrain};
-use floor_wire::LoadedPack;
 
 use error::{Code, Failure, guarded};
 use floor::{Bytes, OwnedBytes, OwnedFloor, View};

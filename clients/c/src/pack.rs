@@ -8,7 +8,7 @@ use std::{
 };
 
 use floor_gen::pack::Files;
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 
 use crate::error::{Code, Failure, c_string};
 

@@ -9,8 +9,8 @@ use std::{
 };
 
 use floor_gen::{FloorSpec, Generator, Kind};
+use floor_pack::{LoadedPack, ModuleError};
 use floor_proto::v1;
-use floor_wire::{LoadedPack, ModuleError};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::floor::Floor;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use floor_gen::{Theme, pack::PackErrors};
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 use pyo3::{create_exception, exceptions::PyValueError, prelude::*};
 
 use crate::{

@@ -170,7 +170,7 @@ test("the floors are those of the server", { skip: server ? false : "FLOOR_SERVE
 });
 
 /** The floors of a pack with a generator of its own, from the server's tests: `KIND WxH tower SEED floor NUMBER: HASH BYTES B`. */
-const record = readFileSync(new URL("../../../floor-wire/tests/tower-3-served.txt", import.meta.url), "utf8");
+const record = readFileSync(new URL("../../../floor-pack/tests/tower-3-served.txt", import.meta.url), "utf8");
 const kinds = ["", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 
 test("a pack's own generator makes the floors on record", () => {

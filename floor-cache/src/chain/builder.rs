@@ -7,12 +7,12 @@ use tokio::runtime::Handle;
 use super::handle::{Chain, Inner};
 use crate::{
     config::{Admit, ChainConfig, LruConfig, Tuning},
+    counted_source::{CountedSource, Generations},
     envelope::{Envelope, Namespace},
     layers::{Breaker, Circuit, Meter, Metered},
     memory_tier::MemoryTier,
     open_error::OpenError,
     policy::{LoadMonitor, Policy},
-    producer::{Generations, Producer},
     single_flight::Flights,
     source::Source,
     stack::{BreakerProbe, LocalQueries, LowerTier, Purges, TierStack, WriteBehind},
@@ -121,8 +121,8 @@ impl<'a> ChainBuilder<'a> {
         let (generations, coalesced, load) = match self.first {
             None => (Generations::default(), Arc::default(), Arc::new(LoadMonitor::new(self.tuning.utilisation))),
             Some(first) => {
-                let Inner { producer, coalesced, .. } = &*first.0;
-                (producer.generations_beside(), coalesced.clone(), producer.load.clone())
+                let Inner { source, coalesced, .. } = &*first.0;
+                (source.generations_beside(), coalesced.clone(), source.load.clone())
             }
         };
         let stack = Arc::new(TierStack {
@@ -132,13 +132,13 @@ impl<'a> ChainBuilder<'a> {
             purges: Purges::default(),
             runtime: self.runtime.clone(),
         });
-        let producer = Arc::new(Producer::new(source, generations, load, self.runtime));
-        let (counted, counting) = (Arc::downgrade(&stack), Arc::downgrade(&producer));
-        producer.load.add_chain(move || {
-            let (Some(stack), Some(producer)) = (counted.upgrade(), counting.upgrade()) else { return (0, 0.0) };
-            let (made, seconds) = producer.work();
+        let source = Arc::new(CountedSource::new(source, generations, load, self.runtime));
+        let (counted, counting) = (Arc::downgrade(&stack), Arc::downgrade(&source));
+        source.load.add_chain(move || {
+            let (Some(stack), Some(source)) = (counted.upgrade(), counting.upgrade()) else { return (0, 0.0) };
+            let (made, seconds) = source.work();
             (stack.lookups() + made, seconds)
         });
-        Chain::new(Inner { refreshes: Flights::new(), stack, producer, coalesced })
+        Chain::new(Inner { refreshes: Flights::new(), stack, source, coalesced })
     }
 }

@@ -12,12 +12,12 @@ use futures_util::future::join_all;
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
+    counted_source::CountedSource,
     hash::Hashed,
     histogram::Counter,
     key::{Key, KeyPattern},
     metrics::{ChainMetrics, TierMetrics},
     policy::CpuCost,
-    producer::Producer,
     report::{Compaction, Holdings, TierReport},
     single_flight::Flights,
     stack::{LowerTier, PatternRemoval, Removal, TierStack, WriteReason},
@@ -28,11 +28,11 @@ use crate::{
 #[derive(Clone)]
 pub struct Chain(pub(super) Arc<Inner>);
 
-/// The state that all clones of a chain share: the tiers, the producer, and what combines the two.
+/// The state that all clones of a chain share: the tiers, the source, and what combines the two.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) stack: Arc<TierStack>,
-    pub(crate) producer: Arc<Producer>,
+    pub(crate) source: Arc<CountedSource>,
     /// Generations for callers that skip the tiers.
     pub(crate) refreshes: Flights,
     /// Chains that were built beside one another share it.
@@ -42,7 +42,7 @@ pub(crate) struct Inner {
 impl Inner {
     /// The current price of CPU time.
     pub(super) fn cpu_cost(&self, now: Instant) -> CpuCost {
-        self.producer.cpu_cost(now)
+        self.source.cpu_cost(now)
     }
 }
 
@@ -53,7 +53,7 @@ impl Chain {
 
     /// The runtime of its tasks.
     pub(super) fn runtime(&self) -> &Handle {
-        self.0.producer.runtime()
+        self.0.source.runtime()
     }
 
     /// Stores `value` in the memory tiers at once and queues it for the lower tiers, also for those that are nearly full.
@@ -157,18 +157,18 @@ impl Chain {
     pub fn report(&self) -> Vec<TierReport> {
         let memory = self.0.stack.memory.iter().map(|tier| tier.report());
         let lower = self.0.stack.lower.iter().map(LowerTier::report);
-        memory.chain(lower).chain([self.0.producer.report()]).collect()
+        memory.chain(lower).chain([self.0.source.report()]).collect()
     }
 
     /// Counts and times of the tiers and of the source, for a monitoring system.
     #[must_use]
     pub fn metrics(&self) -> ChainMetrics {
-        let (stack, producer) = (&self.0.stack, &self.0.producer);
-        let (cpu_utilisation, cpu) = producer.load.last();
+        let (stack, source) = (&self.0.stack, &self.0.source);
+        let (cpu_utilisation, cpu) = source.load.last();
         let memory = stack.memory.iter().map(|tier| TierMetrics::new(&**tier, tier.counts()));
         ChainMetrics {
             tiers: memory.chain(stack.lower.iter().map(LowerTier::metrics)).collect(),
-            generations: producer.metrics(),
+            generations: source.metrics(),
             coalesced: self.0.coalesced.get(),
             cpu_utilisation,
             cpu_price: cpu.price,
@@ -187,9 +187,6 @@ impl Chain {
 
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chain")
-            .field("stack", &self.0.stack)
-            .field("producer", &self.0.producer)
-            .finish_non_exhaustive()
+        f.debug_struct("Chain").field("stack", &self.0.stack).field("source", &self.0.source).finish_non_exhaustive()
     }
 }

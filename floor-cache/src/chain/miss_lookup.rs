@@ -65,7 +65,7 @@ impl MissLookup {
     /// Asks the remaining tiers and generates what none has.
     pub(crate) async fn finish(mut self, inner: &Inner) {
         // Only foreground lookups count as calls in flight.
-        let _in_flight = (self.options.priority == Priority::Foreground).then(|| inner.producer.load.call());
+        let _in_flight = (self.options.priority == Priority::Foreground).then(|| inner.source.load.call());
         while !self.is_done()
             && let Some(lower) = inner.stack.lower.get(self.next)
         {
@@ -95,9 +95,9 @@ impl MissLookup {
             return Query::default();
         }
         if lower.policy.is_expensive() {
-            keys.iter().for_each(|key| inner.producer.measure_cost(*key));
+            keys.iter().for_each(|key| inner.source.measure_cost(*key));
         }
-        let (now, generation) = (Instant::now(), inner.producer.forecast(&keys));
+        let (now, generation) = (Instant::now(), inner.source.forecast(&keys));
         let query = Query { keys, generation };
         match lower.policy.decide(now, query.keys.len(), generation, inner.cpu_cost(now)) {
             Decision::Ask => query,
@@ -149,7 +149,7 @@ impl MissLookup {
 
 /// Generates the value of `leader`, stores it in every tier, then completes the flight. An error completes it at once.
 pub(super) async fn generate(inner: &Inner, mut leader: Leader, options: Options, steps: &[Step], reason: WriteReason) {
-    match inner.producer.generate(leader.request(options)).await {
+    match inner.source.generate(leader.request(options)).await {
         Ok(made) => {
             leader.store_and_complete(made.after(steps), |key, value| inner.stack.store(key, value, reason));
         }

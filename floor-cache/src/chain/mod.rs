@@ -1,4 +1,4 @@
-//! The chain: lookups over the tier stack and the producer, and everything that needs both.
+//! The chain: lookups over the tier stack and the source, and everything that needs both.
 
 mod assemble;
 mod builder;

@@ -5,6 +5,7 @@ use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::kinds::avenues;
 use crate::kinds::court::{CLEARANCE, Court, Rect};
+use crate::pack::Vault;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::spec::Kind;
@@ -15,7 +16,6 @@ use crate::stages::loops::{self, LoopGoal};
 use crate::stages::set_pieces::{self, Orientation};
 use crate::stages::stairs;
 use crate::stages::survey::LayoutRejected;
-use crate::vault::Vault;
 
 /// Tries to place the vault, and a room before each of its doorways.
 const TRIES: usize = 30;

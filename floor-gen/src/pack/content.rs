@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use super::look::Look;
 use super::params::Params;
+use super::vault::Vault;
 use crate::form::Form;
 use crate::role::RoomRole;
 use crate::spec::Kind;
 use crate::terrain::Terrain;
-use crate::vault::Vault;
 
 /// The kinds that the schedule draws, in the order of a theme's weights.
 pub(crate) const DRAWN: [Kind; 7] =

@@ -9,6 +9,8 @@ mod look;
 pub(crate) mod params;
 mod read;
 mod reference;
+mod schedule;
+pub(crate) mod vault;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -22,10 +24,9 @@ pub use generator::Checks;
 pub use look::{Hatch, Look, Paint};
 pub use params::{PARAMS, Param};
 pub(crate) use read::MAX_VAULTS;
+pub use vault::Vault;
 
-use crate::schedule;
 use crate::spec::{FloorSpec, Kind, PackHash, SpecError};
-use crate::vault::Vault;
 use content::Content;
 use read::Read;
 

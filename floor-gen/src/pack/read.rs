@@ -17,9 +17,9 @@ use super::files::Files;
 use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
 use super::look::{Hatch, Paint};
 use super::params::Param;
+use super::vault::Vault;
 use crate::form::{Form, Forms};
 use crate::spec::{FloorSpec, Kind};
-use crate::vault::Vault;
 
 /// The file with all values.
 const MAIN: &str = "pack.toml";
@@ -210,15 +210,7 @@ impl<'i> Reader<'i> {
                 Shape::OneOf(names) => text.and_then(|text| nearest(text, names)),
                 _ => None,
             };
-            let what = match value.get_ref() {
-                DeValue::String(text) => format!("`{path}` is \"{}\"", shortened(text)),
-                DeValue::Integer(number) => format!("`{path}` is {}", shortened(number.as_str())),
-                DeValue::Float(number) => format!("`{path}` is {}", shortened(number.as_str())),
-                DeValue::Boolean(truth) => format!("`{path}` is {truth}"),
-                DeValue::Array(list) => format!("`{path}` has {} entries", list.len()),
-                other => format!("`{path}` is a value of type {}", other.type_str()),
-            };
-            self.error(value.span(), what, &shape.expected(), near);
+            self.error(value.span(), described(path, value), &shape.expected(), near);
         }
         self.unplaced.len() == before
     }
@@ -242,19 +234,12 @@ impl<'i> Reader<'i> {
                 self.order = list(value).map(|theme| (text(theme).to_owned(), theme.span())).collect();
                 self.knows_order = true;
             }
-            (group, "forms") => {
-                let mut forms = Forms::NONE;
-                for (i, pair) in list(value).enumerate() {
-                    let (name, weight) = (&pair.get_ref()[0], &pair.get_ref()[1]);
-                    forms.forms[i] = Form::ALL[position(name, &Form::NAMES)];
-                    forms.weights[i] = number(weight);
-                    if forms.forms[..i].contains(&forms.forms[i]) {
-                        let what = format!("`{path}` lists `{}` twice", text(name));
-                        return self.error(name.span(), what, "each form once", None);
-                    }
+            (group, "forms") => match forms(path, value) {
+                Ok(forms) => {
+                    params.iter_mut().filter_map(|params| params.forms(group)).for_each(|place| *place = forms);
                 }
-                params.iter_mut().filter_map(|params| params.forms(group)).for_each(|place| *place = forms);
-            }
+                Err((span, what)) => self.error(span, what, "each form once", None),
+            },
             ("items", "plain") => self.content.plain = self.choices(path, value),
             ("items", "fine") => self.content.fine = self.choices(path, value),
             ("items", "key") => self.content.key = self.name_id(value),
@@ -262,46 +247,48 @@ impl<'i> Reader<'i> {
             ("items", "blessing") => self.content.blessing = self.name_id(value),
             ("traps", "archetypes") => self.content.traps = self.choices(path, value),
             ("monsters", "guards") => self.content.guards = list(value).map(part).collect(),
-            ("monsters", "packs") => {
-                let pack = |pack: &Value<'i>| MonsterPack {
-                    leader: part(&pack.get_ref()["leader"]),
-                    follower: part(&pack.get_ref()["follower"]),
-                    weight: pack.get_ref().get("weight").map_or(1, number),
-                };
-                self.content.packs = list(value).map(pack).collect();
-            }
+            ("monsters", "packs") => self.content.packs = list(value).map(monster_pack).collect(),
             ("story", "beats") => {
                 self.content.beats = list(value).map(beat).collect();
                 self.check_beats(path, value);
             }
-            ("theme", "weights") => {
+            ("theme", name) => self.take_of_theme(name, path, value),
+            ("look", name) => self.take_of_look(name, value),
+            _ => {}
+        }
+    }
+
+    fn take_of_theme(&mut self, name: &str, path: &str, value: &Value<'i>) {
+        match name {
+            "weights" => {
                 self.theme.weights = DRAWN.map(|kind| value.get_ref().get(kind.name()).map_or(0, number));
                 if self.theme.weights.iter().sum::<u32>() == 0 {
                     self.error(value.span(), format!("all of `{path}` are 0"), "one weight of at least 1", None);
                 }
             }
-            ("theme", "deep") => self.theme.ground.deep = Ground::terrain(text(value)),
-            ("theme", "cover") => {
+            "deep" => self.theme.ground.deep = Ground::terrain(text(value)),
+            "cover" => {
                 let cover: Vec<_> = list(value).map(|name| Ground::terrain(text(name))).collect();
                 self.theme.ground.cover = [cover[0], cover[cover.len() - 1]];
             }
-            ("look", "hatch") => self.theme.look.hatch = Hatch::ALL[position(value, &Hatch::NAMES)],
-            ("look", name) => {
-                if let (Some(paint), Some(colour)) =
-                    (Paint::NAMES.iter().position(|paint| *paint == name), colour(value))
-                {
-                    self.theme.look.colours[paint] = colour;
-                }
-            }
             // Its keys are taken.
-            ("theme", "look") => {}
-            ("theme", name) => {
+            "look" => {}
+            _ => {
                 let names = self.choices(path, value);
                 if let Some(part) = Part::NAMES.iter().position(|part| *part == name) {
                     self.theme.roster[part] = names;
                 }
             }
-            _ => {}
+        }
+    }
+
+    fn take_of_look(&mut self, name: &str, value: &Value<'i>) {
+        if name == "hatch" {
+            self.theme.look.hatch = Hatch::ALL[position(value, &Hatch::NAMES)];
+        } else if let (Some(paint), Some(colour)) =
+            (Paint::NAMES.iter().position(|paint| *paint == name), colour(value))
+        {
+            self.theme.look.colours[paint] = colour;
         }
     }
 
@@ -546,6 +533,40 @@ fn list<'t, 'i>(value: &'t Value<'i>) -> impl Iterator<Item = &'t Value<'i>> {
 
 fn position(value: &Value<'_>, names: &[&str]) -> usize {
     names.iter().position(|name| *name == text(value)).unwrap_or_default()
+}
+
+/// A value with its path, as errors show it.
+fn described(path: &str, value: &Value<'_>) -> String {
+    match value.get_ref() {
+        DeValue::String(text) => format!("`{path}` is \"{}\"", shortened(text)),
+        DeValue::Integer(number) => format!("`{path}` is {}", shortened(number.as_str())),
+        DeValue::Float(number) => format!("`{path}` is {}", shortened(number.as_str())),
+        DeValue::Boolean(truth) => format!("`{path}` is {truth}"),
+        DeValue::Array(list) => format!("`{path}` has {} entries", list.len()),
+        other => format!("`{path}` is a value of type {}", other.type_str()),
+    }
+}
+
+/// The forms of rooms with their weights, or the second of two that are the same.
+fn forms(path: &str, value: &Value<'_>) -> Result<Forms, (Range<usize>, String)> {
+    let mut forms = Forms::NONE;
+    for (i, pair) in list(value).enumerate() {
+        let (name, weight) = (&pair.get_ref()[0], &pair.get_ref()[1]);
+        forms.forms[i] = Form::ALL[position(name, &Form::NAMES)];
+        forms.weights[i] = number(weight);
+        if forms.forms[..i].contains(&forms.forms[i]) {
+            return Err((name.span(), format!("`{path}` lists `{}` twice", text(name))));
+        }
+    }
+    Ok(forms)
+}
+
+fn monster_pack(value: &Value<'_>) -> MonsterPack {
+    MonsterPack {
+        leader: part(&value.get_ref()["leader"]),
+        follower: part(&value.get_ref()["follower"]),
+        weight: value.get_ref().get("weight").map_or(1, number),
+    }
 }
 
 fn part(value: &Value<'_>) -> Part {

@@ -3,10 +3,10 @@
 use crate::arena::{Arena, ConnectionDraft, RoomDraft, Side};
 use crate::floor::{Behaviour, Item, Point, RoomRole, Spawn, Terrain, Trap};
 use crate::pack::content::Part;
+use crate::pack::vault::{DOORWAY, Vault};
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::stages::{gates, monsters, spots, territory};
-use crate::vault::{DOORWAY, Vault};
 
 /// How a vault is placed: transposed or not, then mirrored across and down.
 #[derive(Debug, Clone, Copy)]

@@ -3,12 +3,12 @@
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
 use crate::floor::{RoomRole, Terrain};
+use crate::pack::Vault;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::spec::Kind;
 use crate::stages::accrete::{doorway, is_flanked, join};
 use crate::stages::set_pieces::{self, Orientation};
-use crate::vault::Vault;
 
 /// Places vaults that the pack has for this kind, number and theme.
 pub(crate) fn place(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {

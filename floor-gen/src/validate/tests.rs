@@ -92,6 +92,7 @@ fn every_broken_rule_is_reported() {
     };
     let swap = |id: u8| [0, 2, 1].get(usize::from(id)).copied().unwrap_or(id);
 
+    // Long because it is a flat table, whose cases share the places above.
     let cases: [Case<'_>; 28] = [
         (&|f| f.terrain.truncate(9_999), &|v| matches!(v, Violation::GridSize { grid: "terrain", cells: 9_999 })),
         (&|f| f.entry.x = 100, &|v| matches!(v, Violation::Outside("entry", _))),

@@ -6,9 +6,9 @@ use floor_proto::operations::BackedUp;
 use indicatif::HumanBytes;
 
 use crate::{
-    cli::Server,
     output::{self, ReportFormat},
     progress,
+    server::Server,
     tenant::Whose,
 };
 

@@ -9,11 +9,11 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::{FetchOptions, Server},
     failure::UsageError,
     json::{FloorJson, ServedJson},
     numbers::Numbers,
     output::{self, Destination, Format},
+    server::{FetchOptions, Server},
     target::Tower,
 };
 

@@ -10,11 +10,11 @@ use rand_distr::{Distribution as _, Zipf};
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     json::ServedJson,
     load::{self, ANSWER_TIMEOUT, FloorPicker, LoadStream, Measurements, Period},
     numbers,
     output::{self, ReportFormat},
+    server::Server,
     target::Tower,
 };
 

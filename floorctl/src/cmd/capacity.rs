@@ -10,10 +10,11 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     figures::Figures,
     output::{self, ReportFormat},
-    progress, target,
+    progress,
+    server::Server,
+    target,
 };
 
 const AFTER_HELP: &str = "\

@@ -8,9 +8,9 @@ use floor_proto::operations::{Compacted, CompactedTier, Size};
 use indicatif::HumanBytes;
 
 use crate::{
-    cli::Server,
     output::{self, ReportFormat},
     progress,
+    server::Server,
     tenant::{Whose, owned},
 };
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::{cli, output};
+use crate::output;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,7 +24,7 @@ impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         // Generated into memory, since `generate` panics if a write fails, as to a closed pipe.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut cli::command(), "floorctl", &mut script);
+        clap_complete::generate(self.shell, &mut super::command(), "floorctl", &mut script);
         let mut out = output::stdout();
         out.write_all(&script)?;
         Ok(out.flush()?)

@@ -8,8 +8,8 @@ use floor_proto::operations::{Contained, FailedTier, FloorTiers};
 
 use super::purge::queries;
 use crate::{
-    cli::Server,
     output::{self, ReportFormat},
+    server::Server,
     target::FloorSelection,
     tenant::{Whose, owned},
 };

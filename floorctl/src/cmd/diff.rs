@@ -13,9 +13,9 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     comparison::{Comparison, FieldDiff, ListDiff},
     output::{self, ReportFormat},
+    server::Server,
     source::{self, Source},
     target::FloorName,
 };

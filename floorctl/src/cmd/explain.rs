@@ -12,11 +12,11 @@ use floor_gen::{GENERATOR_VERSION, explain, validate::validate};
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     failure::UsageError,
     local,
     output::{self, ReportFormat},
     profile::{Attempt, GenerationProfile, Stage, micros},
+    server::Server,
     target::Target,
 };
 

@@ -9,11 +9,11 @@ use clap::Args;
 use floor_export::{Format, MAX_IMAGE_SIDE, picture::Appearance};
 
 use crate::{
-    cli::{FetchOptions, Server},
     cmd::render::MapStyle,
     export::{ExportTarget, Present, Written, format_parser},
     failure::UsageError,
     output,
+    server::{FetchOptions, Server},
     source::{self, FloorSource},
 };
 

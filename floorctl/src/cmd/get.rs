@@ -7,10 +7,10 @@ use floor_client::{Answer, EncodedFloor};
 use floor_export::json_layout;
 
 use crate::{
-    cli::{FetchOptions, Server},
     json::FloorJson,
     local,
     output::{Destination, Format},
+    server::{FetchOptions, Server},
     target::Target,
 };
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use floor_client::v1::FloorSpec;
-use floor_wire::rules::{self, BrokenRule};
+use floor_pack::rules::{self, BrokenRule};
 
 use crate::{
     cmd::validate,

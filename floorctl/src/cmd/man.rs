@@ -5,8 +5,6 @@ use std::{fs, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
-use crate::cli;
-
 const AFTER_HELP: &str = "\
 Examples:
   floorctl man --output ~/.local/share/man/man1";
@@ -23,7 +21,7 @@ pub(crate) struct Man {
 impl Man {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         fs::create_dir_all(&self.output)
-            .and_then(|()| clap_mangen::generate_to(cli::command(), &self.output))
+            .and_then(|()| clap_mangen::generate_to(super::command(), &self.output))
             .with_context(|| format!("cannot write manual pages to {}", self.output.display()))
     }
 }

@@ -15,11 +15,11 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     numbers::Numbers,
     operations::Operations,
     output::{self, ReportFormat},
     progress,
+    server::Server,
     target::FloorSelection,
     tenant::{Whose, owned},
 };

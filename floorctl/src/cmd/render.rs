@@ -8,8 +8,8 @@ use floor_export::picture::{self, Depth, Legend, Overlays, Scene, Style};
 use terminal_size::{Width, terminal_size};
 
 use crate::{
-    cli::{FetchOptions, Server},
     output::{self, OutputFile},
+    server::{FetchOptions, Server},
     source::{self, FloorSource},
 };
 

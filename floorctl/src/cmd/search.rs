@@ -10,14 +10,14 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, Theme};
+use floor_pack::{LoadedPack, ModuleError, ResolveError};
 use floor_query::{Candidate, Condition, Fact, seed};
-use floor_wire::{LoadedPack, ModuleError, ResolveError};
 use indicatif::{HumanCount, ProgressBar};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -116,6 +116,34 @@ struct Match {
     facts: Vec<(Fact, String)>,
 }
 
+/// What a search has seen so far.
+#[derive(Default)]
+struct Results {
+    scanned: u64,
+    matches: u64,
+    /// Floors that the pack's own generator failed to make, and the first error.
+    failures: u64,
+    failure: Option<ModuleError>,
+}
+
+impl Results {
+    fn summarise(&self, generated: u64, time: Duration) -> anyhow::Result<()> {
+        let (scanned, generated) = (HumanCount(self.scanned), HumanCount(generated));
+        let matches =
+            if self.matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(self.matches)) };
+        writeln!(
+            output::stderr(),
+            "{matches} in {scanned} floors, {generated} of them generated, in {:.2} s",
+            time.as_secs_f64()
+        )?;
+        if let Some(error) = &self.failure {
+            let floors = if self.failures == 1 { "floor has" } else { "floors have" };
+            writeln!(output::stderr(), "{} {floors} failed, the first one with: {error}", HumanCount(self.failures))?;
+        }
+        Ok(())
+    }
+}
+
 impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let space = SearchSpace::new(&self)?;
@@ -123,9 +151,7 @@ impl Search {
         let shown = if self.json { Fact::ALL.to_vec() } else { space.condition.facts().into_iter().collect() };
         let bar = progress::bar("searching", space.floors);
         let (started, generated) = (Instant::now(), AtomicU64::new(0));
-        let (mut scanned, mut matches) = (0, 0);
-        // How many floors the pack's own generator failed to make, and the first error.
-        let (mut failures, mut failure) = (0, None);
+        let mut results = Results::default();
         let end = crate::parallel_scan::in_order(
             space.floors,
             RefCell::<Generator>::default,
@@ -135,47 +161,45 @@ impl Search {
                 found.transpose()
             },
             |indexes, found| {
-                scanned += indexes.end - indexes.start;
+                results.scanned += indexes.end - indexes.start;
                 bar.inc(indexes.end - indexes.start);
-                for found in found {
-                    let found = match found {
-                        Ok(found) => found,
-                        // The rest would not be tried.
-                        Err(closed @ ModuleError::Closed { .. }) => {
-                            let cause = failure.take().map(|error| format!(": {error}")).unwrap_or_default();
-                            return ControlFlow::Break(Err(anyhow!("{closed}{cause}")));
-                        }
-                        Err(error) => {
-                            failures += 1;
-                            failure.get_or_insert(error);
-                            continue;
-                        }
-                    };
-                    let printed = self.print(&bar, &found);
-                    matches += 1;
-                    if printed.is_err() || Some(matches) == self.limit {
-                        return ControlFlow::Break(printed);
-                    }
-                }
-                ControlFlow::Continue(())
+                found.into_iter().try_for_each(|found| self.report(&bar, found, &mut results))
             },
         );
         bar.finish_and_clear();
         if let ControlFlow::Break(printed) = end {
             printed?;
         }
-        let (scanned, generated) = (HumanCount(scanned), HumanCount(generated.into_inner()));
-        let match_count = if matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(matches)) };
-        writeln!(
-            output::stderr(),
-            "{match_count} in {scanned} floors, {generated} of them generated, in {:.2} s",
-            started.elapsed().as_secs_f64()
-        )?;
-        if let Some(error) = failure {
-            let floors = if failures == 1 { "floor has" } else { "floors have" };
-            writeln!(output::stderr(), "{} {floors} failed, the first one with: {error}", HumanCount(failures))?;
+        results.summarise(generated.into_inner(), started.elapsed())?;
+        Ok(if results.matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Prints a match or counts a failure. Breaks after the last match, or if the search cannot go on.
+    fn report(
+        &self,
+        bar: &ProgressBar,
+        found: Result<Match, ModuleError>,
+        results: &mut Results,
+    ) -> ControlFlow<anyhow::Result<()>> {
+        match found {
+            Ok(found) => {
+                let printed = self.print(bar, &found);
+                results.matches += 1;
+                if printed.is_err() || Some(results.matches) == self.limit {
+                    return ControlFlow::Break(printed);
+                }
+            }
+            // The rest would not be tried.
+            Err(closed @ ModuleError::Closed { .. }) => {
+                let cause = results.failure.take().map(|error| format!(": {error}")).unwrap_or_default();
+                return ControlFlow::Break(Err(anyhow!("{closed}{cause}")));
+            }
+            Err(error) => {
+                results.failures += 1;
+                results.failure.get_or_insert(error);
+            }
         }
-        Ok(if matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        ControlFlow::Continue(())
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use floor_proto::operations::{self, TierHoldings, Writes};
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::{
-    cli::Server,
     output::{self, ReportFormat},
+    server::Server,
     tenant::{Whose, owned},
 };
 

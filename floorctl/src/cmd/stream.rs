@@ -8,10 +8,10 @@ use floor_export::json_layout;
 use indicatif::HumanCount;
 
 use crate::{
-    cli::{FetchOptions, Server},
     failure::UsageError,
     json::FloorJson,
     output::{self, Destination, Format},
+    server::{FetchOptions, Server},
     target::Target,
 };
 

@@ -8,9 +8,9 @@ use floor_client::TierInfo;
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::{
-    cli::Server,
     json,
     output::{self, ReportFormat},
+    server::Server,
 };
 
 const AFTER_HELP: &str = "\

@@ -7,14 +7,14 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use floor_export::json_layout;
-use floor_wire::rules::{self, BrokenRule};
+use floor_pack::rules::{self, BrokenRule};
 use serde::Serialize;
 
 use crate::{
-    cli::{FetchOptions, Server},
     json::FloorJson,
     output::{self, OutputFile},
     saved::SavedFloor,
+    server::{FetchOptions, Server},
     source::{self, FloorSource},
     target::FloorName,
 };

@@ -7,12 +7,12 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     difference,
     json::serialize_served,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,
+    server::Server,
     target::Tower,
 };
 

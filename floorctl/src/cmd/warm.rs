@@ -9,11 +9,11 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::{
-    cli::Server,
     json::ServedJson,
     numbers::Numbers,
     output::{self, ReportFormat},
     progress,
+    server::Server,
     target::Tower,
 };
 

@@ -178,6 +178,47 @@ fn valid_frames(numbers: &mut Numbers, is_mutated: bool) -> Vec<Vec<u8>> {
     frames
 }
 
+/// Values of pseudo-headers and fields, the usual ones first, those that are wrong last.
+const METHODS: [&[u8]; 8] = [b"GET", b"PUT", b"OPTIONS", b"HEAD", b"CONNECT", b"X-Y", b"G T", b""];
+const PATHS: [&[u8]; 12] = [
+    b"/a",
+    b"/a?b=c&d",
+    b"/%20/",
+    b"*",
+    b"/a#b",
+    b"",
+    b"no-slash",
+    b"/ space",
+    b"/\x80",
+    b"http://host/a",
+    b"/{}",
+    b"/\"",
+];
+const SCHEMES: [&[u8]; 6] = [b"http", b"https", b"ftp", b"", b"1x", b"a b"];
+const AUTHORITIES: [&[u8]; 7] = [b"host", b"host:1", b"[::1]:2", b"", b"a b", b"user@host", b"host:x"];
+const FIELDS: [(&str, &[u8]); 20] = [
+    ("host", b"host"),
+    ("cookie", b"a=b"),
+    ("cookie", b"c=d"),
+    ("te", b"trailers"),
+    ("x-bytes", b"\x80\xff"),
+    ("accept", b""),
+    ("content-length", b"0"),
+    ("content-length", b"3"),
+    ("expect", b"100-continue"),
+    ("te", b"gzip"),
+    ("x", b" space"),
+    ("x", b"tab\t"),
+    ("x", b"\x01"),
+    ("x", b"\r\n"),
+    ("Upper", b"case"),
+    ("", b"name"),
+    ("a b", b"name"),
+    ("upgrade", b"h2c"),
+    ("keep-alive", b"1"),
+    ("host", b"other"),
+];
+
 /// A request whose fields the grammar of the simulation does not have.
 fn unusual_request(stream: u32, numbers: &mut Numbers) -> Vec<u8> {
     let field = |name: &str, value: &[u8]| {
@@ -187,27 +228,10 @@ fn unusual_request(stream: u32, numbers: &mut Numbers) -> Vec<u8> {
         field.extend(value);
         field
     };
-    let methods = [b"GET" as &[u8], b"PUT", b"OPTIONS", b"HEAD", b"CONNECT", b"X-Y", b"G T", b""];
-    let method = numbers.among(&methods, &[3, 3, 8]);
-    let paths = [
-        b"/a" as &[u8],
-        b"/a?b=c&d",
-        b"/%20/",
-        b"*",
-        b"/a#b",
-        b"",
-        b"no-slash",
-        b"/ space",
-        b"/\x80",
-        b"http://host/a",
-        b"/{}",
-        b"/\"",
-    ];
-    let path = numbers.among(&paths, &[3, 3, 12]);
-    let schemes = [b"http" as &[u8], b"https", b"ftp", b"", b"1x", b"a b"];
-    let scheme = numbers.among(&schemes, &[2, 2, 6]);
-    let authorities = [b"host" as &[u8], b"host:1", b"[::1]:2", b"", b"a b", b"user@host", b"host:x"];
-    let authority = numbers.among(&authorities, &[3, 3, 7]);
+    let method = numbers.among(&METHODS, &[3, 3, 8]);
+    let path = numbers.among(&PATHS, &[3, 3, 12]);
+    let scheme = numbers.among(&SCHEMES, &[2, 2, 6]);
+    let authority = numbers.among(&AUTHORITIES, &[3, 3, 7]);
     let mut pseudo =
         vec![field(":method", method), field(":scheme", scheme), field(":path", path), field(":authority", authority)];
     if numbers.is_one_in(3) {
@@ -221,32 +245,10 @@ fn unusual_request(stream: u32, numbers: &mut Numbers) -> Vec<u8> {
         let of_response = numbers.pick(&[":status", ":other", ":protocol"]);
         pseudo.push(field(of_response, b"200"));
     }
-    let fields = [
-        ("host", b"host" as &[u8]),
-        ("cookie", b"a=b"),
-        ("cookie", b"c=d"),
-        ("te", b"trailers"),
-        ("x-bytes", b"\x80\xff"),
-        ("accept", b""),
-        ("content-length", b"0"),
-        ("content-length", b"3"),
-        ("expect", b"100-continue"),
-        ("te", b"gzip"),
-        ("x", b" space"),
-        ("x", b"tab\t"),
-        ("x", b"\x01"),
-        ("x", b"\r\n"),
-        ("Upper", b"case"),
-        ("", b"name"),
-        ("a b", b"name"),
-        ("upgrade", b"h2c"),
-        ("keep-alive", b"1"),
-        ("host", b"other"),
-    ];
-    let kinds = numbers.pick(&[9, 9, fields.len()]);
+    let kinds = numbers.pick(&[9, 9, FIELDS.len()]);
     let mut block = pseudo.concat();
     for _ in 0..numbers.below(6) {
-        let (name, value) = numbers.pick(&fields[..kinds]);
+        let (name, value) = numbers.pick(&FIELDS[..kinds]);
         block.extend(field(name, value));
     }
     // END_HEADERS, mostly with END_STREAM.

@@ -246,19 +246,7 @@ impl<'a> Program<'a> {
             }
             9..=15 | 25 => {
                 let stream = self.stream(*last);
-                let length = self.pick(&[0_usize, 1, 5, 95, 100, 1000, 16_384, 7]);
-                let extra = self.byte();
-                let mut payload: Vec<u8> = (0..length).map(|i| i as u8 ^ extra).collect();
-                let mut flags = u8::from(extra & 7 == 1 || choice == 25);
-                if extra & 0xf0 == 0x10 && (length > 0 || self.is_fatal()) {
-                    flags |= 8;
-                    if let Some(padding) = payload.first_mut() {
-                        *padding %= length.min(32) as u8;
-                    }
-                }
-                // The window of a stream, at once.
-                let count = if length == 16_384 && flags == 0 { 1 + usize::from(extra % 4) } else { 1 };
-                frame(0, flags, stream, &payload).repeat(count)
+                self.data(stream, choice == 25)
             }
             16..=19 => {
                 let stream = if choice < 18 { 0 } else { self.stream(*last) };
@@ -286,19 +274,7 @@ impl<'a> Program<'a> {
                 self.headers(stream, ends, &block)
             }
             27 => frame(4, 1, 0, &[]),
-            28 => {
-                let count = 1 + usize::from(self.byte()) * 4;
-                let stream = self.stream(*last);
-                let one = match self.byte() % 6 {
-                    0 => frame(6, 0, 0, &[7; 8]),
-                    1 => frame(4, 0, 0, &[]),
-                    2 => frame(2, 0, 1, &[0, 0, 0, 0, 0]),
-                    3 => frame(0, 0, stream, &[]),
-                    4 => frame(77, 0, 0, &[]),
-                    _ => frame(8, 0, 0, &[0, 0, 0, 1]),
-                };
-                one.repeat(count)
-            }
+            28 => self.many(*last),
             29 => {
                 let mut frames = Vec::new();
                 for _ in 0..self.byte() % 128 {
@@ -317,5 +293,37 @@ impl<'a> Program<'a> {
                 self.bytes(count).to_vec()
             }
         }
+    }
+
+    /// One or more frames DATA.
+    fn data(&mut self, stream: u32, ends: bool) -> Vec<u8> {
+        let length = self.pick(&[0_usize, 1, 5, 95, 100, 1000, 16_384, 7]);
+        let extra = self.byte();
+        let mut payload: Vec<u8> = (0..length).map(|i| i as u8 ^ extra).collect();
+        let mut flags = u8::from(extra & 7 == 1 || ends);
+        if extra & 0xf0 == 0x10 && (length > 0 || self.is_fatal()) {
+            flags |= 8;
+            if let Some(padding) = payload.first_mut() {
+                *padding %= length.min(32) as u8;
+            }
+        }
+        // The window of a stream, at once.
+        let count = if length == 16_384 && flags == 0 { 1 + usize::from(extra % 4) } else { 1 };
+        frame(0, flags, stream, &payload).repeat(count)
+    }
+
+    /// A frame that costs the client little, many times.
+    fn many(&mut self, last: u32) -> Vec<u8> {
+        let count = 1 + usize::from(self.byte()) * 4;
+        let stream = self.stream(last);
+        let one = match self.byte() % 6 {
+            0 => frame(6, 0, 0, &[7; 8]),
+            1 => frame(4, 0, 0, &[]),
+            2 => frame(2, 0, 1, &[0, 0, 0, 0, 0]),
+            3 => frame(0, 0, stream, &[]),
+            4 => frame(77, 0, 0, &[]),
+            _ => frame(8, 0, 0, &[0, 0, 0, 1]),
+        };
+        one.repeat(count)
     }
 }

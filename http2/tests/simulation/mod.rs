@@ -345,31 +345,11 @@ impl Simulation {
                 self.acknowledge_close();
                 self.wire.borrow_mut().arrive(usize::MAX);
             }
-            60 => {
-                if let Some(connection) = &self.connection {
-                    let choice = program.byte() % 8;
-                    self.memory.count(|| match choice {
-                        0 => connection.close(),
-                        1 => connection.ping(),
-                        _ => {}
-                    });
-                }
-            }
+            60 => self.control(program),
             61 => {
-                let end = match program.byte() {
-                    0..8 => End::Closed,
-                    8..12 => End::Failed,
-                    12..16 => {
-                        let connection = self.connection.take();
-                        self.is_ended = true;
-                        self.memory.count(|| drop(connection));
-                        return;
-                    }
-                    _ => return,
-                };
-                let mut wire = self.wire.borrow_mut();
-                wire.end = Some(end);
-                wire.wake_reader();
+                if self.end(program.byte()) {
+                    return;
+                }
             }
             // Polls without having been woken.
             62 => self.flag.0.store(true, Ordering::Relaxed),
@@ -381,6 +361,37 @@ impl Simulation {
         if action & 0x80 == 0 {
             self.run_until_idle();
         }
+    }
+
+    /// Closes the connection or pings, as the server may.
+    fn control(&self, program: &mut Program<'_>) {
+        if let Some(connection) = &self.connection {
+            let choice = program.byte() % 8;
+            self.memory.count(|| match choice {
+                0 => connection.close(),
+                1 => connection.ping(),
+                _ => {}
+            });
+        }
+    }
+
+    /// Ends the connection or what the client sends, in some cases. Whether the step is over.
+    fn end(&mut self, choice: u8) -> bool {
+        let end = match choice {
+            0..8 => End::Closed,
+            8..12 => End::Failed,
+            12..16 => {
+                let connection = self.connection.take();
+                self.is_ended = true;
+                self.memory.count(|| drop(connection));
+                return true;
+            }
+            _ => return true,
+        };
+        let mut wire = self.wire.borrow_mut();
+        wire.end = Some(end);
+        wire.wake_reader();
+        false
     }
 
     /// Answers a ping that follows the announcement of a close, if one was sent and no frame is cut.
@@ -535,6 +546,11 @@ impl Simulation {
 
     /// Sends and reads what a call can send and read.
     fn poll_call(&mut self, call: usize) {
+        self.poll_writer(call);
+        self.poll_reader(call);
+    }
+
+    fn poll_writer(&mut self, call: usize) {
         let call = &mut self.calls[call];
         if call.writer.take() {
             let waker = Waker::from(Arc::clone(&call.writer));
@@ -570,6 +586,10 @@ impl Simulation {
                 call.is_ended = true;
             }
         }
+    }
+
+    fn poll_reader(&mut self, call: usize) {
+        let call = &mut self.calls[call];
         if call.is_reading && call.reader.take() {
             let waker = Waker::from(Arc::clone(&call.reader));
             let mut cx = Context::from_waker(&waker);

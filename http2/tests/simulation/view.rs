@@ -211,23 +211,7 @@ impl View {
     }
 
     fn server_sent_frame(&mut self, kind: u8, flags: u8, id: u32, payload: Vec<u8>, data: &mut Vec<(u32, usize)>) {
-        let is_on_stream = matches!(kind, DATA | HEADERS | RST_STREAM | CONTINUATION);
-        assert!(id != 0 || !is_on_stream, "a frame of type {kind} without a stream");
-        if id != 0 {
-            assert!(is_on_stream || kind == WINDOW_UPDATE, "a frame of type {kind} on a stream");
-            assert!(id % 2 == 1 && id <= self.last_opened, "a frame of type {kind} on the idle stream {id}");
-            let is_ignored = self.go_away.is_some_and(|(last, _)| id > last);
-            assert!(!is_ignored, "a frame of type {kind} on stream {id}, which GOAWAY excludes");
-            let stream = self.streams.entry(id).or_default();
-            if kind != RST_STREAM && kind != CONTINUATION {
-                assert!(stream.server_reset.is_none(), "a frame of type {kind} on stream {id} after a reset");
-                assert!(!stream.is_response_ended, "a frame of type {kind} on stream {id} after its end");
-                assert!(
-                    !stream.is_client_reset_handled,
-                    "a frame of type {kind} on stream {id} after a client's reset"
-                );
-            }
-        }
+        self.check_stream(kind, id);
         let (is_ack, ends, ends_headers) = (flags & 1 != 0, flags & 1 != 0, flags & 4 != 0);
         let allowed_flags = match kind {
             DATA | SETTINGS | PING => 1,
@@ -238,15 +222,7 @@ impl View {
         assert!(flags & !allowed_flags == 0, "flags {flags:x} on a frame of type {kind}");
         match kind {
             DATA => {
-                let length = payload.len() as i64;
-                let stream = self.streams.get_mut(&id).expect("entered above");
-                assert!(stream.head.is_some(), "DATA on stream {id} before its head");
-                stream.response.extend_from_slice(&payload);
-                let window = self.initial_window + stream.server_updates - stream.response.len() as i64;
-                assert!(length == 0 || window >= 0, "{} bytes more than the window of stream {id}", -window);
-                self.server_window -= length;
-                assert!(self.server_window >= 0, "more data than the window of the connection");
-                stream.is_response_ended = ends;
+                self.server_sent_data(id, ends, &payload);
                 data.push((id, payload.len()));
             }
             HEADERS if ends_headers => self.server_sent_block(id, ends, payload),
@@ -267,26 +243,9 @@ impl View {
             }
             SETTINGS if is_ack => {
                 assert!(payload.is_empty());
-                let settings = self.settings.pop_front().expect("settings that were sent");
-                for (id, value) in settings {
-                    match id {
-                        1 => {
-                            self.smaller_table = Some(self.smaller_table.map_or(value, |old| old.min(value)));
-                            self.decoder.set_max_dynamic_size(value);
-                        }
-                        4 => self.initial_window = i64::from(value),
-                        _ => {}
-                    }
-                }
+                self.server_took_settings();
             }
-            SETTINGS => {
-                assert!(!self.has_settings, "the server sends its settings once");
-                self.has_settings = true;
-                let value = |id: u32| payload.chunks(6).find(|it| number(&it[..2]) == id).map(|it| number(&it[2..]));
-                assert_eq!(value(3), Some(self.limits.max_streams));
-                assert_eq!(value(4), Some(self.limits.stream_window));
-                assert_eq!(value(6), Some(self.limits.max_header_bytes));
-            }
+            SETTINGS => self.server_sent_settings(&payload),
             PING if is_ack => assert_eq!(self.pings.pop_front(), Some(payload)),
             PING => {
                 assert_eq!(payload.len(), 8);
@@ -300,17 +259,75 @@ impl View {
             }
             WINDOW_UPDATE => {
                 assert_eq!(payload.len(), 4);
-                let increment = i64::from(number(&payload));
-                assert!(increment > 0, "a window update by {increment}");
-                if id == 0 {
-                    self.client_window += increment;
-                    assert!(self.client_window <= MAX_WINDOW);
-                } else {
-                    let stream = self.streams.get_mut(&id).expect("entered above");
-                    stream.client_updates += increment;
-                }
+                self.server_sent_window_update(id, i64::from(number(&payload)));
             }
             _ => panic!("the server has sent a frame of type {kind}"),
+        }
+    }
+
+    /// Whether the stream may have a frame of that type.
+    fn check_stream(&mut self, kind: u8, id: u32) {
+        let is_on_stream = matches!(kind, DATA | HEADERS | RST_STREAM | CONTINUATION);
+        assert!(id != 0 || !is_on_stream, "a frame of type {kind} without a stream");
+        if id != 0 {
+            assert!(is_on_stream || kind == WINDOW_UPDATE, "a frame of type {kind} on a stream");
+            assert!(id % 2 == 1 && id <= self.last_opened, "a frame of type {kind} on the idle stream {id}");
+            let is_ignored = self.go_away.is_some_and(|(last, _)| id > last);
+            assert!(!is_ignored, "a frame of type {kind} on stream {id}, which GOAWAY excludes");
+            let stream = self.streams.entry(id).or_default();
+            if kind != RST_STREAM && kind != CONTINUATION {
+                assert!(stream.server_reset.is_none(), "a frame of type {kind} on stream {id} after a reset");
+                assert!(!stream.is_response_ended, "a frame of type {kind} on stream {id} after its end");
+                assert!(
+                    !stream.is_client_reset_handled,
+                    "a frame of type {kind} on stream {id} after a client's reset"
+                );
+            }
+        }
+    }
+
+    fn server_sent_data(&mut self, id: u32, ends: bool, payload: &[u8]) {
+        let length = payload.len() as i64;
+        let stream = self.streams.get_mut(&id).expect("entered above");
+        assert!(stream.head.is_some(), "DATA on stream {id} before its head");
+        stream.response.extend_from_slice(payload);
+        let window = self.initial_window + stream.server_updates - stream.response.len() as i64;
+        assert!(length == 0 || window >= 0, "{} bytes more than the window of stream {id}", -window);
+        self.server_window -= length;
+        assert!(self.server_window >= 0, "more data than the window of the connection");
+        stream.is_response_ended = ends;
+    }
+
+    /// The oldest settings that were sent hold now.
+    fn server_took_settings(&mut self) {
+        for (id, value) in self.settings.pop_front().expect("settings that were sent") {
+            match id {
+                1 => {
+                    self.smaller_table = Some(self.smaller_table.map_or(value, |old| old.min(value)));
+                    self.decoder.set_max_dynamic_size(value);
+                }
+                4 => self.initial_window = i64::from(value),
+                _ => {}
+            }
+        }
+    }
+
+    fn server_sent_settings(&mut self, payload: &[u8]) {
+        assert!(!self.has_settings, "the server sends its settings once");
+        self.has_settings = true;
+        let value = |id: u32| payload.chunks(6).find(|it| number(&it[..2]) == id).map(|it| number(&it[2..]));
+        assert_eq!(value(3), Some(self.limits.max_streams));
+        assert_eq!(value(4), Some(self.limits.stream_window));
+        assert_eq!(value(6), Some(self.limits.max_header_bytes));
+    }
+
+    fn server_sent_window_update(&mut self, id: u32, increment: i64) {
+        assert!(increment > 0, "a window update by {increment}");
+        if id == 0 {
+            self.client_window += increment;
+            assert!(self.client_window <= MAX_WINDOW);
+        } else {
+            self.streams.get_mut(&id).expect("entered above").client_updates += increment;
         }
     }
 

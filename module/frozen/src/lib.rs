@@ -9,7 +9,7 @@ use floor_module::{
     floor_gen::{Generator, pack::Files},
     v1,
 };
-use floor_wire::{LoadedPack, ResolveError};
+use floor_pack::{LoadedPack, ResolveError};
 
 struct Frozen {
     pack: Arc<LoadedPack>,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use floor_wire::{Call, Code, Guest, Request};
+use floor_pack::{Call, Code, Guest, Request};
 
 use crate::buffers;
 

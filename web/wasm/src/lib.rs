@@ -17,8 +17,8 @@ use floor_gen::{
     GENERATOR_VERSION, Generator, Kind, Theme,
     pack::{Hatch, Paint},
 };
+use floor_pack::{LoadedPack, ModuleError, ResolveError};
 use floor_query::{Candidate, Condition, Fact};
-use floor_wire::{LoadedPack, ModuleError, ResolveError};
 
 use buffers::{read, respond};
 use pack::with_pack;

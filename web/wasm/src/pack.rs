@@ -6,7 +6,7 @@ use floor_gen::{
     Pack,
     pack::{FileError, Files, PackError, PackErrors},
 };
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 
 use crate::buffers::{read, respond};
 

@@ -4,8 +4,8 @@ use std::{fmt::Display, time::Duration};
 
 use bytes::Bytes;
 use floor_gen::{FloorSpec, Kind, SpecError};
+use floor_pack::ResolveError;
 use floor_proto::{pack::BUILT_IN, v1};
-use floor_wire::ResolveError;
 use tonic::Status;
 
 use super::{Call, Services};

@@ -5,11 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use floor_cache::{Key, Served};
 use floor_gen::{FloorSpec, Kind};
+use floor_pack::{ModuleError, ResolveError};
 use floor_proto::{
     limits::{MAX_FLOOR, MAX_STREAM},
     v1,
 };
-use floor_wire::{ModuleError, ResolveError};
 use prost::Message;
 use tonic::Status;
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use floor_wire::pack_files::EXTENSION;
+use floor_pack::pack_files::EXTENSION;
 
 use crate::{
     failure::UsageError,

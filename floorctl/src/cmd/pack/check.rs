@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use floor_gen::{Kind, Pack, PackHash};
-use floor_wire::LoadedPack;
+use floor_pack::LoadedPack;
 use indicatif::HumanCount;
 use serde::Serialize;
 

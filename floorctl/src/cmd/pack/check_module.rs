@@ -9,7 +9,7 @@ use std::{
 
 use comfy_table::presets::NOTHING;
 use floor_gen::{Generator, Kind};
-use floor_wire::{LoadedPack, ModuleError};
+use floor_pack::{LoadedPack, ModuleError};
 use indicatif::{HumanCount, ProgressBar};
 use prost::Message as _;
 use serde::Serialize;

@@ -11,8 +11,8 @@ use std::{
 
 use clap::Args;
 use floor_gen::{Generator, Kind, Pack, PackHash, pack::Files};
+use floor_pack::LoadedPack;
 use floor_proto::v1;
-use floor_wire::LoadedPack;
 use serde::Serialize;
 
 use crate::{

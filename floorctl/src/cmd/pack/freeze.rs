@@ -8,11 +8,11 @@ use floor_gen::{
     Pack, PackHash,
     pack::{Checks, Files},
 };
+use floor_pack::{LoadedPack, pack_files::EXTENSION};
 use floor_proto::{
     floor_json::FLOOR,
     pack::{BUILT_IN, PackRef, is_name},
 };
-use floor_wire::{LoadedPack, pack_files::EXTENSION};
 use prost::Message as _;
 
 use super::build::write_whole;

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use floor_gen::pack::Files;
 
-use crate::{cli::Server, output::OutputFile, target};
+use crate::{output::OutputFile, server::Server, target};
 
 const AFTER_HELP: &str = "\
 Saves the files of a pack as one .floorpack file, after checking its hash and the paths in it.

@@ -7,9 +7,9 @@ use floor_proto::pack::PackRef;
 use indicatif::HumanCount;
 
 use crate::{
-    cli::Server,
     json,
     output::{self, ReportFormat},
+    server::Server,
 };
 
 const AFTER_HELP: &str = "\

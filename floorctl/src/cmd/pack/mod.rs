@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::Server;
+use crate::server::Server;
 
 const AFTER_HELP: &str = "\
 A pack is what a designer may change about floors: a folder with pack.toml, vaults/*.txt and floors/*.json, or the same \

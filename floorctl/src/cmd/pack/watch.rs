@@ -25,7 +25,7 @@ use axum::{
 use bytes::Bytes;
 use clap::Args;
 use floor_gen::Kind;
-use floor_wire::{LoadedPack, pack_files::Fingerprint};
+use floor_pack::{LoadedPack, pack_files::Fingerprint};
 use futures_util::{Stream, stream};
 use http::{HeaderValue, StatusCode, header};
 use hyper_util::{

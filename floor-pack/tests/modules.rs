@@ -10,8 +10,8 @@ use std::{
 };
 
 use floor_gen::{FloorSpec, Generator, Kind, Pack, PackHash, pack::Files};
+use floor_pack::{LoadedPack, ModuleError, ResolveError};
 use floor_proto::{floor_json::FLOOR, v1};
-use floor_wire::{LoadedPack, ModuleError, ResolveError};
 use prost::Message as _;
 
 /// The functions of a module as WebAssembly text, each with its body.

@@ -1,5 +1,5 @@
-//! A pack with its authored floors, ready to serve: the server, the client's generator and floorctl load packs with it,
-//! so that all make the same floors of the same files.
+//! A pack with its authored floors, ready to serve: all programs load packs with it, so that all make the same floors of
+//! the same files.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,11 @@ use floor_gen::{
     FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, PackHash,
     pack::{Checks, Files, PackError, PackErrors},
 };
-use floor_proto::{FRAME_PREFIX_BYTES, pack::BUILT_IN, v1};
+use floor_proto::{
+    FRAME_PREFIX_BYTES,
+    pack::{BUILT_IN, PackRef},
+    v1,
+};
 use prost::Message;
 
 #[cfg(feature = "authored")]
@@ -174,7 +178,7 @@ impl LoadedPack {
         if hash == PackHash::BUILT_IN {
             return Ok(Self::tower());
         }
-        let reference = crate::reference(&pack);
+        let reference = PackRef { name: pack.name(), hash: Some(hash.0) }.to_string();
         let module = module(&pack, load).map_err(|what| PackError::new(Pack::GENERATOR, 0, 0, what))?;
         let authored = authored.into_iter().map(|(place, (spec, message))| {
             let theme = match message.theme.as_str() {
@@ -254,7 +258,7 @@ impl LoadedPack {
     pub fn authored(&self) -> impl Iterator<Item = (String, v1::Floor)> {
         self.authored.iter().map(|((number, seed), Authored { spec, message })| {
             let tower = seed.map(|seed| format!("{seed}-")).unwrap_or_default();
-            let floor = v1::Floor { spec: Some(crate::spec(spec)), pack_hash: 0, ..message.clone() };
+            let floor = v1::Floor { spec: Some(floor_wire::spec(spec)), pack_hash: 0, ..message.clone() };
             (format!("{AUTHORED}{tower}{number}.json"), floor)
         })
     }
@@ -305,7 +309,7 @@ impl LoadedPack {
     /// # Panics
     /// If `spec` belongs to another pack.
     pub fn framed(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<Bytes, ModuleError> {
-        Ok(crate::framed_message(&self.message(generator, spec)?))
+        Ok(floor_wire::framed_message(&self.message(generator, spec)?))
     }
 
     /// The same floor as a message. Its content hash is 0.
@@ -327,10 +331,10 @@ impl LoadedPack {
             return Ok(v1::Floor { pack_hash: hash, ..module.generate(&self.reference, spec, accept)? });
         }
         if self.read.is_none() {
-            return Ok(crate::message(&generator.generate(spec)));
+            return Ok(floor_wire::message(&generator.generate(spec)));
         }
-        let floor = generator.generate_of(self.pack(), spec);
-        Ok(crate::message_of(spec.pack(), self.reference.clone(), &floor))
+        let message = floor_wire::message(&generator.generate_of(self.pack(), spec));
+        Ok(v1::Floor { spec: Some(self.spec(spec)), pack_hash: spec.pack().0, ..message })
     }
 
     /// Whether the floor of `spec` is authored, and so is not generated.
@@ -342,7 +346,7 @@ impl LoadedPack {
     /// A spec of this pack as a message.
     #[must_use]
     pub fn spec(&self, spec: &FloorSpec) -> v1::FloorSpec {
-        v1::FloorSpec { pack: self.reference.clone(), ..crate::spec(spec) }
+        v1::FloorSpec { pack: self.reference.clone(), ..floor_wire::spec(spec) }
     }
 
     /// The authored floor that is the floor of `spec`.
@@ -385,19 +389,19 @@ mod tests {
     fn json(number: u32, kind: Kind) -> Vec<u8> {
         let spec = FloorSpec::resolve(1, number, 32, 24, Some(kind)).unwrap();
         let mut json = Vec::new();
-        FLOOR.encode(&crate::message(&floor_gen::generate(&spec)).encode_to_vec()[..], &mut json).unwrap();
+        FLOOR.encode(&floor_wire::message(&floor_gen::generate(&spec)).encode_to_vec()[..], &mut json).unwrap();
         json
     }
 
     fn floor(pack: &LoadedPack, spec: &FloorSpec) -> v1::Floor {
-        hash::verify_encoded(&crate::unframed(&pack.framed(&mut Generator::new(), spec).unwrap())).unwrap()
+        hash::verify_encoded(&floor_wire::unframed(&pack.framed(&mut Generator::new(), spec).unwrap())).unwrap()
     }
 
     #[test]
     fn the_built_in_pack_makes_the_floors_of_the_generator() {
         let pack = LoadedPack::built_in();
         let spec = pack.resolve(42, 7, 0, 0, None).unwrap();
-        assert_eq!(pack.framed(&mut Generator::new(), &spec).unwrap(), crate::framed(&floor_gen::generate(&spec)));
+        assert_eq!(pack.framed(&mut Generator::new(), &spec).unwrap(), floor_wire::framed(&floor_gen::generate(&spec)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The test vectors: a manifest, and the files that it names.
 //!
-//! The example writes them, and `floor-wire/tests/vectors.rs` compares them with the committed files.
+//! The example writes them, and `floor-pack/tests/vectors.rs` compares them with the committed files.
 
 mod floors;
 mod grids;

@@ -1,10 +1,8 @@
 //! Checks the floor that a pack's own generator made, and completes it.
 
 use floor_gen::{FloorSpec, pack::Checks};
-use floor_proto::{
-    grid,
-    v1::{self, Floor, Grid, Terrain},
-};
+use floor_proto::v1::{self, Floor, Terrain};
+use floor_wire::decode;
 use prost::Message as _;
 
 use crate::rules;
@@ -33,7 +31,7 @@ pub(crate) fn accept_message(
     let lacks_metrics = floor.metrics.is_none_or(|metrics| metrics == v1::FloorMetrics::default());
     match checks {
         Checks::Structure => check_structure(&floor, spec)?,
-        Checks::Strict => rules::set_defaults(&mut floor),
+        Checks::Strict => decode::set_defaults(&mut floor),
     }
     if lacks_metrics || checks == Checks::Strict {
         floor.metrics.get_or_insert_default();
@@ -53,8 +51,9 @@ pub(crate) fn accept_message(
 /// one of each stairs, and a way from one to the other, through doors of all kinds.
 fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     let (width, height) = (usize::from(spec.width()), usize::from(spec.height()));
-    let terrain = cells("terrain", floor.terrain.as_ref(), spec)?;
-    let region = cells("region", floor.region.as_ref(), spec)?;
+    let cells = |name, grid| decode::cells(name, spec, grid).map_err(|error| error.to_string());
+    let terrain = cells("terrain", floor.terrain.as_ref())?;
+    let region = cells("region", floor.region.as_ref())?;
     let (rooms, most) = (floor.rooms.len(), region.iter().copied().max().unwrap_or(0));
     if rooms > 255 || usize::from(most) > rooms {
         return Err(format!("the floor has {rooms} rooms, at most 255, and its region grid names room {most}"));
@@ -92,16 +91,6 @@ fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     } else {
         Err("no way leads from the entry to the exit".to_owned())
     }
-}
-
-fn cells(name: &str, encoded: Option<&Grid>, spec: &FloorSpec) -> Result<Vec<u8>, String> {
-    let encoded = encoded.ok_or_else(|| format!("the floor has no {name} grid"))?;
-    let (width, height) = (u32::from(spec.width()), u32::from(spec.height()));
-    if (encoded.width, encoded.height) != (width, height) {
-        let Grid { width: w, height: h, .. } = encoded;
-        return Err(format!("the {name} grid is {w}x{h} cells, and the floor {width}x{height}"));
-    }
-    grid::decode(encoded).map_err(|error| format!("the {name} grid: {error}"))
 }
 
 /// Every position on the floor; outside, if one is missing where there has to be one.

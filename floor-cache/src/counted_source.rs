@@ -1,4 +1,4 @@
-//! The producer: generates values with the source, and counts them. It does not know the tiers; the chain's
+//! The source as the chain calls it: counts what it generates and what that costs. It does not know the tiers; the chain's
 //! lookups sit above both.
 
 use std::{
@@ -27,7 +27,7 @@ use crate::{
 
 /// The source with its counts and the load that it causes.
 #[derive(Debug)]
-pub(crate) struct Producer {
+pub(crate) struct CountedSource {
     source: Arc<dyn Source>,
     generations: Generations,
     /// A bit for each class whose cost is being measured.
@@ -61,7 +61,7 @@ impl Generated {
 
 pub(crate) type GenerateResult = Result<Generated, SourceError>;
 
-impl Producer {
+impl CountedSource {
     pub(crate) fn new(
         source: Arc<dyn Source>,
         generations: Generations,
@@ -75,7 +75,7 @@ impl Producer {
     pub(crate) async fn generate(&self, request: GenerationRequest) -> GenerateResult {
         let (started, key) = (Instant::now(), request.key);
         let work = AssertUnwindSafe(async { self.source.generate(request).await });
-        let panicked = |_| Err(SourceError::Failed { key, reason: "the generator panicked".to_owned() });
+        let panicked = |_| Err(SourceError::Failed { key, reason: "the source panicked".to_owned() });
         let made = work.catch_unwind().await.unwrap_or_else(panicked)?;
         let since = started.elapsed();
         self.generations.cpu_nanoseconds.fetch_add(nanoseconds(made.cpu), Relaxed);
@@ -88,12 +88,12 @@ impl Producer {
     pub(crate) fn measure_cost(self: &Arc<Self>, key: Key) {
         let class = 1 << key.class().index();
         if self.forecast(&[key]).is_none() && self.measuring.fetch_or(class, Relaxed) & class == 0 {
-            let producer = self.clone();
+            let source = self.clone();
             self.runtime.spawn(async move {
-                if let Err(error) = producer.generate(GenerationRequest::background(key)).await {
+                if let Err(error) = source.generate(GenerationRequest::background(key)).await {
                     tracing::debug!(%error, "the cost of generation could not be measured");
                 }
-                producer.measuring.fetch_and(!class, Relaxed);
+                source.measuring.fetch_and(!class, Relaxed);
             });
         }
     }

@@ -1,5 +1,5 @@
 //! Checks that `proto/vectors` is what the example `vectors` writes:
-//! `cargo run -p floor-wire --features authored --example vectors -- proto/vectors`.
+//! `cargo run -p floor-pack --features authored --example vectors -- proto/vectors`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 #[path = "../examples/vectors/set/mod.rs"]
@@ -24,7 +24,7 @@ fn the_committed_vectors_are_current() {
             if path.ends_with(".png") { pixels(&committed) == pixels(expected) } else { committed == *expected };
         assert!(
             equal,
-            "{path} is not current: cargo run -p floor-wire --features authored --example vectors -- proto/vectors"
+            "{path} is not current: cargo run -p floor-pack --features authored --example vectors -- proto/vectors"
         );
     }
     let mut committed = BTreeSet::from([set::MANIFEST.to_owned()]);

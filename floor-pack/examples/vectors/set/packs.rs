@@ -1,8 +1,8 @@
 //! A pack besides the built-in one, and floors of it, generated and authored.
 
 use floor_gen::{Generator, Kind, pack::Files as PackFiles};
+use floor_pack::LoadedPack;
 use floor_proto::v1::FloorSpec;
-use floor_wire::LoadedPack;
 use serde::Serialize;
 
 use super::{

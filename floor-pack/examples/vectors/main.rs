@@ -1,6 +1,6 @@
-//! Writes the test vectors of the wire format: `cargo run -p floor-wire --features authored --example vectors -- proto/vectors`.
+//! Writes the test vectors of the wire format: `cargo run -p floor-pack --features authored --example vectors -- proto/vectors`.
 //!
-//! `proto/vectors/README.md` describes the files. `floor-wire/tests/vectors.rs` checks that they are current.
+//! `proto/vectors/README.md` describes the files. `floor-pack/tests/vectors.rs` checks that they are current.
 #![forbid(unsafe_code)]
 
 mod set;

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::pack::error::{PackError, PackErrors};
+use super::error::{PackError, PackErrors};
 use crate::role::RoomRole;
 use crate::spec::{FloorSpec, Kind};
 
@@ -92,11 +92,24 @@ impl Vault {
             kind_bits: 0,
         };
         let mut errors = Errors { file, list: Vec::new() };
-        let mut first = None;
+        let Some((first, map)) = vault.read_keys(text, &mut errors) else { return Err(errors.list) };
+        if vault.min_number > vault.max_number {
+            errors.add(first - 1, 1, "`least` is greater than `most`: the vault is on no floor");
+        }
+        vault.kind_bits = vault.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u16);
+        if vault.read_map(first, map, &mut errors) {
+            vault.check(first, &mut errors);
+        }
+        if errors.list.is_empty() { Ok(vault) } else { Err(errors.list) }
+    }
+
+    /// Takes the keys before the map. Returns the number of the map's first line, and the map; `None` if the file has to be
+    /// mended before the rest of it means anything.
+    fn read_keys<'t>(&mut self, text: &'t str, errors: &mut Errors<'_>) -> Option<(usize, &'t str)> {
         let mut start = 0;
         for (i, line) in text.split_inclusive('\n').enumerate() {
             if errors.list.len() == PackErrors::MOST {
-                return Err(errors.list);
+                return None;
             }
             start += line.len();
             let content = line.trim_end();
@@ -109,28 +122,25 @@ impl Vault {
                 continue;
             };
             if key == "map" && value.is_empty() {
-                first = Some(i + 2);
-                if vault.name.is_empty() && !errors.list.iter().any(|error| error.what.contains("name")) {
+                if self.name.is_empty() && !errors.list.iter().any(|error| error.what.contains("name")) {
                     errors.add(i + 1, 1, "`name:` comes before `map:`");
                 }
-                break;
+                return Some((i + 2, &text[start..]));
             }
-            vault.set(i + 1, key, value.trim(), &mut errors);
+            self.set(i + 1, key, value.trim(), errors);
         }
-        let Some(first) = first else {
-            errors.add(text.lines().count().max(1), 1, "the file ends before its `map:`");
-            return Err(errors.list);
-        };
-        if vault.min_number > vault.max_number {
-            errors.add(first - 1, 1, "`least` is greater than `most`: the vault is on no floor");
-        }
-        vault.kind_bits = vault.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u16);
-        let rows = || text[start..].trim_end().lines().map(str::trim_end);
+        errors.add(text.lines().count().max(1), 1, "the file ends before its `map:`");
+        None
+    }
+
+    /// Takes the map, which begins in line `first`. Whether it has characters of maps only, and not too many.
+    fn read_map(&mut self, first: usize, map: &str, errors: &mut Errors<'_>) -> bool {
+        let rows = || map.trim_end().lines().map(str::trim_end);
         let (width, height) = (rows().map(|row| row.chars().count()).max().unwrap_or(0), rows().count());
         if width.max(height) > MAX_VAULT {
             let what = format!("the map has {width} columns and {height} rows; 40 and 40 are the most");
             errors.add(first, 1, &what);
-            return Err(errors.list);
+            return false;
         }
         let before = errors.list.len();
         // Editors and fonts show some of these as what they replaced, so the error has their number.
@@ -141,13 +151,9 @@ impl Vault {
                 errors.add(first + y, x + 1, &what);
             }
         }
-        if errors.list.len() > before {
-            return Err(errors.list);
-        }
-        (vault.width, vault.height) = (width, height);
-        vault.map = rows().flat_map(|row| row.bytes().chain(core::iter::repeat(b' ')).take(width)).collect();
-        vault.check(first, &mut errors);
-        if errors.list.is_empty() { Ok(vault) } else { Err(errors.list) }
+        (self.width, self.height) = (width, height);
+        self.map = rows().flat_map(|row| row.bytes().chain(core::iter::repeat(b' ')).take(width)).collect();
+        errors.list.len() == before
     }
 
     /// Takes the value of a key.

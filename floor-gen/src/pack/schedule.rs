@@ -1,7 +1,7 @@
 //! The kind of each floor of a tower: bosses and stories by number, and the floors between two bosses drawn in order, so
 //! that no kind comes three times in a row.
 
-use crate::pack::content::{Content, DRAWN};
+use super::content::{Content, DRAWN};
 use crate::rng::{Rng, mix};
 use crate::spec::Kind;
 

@@ -3,13 +3,13 @@
 //!
 //! ```sh
 //! floorctl pack freeze tower -o tower.floorpack
-//! cargo run --release -p floor-wire --features modules --example frozen -- tower.floorpack
+//! cargo run --release -p floor-pack --features modules --example frozen -- tower.floorpack
 //! ```
 
 use std::{env, error::Error, path::Path, time::Instant};
 
 use floor_gen::{Generator, Kind, pack::PackErrors};
-use floor_wire::{LoadedPack, pack_files};
+use floor_pack::{LoadedPack, pack_files};
 
 /// Floors of each kind.
 const FLOORS: u32 = 400;

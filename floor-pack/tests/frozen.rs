@@ -6,8 +6,8 @@
 use std::{fmt::Write as _, path::Path};
 
 use floor_gen::{FloorSpec, Generator, Kind};
+use floor_pack::{LoadedPack, pack_files};
 use floor_proto::{hash, v1};
-use floor_wire::{LoadedPack, pack_files};
 use prost::Message as _;
 
 const SIZES: [(u32, u32); 4] = [(16, 16), (64, 64), (100, 100), (200, 120)];

@@ -7,6 +7,7 @@ use floor_gen::{
     pack::{Checks, Files, PackError},
 };
 use floor_proto::{floor_json, v1};
+use floor_wire::decode;
 
 use crate::{AUTHORED, ByPlace, accept, rules};
 
@@ -67,12 +68,12 @@ fn read_floor(
     }
     if checks.is_none() {
         check_every_rule(&message)?;
-        rules::set_defaults(&mut message);
+        decode::set_defaults(&mut message);
         message.generator_version = floor_gen::GENERATOR_VERSION;
     }
     let of_whole = |wrong: String| vec![(0, 0, wrong)];
     let resolved = message.spec.take().ok_or_else(|| of_whole("the floor has no spec".to_owned()))?;
-    let spec = rules::spec(&resolved).map_err(of_whole)?;
+    let spec = decode::spec(&resolved).map_err(|error| of_whole(error.to_string()))?;
     if let Some(checks) = checks {
         message = accept::accept_message(message, &spec, resolved, checks).map_err(of_whole)?;
     }
