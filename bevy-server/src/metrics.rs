@@ -14,8 +14,8 @@ use floor_cache::metrics::Times;
 use floor_gen::GENERATOR_VERSION;
 use prometheus::{
     IntCounterVec, IntGauge, IntGaugeVec, Opts, PullingGauge, Registry,
-    core::Desc,
-    proto::{Bucket, Histogram, LabelPair, Metric, MetricFamily, MetricType},
+    core::{Collector, Desc},
+    proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType},
 };
 
 /// The registry of every metric of the server.
@@ -61,35 +61,141 @@ impl HistogramFamily {
     }
 
     pub(crate) fn family(&self, series: Vec<Metric>) -> MetricFamily {
-        let mut family = MetricFamily::default();
-        family.set_name(self.0.to_owned());
-        family.set_help(self.1.to_owned());
-        family.set_field_type(MetricType::HISTOGRAM);
-        family.set_metric(series);
-        family
+        family(MetricType::HISTOGRAM, self.0, self.1, series)
     }
 
     /// A series with `labels`, which are in the order of their names.
     pub(crate) fn series(labels: &[(&str, &str)], times: &Times) -> Metric {
-        let label = |(name, value): &(&str, &str)| {
-            let mut label = LabelPair::default();
-            label.set_name((*name).to_owned());
-            label.set_value((*value).to_owned());
-            label
-        };
-        let bucket = |(bound, count): &(Duration, u64)| {
-            let mut bucket = Bucket::default();
-            bucket.set_upper_bound(bound.as_secs_f64());
-            bucket.set_cumulative_count(*count);
-            bucket
-        };
-        let mut histogram = Histogram::default();
-        histogram.set_bucket(times.buckets.iter().map(bucket).collect());
-        histogram.set_sample_count(times.count);
-        histogram.set_sample_sum(times.sum.as_secs_f64());
-        let mut metric = Metric::from_label(labels.iter().map(label).collect());
-        metric.set_histogram(histogram);
+        let mut metric = with_labels(labels);
+        metric.set_histogram(histogram(times));
         metric
+    }
+}
+
+/// A family of metrics that are counted elsewhere, as it is at one scrape.
+pub(crate) struct Family {
+    labels: Vec<String>,
+    collected: MetricFamily,
+}
+
+impl Family {
+    pub(crate) fn counter<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], u64)>,
+    ) -> Self {
+        Self::new(MetricType::COUNTER, name, help, labels, series, |metric, count| {
+            let mut counter = Counter::default();
+            counter.set_value(count as f64);
+            metric.set_counter(counter);
+        })
+    }
+
+    pub(crate) fn gauge<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], f64)>,
+    ) -> Self {
+        Self::new(MetricType::GAUGE, name, help, labels, series, |metric, value| {
+            let mut gauge = Gauge::default();
+            gauge.set_value(value);
+            metric.set_gauge(gauge);
+        })
+    }
+
+    pub(crate) fn histogram<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], &'a Times)>,
+    ) -> Self {
+        Self::new(MetricType::HISTOGRAM, name, help, labels, series, |metric, times| {
+            metric.set_histogram(histogram(times));
+        })
+    }
+
+    fn new<'a, const N: usize, V>(
+        kind: MetricType,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], V)>,
+        set: impl Fn(&mut Metric, V),
+    ) -> Self {
+        let series = series.into_iter().map(|(values, value)| {
+            let mut labels: Vec<_> = labels.into_iter().zip(values).collect();
+            // As Prometheus' own types have them.
+            labels.sort_unstable();
+            let mut metric = with_labels(&labels);
+            set(&mut metric, value);
+            metric
+        });
+        Self { collected: family(kind, name, help, series.collect()), labels: labels.map(str::to_owned).into() }
+    }
+}
+
+fn family(kind: MetricType, name: &str, help: &str, series: Vec<Metric>) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    family.set_name(name.to_owned());
+    family.set_help(help.to_owned());
+    family.set_field_type(kind);
+    family.set_metric(series);
+    family
+}
+
+fn with_labels(labels: &[(&str, &str)]) -> Metric {
+    let label = |(name, value): &(&str, &str)| {
+        let mut label = LabelPair::default();
+        label.set_name((*name).to_owned());
+        label.set_value((*value).to_owned());
+        label
+    };
+    Metric::from_label(labels.iter().map(label).collect())
+}
+
+fn histogram(times: &Times) -> Histogram {
+    let bucket = |(bound, count): &(Duration, u64)| {
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(bound.as_secs_f64());
+        bucket.set_cumulative_count(*count);
+        bucket
+    };
+    let mut histogram = Histogram::default();
+    histogram.set_bucket(times.buckets.iter().map(bucket).collect());
+    histogram.set_sample_count(times.count);
+    histogram.set_sample_sum(times.sum.as_secs_f64());
+    histogram
+}
+
+/// Registers the families that `read` returns, also those without a series, and reads them at each scrape.
+///
+/// # Errors
+/// If `registry` already has a metric with one of the names.
+pub(crate) fn register_families(
+    registry: &Registry,
+    read: impl Fn() -> Vec<Family> + Send + Sync + 'static,
+) -> prometheus::Result<()> {
+    let describe = |Family { labels, collected }| {
+        Desc::new(collected.name().to_owned(), collected.help().to_owned(), labels, Default::default())
+    };
+    let descriptions = read().into_iter().map(describe).collect::<Result<_, _>>()?;
+    registry.register(Box::new(FamilyCollector { descriptions, read }))
+}
+
+struct FamilyCollector<F> {
+    descriptions: Vec<Desc>,
+    read: F,
+}
+
+impl<F: Fn() -> Vec<Family> + Send + Sync> Collector for FamilyCollector<F> {
+    fn desc(&self) -> Vec<&Desc> {
+        self.descriptions.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        (self.read)().into_iter().map(|family| family.collected).collect()
     }
 }
 
