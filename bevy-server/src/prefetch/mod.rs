@@ -1,8 +1,8 @@
 //! Prefetching: generates the next floors of a climber before the climber requests them.
 //!
 //! Calls record their accesses in an [`AccessRecorder`]. A request for the floor above an earlier one is a [`Step`].
-//! Steps create and move climbers, which are entities. A system prefetches the floors above them through the chain as
-//! background work, while no caller waits for generation. Climbers without steps are removed.
+//! Steps create and move climbers. A system prefetches the floors above them through the chain as background work, while no
+//! caller waits for generation. Climbers without steps are removed.
 
 mod climber;
 mod prefetcher;
