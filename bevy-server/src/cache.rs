@@ -7,10 +7,53 @@ use floor_cache::Chain;
 use futures_util::future::join_all;
 use prometheus::Registry;
 
+use tokio::runtime::Handle;
+
 use crate::{
     chain_metrics,
+    config::Config,
+    generation::GenerationQueue,
+    start_error::StartError,
     tenants::{TenantCounts, TenantId, TenantNames},
 };
+
+/// Adds the [`Chains`].
+#[derive(Debug)]
+pub struct CachePlugin(Chains);
+
+impl CachePlugin {
+    /// Opens the stores of `config`, in chains that end in `queue`.
+    ///
+    /// # Errors
+    /// What could not be opened, and what to do about it.
+    pub fn open(
+        config: &Config,
+        queue: &GenerationQueue,
+        registry: &Registry,
+        runtime: &Handle,
+    ) -> Result<Self, StartError> {
+        let common = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue.clone()), runtime)?;
+        chain_metrics::register(common.clone(), registry)?;
+        if config.tenants.is_empty() {
+            return Ok(Self(common.into()));
+        }
+        let names = config.tenant_names();
+        let counts = TenantCounts::register(&names, registry)?;
+        let own = config.tenants.iter().zip(counts).map(|(tenant, counts)| {
+            let source = Arc::new(queue.for_tenant(&tenant.name, counts.clone()));
+            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, source)?;
+            Ok((chain, counts))
+        });
+        let own = own.collect::<Result<Vec<_>, StartError>>()?;
+        Ok(Self(Chains::new(common, names, own, registry)?))
+    }
+}
+
+impl Plugin for CachePlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(self.0.clone());
+    }
+}
 
 /// The chains, for plugins and systems. Cheap to clone. A call uses the chain of its token's tenant and no other.
 #[derive(Resource, Debug, Clone)]

@@ -22,11 +22,43 @@ use prometheus::{
 #[derive(Resource, Debug, Clone, Deref)]
 pub struct MetricsRegistry(pub Registry);
 
+/// Adds the [`MetricsRegistry`], [`Refusals`] and [`Reloads`].
+#[derive(Debug)]
+pub struct MetricsPlugin {
+    registry: Registry,
+    pub(crate) refusals: Refusals,
+    pub(crate) reloads: Reloads,
+}
+
+impl MetricsPlugin {
+    /// A registry with the metrics of this module.
+    ///
+    /// # Errors
+    /// If two metrics have one name.
+    pub fn register() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        register_build_info(&registry)?;
+        let (refusals, reloads) = (Refusals::register(&registry)?, Reloads::register(&registry)?);
+        Ok(Self { registry, refusals, reloads })
+    }
+
+    /// For what a plugin opens.
+    #[must_use]
+    pub const fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl Plugin for MetricsPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(MetricsRegistry(self.registry.clone()))
+            .insert_resource(self.refusals.clone())
+            .insert_resource(self.reloads.clone());
+    }
+}
+
 /// Registers `floors_build_info`, a gauge of value 1 whose labels say what runs.
-///
-/// # Errors
-/// If `registry` already has a metric with this name.
-pub fn register_build_info(registry: &Registry) -> prometheus::Result<()> {
+fn register_build_info(registry: &Registry) -> prometheus::Result<()> {
     let opts = Opts::new("floors_build_info", "Always 1. The labels say which build of the server runs.")
         .const_label("version", env!("CARGO_PKG_VERSION"))
         .const_label("generator_version", GENERATOR_VERSION.to_string())

@@ -111,7 +111,6 @@ pub(super) fn remove_inactive(mut climbers: ResMut<'_, Climbers>, prefetcher: Re
 mod tests {
     use std::sync::Arc;
 
-    use bevy::state::app::StatesPlugin;
     use floor_gen::FloorSpec;
     use prometheus::Registry;
     use tokio::runtime::Handle;
@@ -148,7 +147,8 @@ mod tests {
             .insert_resource(generation)
             .insert_resource(Packs::built_in())
             .insert_resource(Chains::from(chain))
-            .add_plugins((StatesPlugin, LifecyclePlugin, PrefetchPlugin { ahead: 4, budget }));
+            .add_plugins((PrefetchPlugin { ahead: 4, budget }, LifecyclePlugin));
+        app.finish();
         app
     }
 
