@@ -3,15 +3,57 @@
 use std::{sync::Arc, time::Duration};
 
 use bevy::prelude::*;
-use floor_cache::{Chain, TierKind, layers::CircuitState};
+use floor_cache::Chain;
 use futures_util::future::join_all;
-use prometheus::{
-    GaugeVec, IntCounterVec, Opts, Registry,
-    core::{Collector, Desc},
-    proto::MetricFamily,
+use prometheus::Registry;
+
+use tokio::runtime::Handle;
+
+use crate::{
+    chain_metrics,
+    config::Config,
+    generation::GenerationQueue,
+    start_error::StartError,
+    tenants::{TenantCounts, TenantId, TenantNames},
 };
 
-use crate::tenants::{TenantCounts, TenantId, TenantNames};
+/// Adds the [`Chains`].
+#[derive(Debug)]
+pub struct CachePlugin(Chains);
+
+impl CachePlugin {
+    /// Opens the stores of `config`, in chains that end in `queue`.
+    ///
+    /// # Errors
+    /// What could not be opened, and what to do about it.
+    pub fn open(
+        config: &Config,
+        queue: &GenerationQueue,
+        registry: &Registry,
+        runtime: &Handle,
+    ) -> Result<Self, StartError> {
+        let common = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue.clone()), runtime)?;
+        chain_metrics::register(common.clone(), registry)?;
+        if config.tenants.is_empty() {
+            return Ok(Self(common.into()));
+        }
+        let names = config.tenant_names();
+        let counts = TenantCounts::register(&names, registry)?;
+        let own = config.tenants.iter().zip(counts).map(|(tenant, counts)| {
+            let source = Arc::new(queue.for_tenant(&tenant.name, counts.clone()));
+            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, source)?;
+            Ok((chain, counts))
+        });
+        let own = own.collect::<Result<Vec<_>, StartError>>()?;
+        Ok(Self(Chains::new(common, names, own, registry)?))
+    }
+}
+
+impl Plugin for CachePlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(self.0.clone());
+    }
+}
 
 /// The chains, for plugins and systems. Cheap to clone. A call uses the chain of its token's tenant and no other.
 #[derive(Resource, Debug, Clone)]
@@ -49,9 +91,8 @@ impl Chains {
     ) -> prometheus::Result<Self> {
         let tenants = tenants.into_iter().map(|(chain, counts)| TenantChain { chain, counts }).collect();
         let chains = Self { common, tenants, names };
-        if !chains.names.is_empty() {
-            registry.register(Box::new(TenantCollector::new(chains.clone())?))?;
-        }
+        let of_tenants = chains.all().filter_map(|(tenant, chain)| Some((tenant?.to_owned(), chain.clone())));
+        chain_metrics::register_tenants(of_tenants.collect(), registry)?;
         Ok(chains)
     }
 
@@ -87,118 +128,5 @@ impl Chains {
     /// Writes the queues and flushes the tiers of every chain. `false` if a tier failed or `deadline` passed.
     pub async fn close(&self, deadline: Duration) -> bool {
         join_all(self.all().map(|(_, chain)| chain.close(deadline))).await.into_iter().all(|flushed| flushed)
-    }
-}
-
-/// What the tiers of tenants hold and were asked for. The tiers of callers without a tenant have metrics of their own.
-struct TenantCollector {
-    chains: Chains,
-    descriptions: Vec<Desc>,
-}
-
-/// Metric families created for one scrape.
-struct Families {
-    requests: IntCounterVec,
-    bytes: GaugeVec,
-    limit: GaugeVec,
-    writes: IntCounterVec,
-    breaker: GaugeVec,
-    aside: GaugeVec,
-}
-
-impl Families {
-    fn new() -> prometheus::Result<Self> {
-        let requests = Opts::new(
-            "floors_tenant_tier_requests_total",
-            "Keys that a tier was asked for by calls of a tenant, by outcome.",
-        );
-        let bytes = Opts::new("floors_tenant_tier_bytes", "Bytes that a tier holds for a tenant.");
-        let help = "The bytes beyond which a tier evicts floors of a tenant; missing if there is no limit.";
-        let limit = Opts::new("floors_tenant_tier_limit_bytes", help);
-        let help = "Values written to a lower tier in the background for a tenant, by outcome.";
-        let writes = Opts::new("floors_tenant_tier_writes_total", help);
-        let help = "The circuit breaker of a tenant's tier: 0 closed, 1 half-open, 2 open.";
-        let breaker = Opts::new("floors_tenant_breaker_state", help);
-        let help = "Bytes on the disk of a tenant's store that could not be used and was put aside.";
-        let aside = Opts::new("floors_tenant_store_aside_bytes", help);
-        Ok(Self {
-            requests: IntCounterVec::new(requests, &["tenant", "tier", "outcome"])?,
-            bytes: GaugeVec::new(bytes, &["tenant", "tier"])?,
-            limit: GaugeVec::new(limit, &["tenant", "tier"])?,
-            writes: IntCounterVec::new(writes, &["tenant", "tier", "outcome"])?,
-            breaker: GaugeVec::new(breaker, &["tenant", "tier"])?,
-            aside: GaugeVec::new(aside, &["tenant", "tier"])?,
-        })
-    }
-
-    fn collectors(&self) -> [&dyn Collector; 6] {
-        [&self.requests, &self.bytes, &self.limit, &self.writes, &self.breaker, &self.aside]
-    }
-
-    fn add(&self, tenant: &str, chain: &Chain) {
-        for tier in chain.metrics().tiers {
-            if let Some(aside) = tier.aside {
-                self.aside.with_label_values(&[tenant, tier.name]).set(aside.bytes as f64);
-            }
-        }
-        // The report ends with generation, which holds nothing.
-        for (report, holdings) in chain.report().into_iter().zip(chain.holdings()) {
-            let outcomes = [
-                ("hit", report.hits),
-                ("miss", report.misses),
-                ("error", report.errors),
-                ("bypass", report.bypasses),
-                ("corrupt", holdings.stats.corrupt),
-            ];
-            for (outcome, count) in outcomes {
-                self.requests.with_label_values(&[tenant, report.name, outcome]).inc_by(count);
-            }
-            let labels = &[tenant, report.name];
-            if let Some(writes) = holdings.writes {
-                let outcomes = [
-                    ("stored", writes.stored),
-                    ("failed", writes.failed),
-                    ("dropped", writes.dropped),
-                    ("refused", writes.refused),
-                ];
-                for (outcome, count) in outcomes {
-                    self.writes.with_label_values(&[tenant, report.name, outcome]).inc_by(count);
-                }
-                let states = [CircuitState::HalfOpen, CircuitState::Open];
-                let state = states.into_iter().find(|state| state.as_str() == report.verdict);
-                let state = state.unwrap_or(CircuitState::Closed);
-                self.breaker.with_label_values(labels).set(f64::from(state as u8));
-            }
-            if report.name == TierKind::Redis.name() {
-                // It counts the floors of all who use it.
-                continue;
-            }
-            self.bytes.with_label_values(labels).set(holdings.stats.bytes as f64);
-            if holdings.stats.limit > 0 {
-                self.limit.with_label_values(labels).set(holdings.stats.limit as f64);
-            }
-        }
-    }
-}
-
-impl TenantCollector {
-    fn new(chains: Chains) -> prometheus::Result<Self> {
-        let families = Families::new()?;
-        let descriptions = families.collectors().into_iter().flat_map(Collector::desc).cloned().collect();
-        Ok(Self { chains, descriptions })
-    }
-}
-
-impl Collector for TenantCollector {
-    fn desc(&self) -> Vec<&Desc> {
-        self.descriptions.iter().collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        let Ok(families) = Families::new() else { return Vec::new() };
-        for (tenant, chain) in self.chains.all() {
-            tenant.into_iter().for_each(|tenant| families.add(tenant, chain));
-        }
-        families.collectors().into_iter().flat_map(Collector::collect).collect()
     }
 }

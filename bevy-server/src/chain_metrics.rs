@@ -1,248 +1,213 @@
-//! Exports the metrics of a chain to Prometheus. They are read at each scrape.
+//! Exports the metrics of chains to Prometheus: all of the chain of callers without a tenant, and of the chains of tenants
+//! what their tiers hold and were asked for. They are read at each scrape.
 
 use floor_cache::{
-    Chain, ChainMetrics,
+    Chain, ChainMetrics, TierKind,
     metrics::{LowerTierMetrics, TierMetrics},
 };
-use prometheus::{
-    Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry,
-    core::{Collector, Desc},
-    proto::MetricFamily,
-};
+use prometheus::Registry;
 
-use crate::metrics::HistogramFamily;
+use crate::metrics::{Family, register_families};
 
 /// Registers the metrics of `chain`: what its tiers hold, were asked for and cost, and what was generated.
 ///
 /// # Errors
 /// If `registry` already has the metrics of a chain.
 pub fn register(chain: Chain, registry: &Registry) -> prometheus::Result<()> {
-    registry.register(Box::new(ChainCollector { descriptions: descriptions()?, chain }))
+    register_families(registry, move || {
+        let chain = chain.metrics();
+        tiers(&chain).into_iter().chain(lower_tiers(&chain)).chain(generation(&chain)).collect()
+    })
 }
 
-/// The metrics of one chain.
-#[derive(Debug)]
-struct ChainCollector {
-    chain: Chain,
-    descriptions: Vec<Desc>,
+/// Registers what the tiers of tenants hold and were asked for, by the names of the tenants.
+///
+/// # Errors
+/// If `registry` already has the metrics of tenants.
+pub(crate) fn register_tenants(chains: Vec<(String, Chain)>, registry: &Registry) -> prometheus::Result<()> {
+    register_families(registry, move || {
+        let chains: Vec<_> = chains.iter().map(|(tenant, chain)| (tenant.as_str(), chain.metrics())).collect();
+        tenant_tiers(&chains)
+    })
 }
 
-/// Metric families created for one scrape.
-struct Families {
-    requests: IntCounterVec,
-    bytes: GaugeVec,
-    limit: GaugeVec,
-    entries: GaugeVec,
-    store_bytes: GaugeVec,
-    store_free: GaugeVec,
-    store_capacity: GaugeVec,
-    store_aside: GaugeVec,
-    stores_put_aside: IntCounterVec,
-    writes: IntCounterVec,
-    breaker: GaugeVec,
-    hit_ratio: GaugeVec,
-    query_cost: GaugeVec,
-    generation_cost: GaugeVec,
-    bypassed: GaugeVec,
-    verdict_seconds: GaugeVec,
-    reason: GaugeVec,
-    generations: IntCounterVec,
-    coalesced: IntCounter,
-    cpu_utilisation: Gauge,
-    cpu_price: Gauge,
+/// What the tiers hold and were asked for.
+fn tiers(chain: &ChainMetrics) -> Vec<Family> {
+    let outcomes = chain.tiers.iter().flat_map(|tier| {
+        let (errors, timeouts) = (tier.requests.errors, tier.requests.timeouts);
+        let outcomes = requests(tier).into_iter().chain([("error", errors), ("timeout", timeouts)]);
+        outcomes.map(|(outcome, count)| ([tier.name, outcome], count))
+    });
+    let put_aside = chain.tiers.iter().filter_map(|tier| Some(([tier.name], tier.aside?.stores)));
+    let gauge = |name, help, value: fn(&TierMetrics) -> Option<f64>| {
+        let tiers = chain.tiers.iter().filter_map(|tier| Some(([tier.name], value(tier)?)));
+        Family::gauge(name, help, ["tier"], tiers)
+    };
+    let help = "Keys that a tier was asked for, by outcome.";
+    let requests = Family::counter("floors_tier_requests_total", help, ["tier", "outcome"], outcomes);
+    let help = "Stores of a tier that this process put aside at its start.";
+    let put_aside = Family::counter("floors_stores_put_aside_total", help, ["tier"], put_aside);
+    vec![
+        requests,
+        put_aside,
+        gauge("floors_tier_bytes", "Bytes that a tier holds.", |tier| {
+            (!tier.stats.unknown.bytes).then_some(tier.stats.bytes as f64)
+        }),
+        gauge("floors_tier_limit_bytes", "The bytes beyond which a tier evicts; missing if there is no limit.", limit),
+        gauge("floors_tier_entries", "Values that a tier holds.", |tier| {
+            (!tier.stats.unknown.entries).then_some(tier.stats.entries as f64)
+        }),
+        gauge("floors_store_bytes", "Bytes of a tier's files, unused space included.", |tier| {
+            tier.has_directory.then_some(tier.stats.disk as f64)
+        }),
+        gauge(
+            "floors_store_free_bytes",
+            "Bytes that the server may still write to the file system of a tier's files.",
+            |tier| Some(tier.space?.free as f64),
+        ),
+        gauge("floors_store_capacity_bytes", "Size of the file system of a tier's files.", |tier| {
+            Some(tier.space?.total as f64)
+        }),
+        gauge(
+            "floors_store_aside_bytes",
+            "Bytes on the disk of a store of the tier that could not be used and was put aside.",
+            bytes_aside,
+        ),
+    ]
 }
 
-impl Families {
-    fn new() -> prometheus::Result<Self> {
-        let by_tier = |name, help| GaugeVec::new(Opts::new(name, help), &["tier"]);
-        Ok(Self {
-            requests: IntCounterVec::new(
-                Opts::new("floors_tier_requests_total", "Keys that a tier was asked for, by outcome."),
-                &["tier", "outcome"],
-            )?,
-            bytes: by_tier("floors_tier_bytes", "Bytes that a tier holds.")?,
-            limit: by_tier(
-                "floors_tier_limit_bytes",
-                "The bytes beyond which a tier evicts; missing if there is no limit.",
-            )?,
-            entries: by_tier("floors_tier_entries", "Values that a tier holds.")?,
-            store_bytes: by_tier("floors_store_bytes", "Bytes of a tier's files, unused space included.")?,
-            store_free: by_tier(
-                "floors_store_free_bytes",
-                "Bytes that the server may still write to the file system of a tier's files.",
-            )?,
-            store_capacity: by_tier("floors_store_capacity_bytes", "Size of the file system of a tier's files.")?,
-            store_aside: by_tier(
-                "floors_store_aside_bytes",
-                "Bytes on the disk of a store of the tier that could not be used and was put aside.",
-            )?,
-            stores_put_aside: IntCounterVec::new(
-                Opts::new(
-                    "floors_stores_put_aside_total",
-                    "Stores of a tier that this process put aside at its start.",
-                ),
-                &["tier"],
-            )?,
-            writes: IntCounterVec::new(
-                Opts::new("floors_tier_writes_total", "Values written to a lower tier in the background, by outcome."),
-                &["tier", "outcome"],
-            )?,
-            breaker: by_tier("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open.")?,
-            hit_ratio: by_tier("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value.")?,
-            query_cost: by_tier(
-                "floors_tier_probe_cost_seconds",
-                "Recent response time of a query to a tier for one value.",
-            )?,
-            generation_cost: by_tier(
-                "floors_tier_generation_cost_seconds",
-                "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
-            )?,
-            bypassed: by_tier(
-                "floors_tier_bypassed",
-                "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
-            )?,
-            verdict_seconds: by_tier("floors_tier_verdict_seconds", "Time since a tier's verdict last changed.")?,
-            reason: GaugeVec::new(
-                Opts::new("floors_tier_reason", "Why a tier is asked or bypassed: 1 for the current reason."),
-                &["tier", "reason"],
-            )?,
-            generations: IntCounterVec::new(
-                Opts::new("floors_generations_total", "Floors generated, by kind."),
-                &["kind"],
-            )?,
-            coalesced: IntCounter::new("floors_coalesced_total", "Floors that a call got from another call's lookup.")?,
-            cpu_utilisation: Gauge::new(
-                "floors_cpu_utilisation",
-                "CPU utilisation, 0 to 1, at the last measurement by a lookup below memory.",
-            )?,
-            cpu_price: Gauge::new(
-                "floors_cpu_price",
-                "Seconds of response time that one second of CPU costs the other calls in flight: 0 if cores are idle.",
-            )?,
-        })
-    }
-
-    fn collectors(&self) -> [&dyn Collector; 21] {
-        [
-            &self.requests,
-            &self.bytes,
-            &self.limit,
-            &self.entries,
-            &self.store_bytes,
-            &self.store_free,
-            &self.store_capacity,
-            &self.store_aside,
-            &self.stores_put_aside,
-            &self.writes,
-            &self.breaker,
-            &self.hit_ratio,
-            &self.query_cost,
-            &self.generation_cost,
-            &self.bypassed,
-            &self.verdict_seconds,
-            &self.reason,
-            &self.generations,
-            &self.coalesced,
-            &self.cpu_utilisation,
-            &self.cpu_price,
-        ]
-    }
-
-    fn tier(&self, tier: &TierMetrics) {
-        let (name, requests, stats) = (tier.name, tier.requests, tier.stats);
-        for (outcome, count) in [
-            ("hit", requests.hits),
-            ("miss", requests.misses),
-            ("error", requests.errors),
-            ("timeout", requests.timeouts),
-            ("bypass", requests.bypasses),
-            ("corrupt", stats.corrupt),
-        ] {
-            self.requests.with_label_values(&[name, outcome]).inc_by(count);
-        }
-        if !stats.unknown.bytes {
-            self.bytes.with_label_values(&[name]).set(stats.bytes as f64);
-        }
-        if !stats.unknown.entries {
-            self.entries.with_label_values(&[name]).set(stats.entries as f64);
-        }
-        if stats.limit > 0 {
-            self.limit.with_label_values(&[name]).set(stats.limit as f64);
-        }
-        if tier.has_directory {
-            self.store_bytes.with_label_values(&[name]).set(stats.disk as f64);
-        }
-        if let Some(aside) = tier.aside {
-            self.store_aside.with_label_values(&[name]).set(aside.bytes as f64);
-            self.stores_put_aside.with_label_values(&[name]).inc_by(aside.stores);
-        }
-        if let Some(space) = tier.space {
-            self.store_free.with_label_values(&[name]).set(space.free as f64);
-            self.store_capacity.with_label_values(&[name]).set(space.total as f64);
-        }
-        tier.lower.iter().for_each(|lower| self.lower_tier(name, lower));
-    }
-
-    fn lower_tier(&self, name: &str, lower: &LowerTierMetrics) {
-        let (labels, writes) = (&[name], lower.writes);
-        for (outcome, count) in [
-            ("stored", writes.stored),
-            ("failed", writes.failed),
-            ("dropped", writes.dropped),
-            ("refused", writes.refused),
-        ] {
-            self.writes.with_label_values(&[name, outcome]).inc_by(count);
-        }
-        self.breaker.with_label_values(labels).set(f64::from(lower.breaker as u8));
-        self.hit_ratio.with_label_values(labels).set(lower.hit_ratio);
-        self.query_cost.with_label_values(labels).set(lower.query_cost);
-        self.generation_cost.with_label_values(labels).set(lower.generation_cost);
-        self.bypassed.with_label_values(labels).set(1.0 - lower.asked_ratio);
-        self.reason.with_label_values(&[name, lower.reason]).set(1.0);
-        self.verdict_seconds.with_label_values(labels).set(lower.since.as_secs_f64());
-    }
-
-    fn chain(&self, metrics: &ChainMetrics) {
-        metrics.tiers.iter().for_each(|tier| self.tier(tier));
-        for generations in &metrics.generations {
-            self.generations.with_label_values(&[generations.class]).inc_by(generations.times.count);
-        }
-        self.coalesced.inc_by(metrics.coalesced);
-        self.cpu_utilisation.set(metrics.cpu_utilisation);
-        self.cpu_price.set(metrics.cpu_price);
-    }
+/// How the tiers below memory are used, and what they cost.
+fn lower_tiers(chain: &ChainMetrics) -> Vec<Family> {
+    let lower = || chain.tiers.iter().filter_map(|tier| Some((tier.name, tier.lower.as_ref()?)));
+    let gauge = |name, help, value: fn(&LowerTierMetrics) -> f64| {
+        Family::gauge(name, help, ["tier"], lower().map(|(tier, lower)| ([tier], value(lower))))
+    };
+    let outcomes =
+        lower().flat_map(|(tier, lower)| writes(lower).map(move |(outcome, count)| ([tier, outcome], count)));
+    let reasons = lower().map(|(tier, lower)| ([tier, lower.reason], 1.0));
+    let operations = lower().flat_map(|(tier, lower)| lower.times.iter().map(move |(op, times)| ([tier, *op], times)));
+    let help = "Values written to a lower tier in the background, by outcome.";
+    let writes = Family::counter("floors_tier_writes_total", help, ["tier", "outcome"], outcomes);
+    let help = "Why a tier is asked or bypassed: 1 for the current reason.";
+    let reason = Family::gauge("floors_tier_reason", help, ["tier", "reason"], reasons);
+    vec![
+        writes,
+        reason,
+        Family::histogram("floors_tier_seconds", "Time that a tier took.", ["tier", "op"], operations),
+        gauge("floors_breaker_state", "A tier's circuit breaker: 0 closed, 1 half-open, 2 open.", breaker),
+        gauge("floors_tier_hit_ratio", "Recent share of queries to a tier that find a value.", |tier| tier.hit_ratio),
+        gauge("floors_tier_probe_cost_seconds", "Recent response time of a query to a tier for one value.", |tier| {
+            tier.query_cost
+        }),
+        gauge(
+            "floors_tier_generation_cost_seconds",
+            "Recent response time of generating one of the values that a tier may be asked for, with queueing.",
+            |tier| tier.generation_cost,
+        ),
+        gauge(
+            "floors_tier_bypassed",
+            "Recent share of lookups that bypassed a tier: 0 if it is always asked, 1 if never.",
+            |tier| 1.0 - tier.asked_ratio,
+        ),
+        gauge("floors_tier_verdict_seconds", "Time since a tier's verdict last changed.", |tier| {
+            tier.since.as_secs_f64()
+        }),
+    ]
 }
 
-fn histograms(metrics: &ChainMetrics) -> [MetricFamily; 2] {
-    let operations = metrics.tiers.iter().filter_map(|tier| Some((tier.name, &tier.lower.as_ref()?.times)));
-    let operations = operations.flat_map(|(tier, times)| times.iter().map(move |(op, times)| (tier, *op, times)));
-    let operations = operations.map(|(tier, op, times)| HistogramFamily::series(&[("op", op), ("tier", tier)], times));
-    let generations = metrics.generations.iter();
-    let generations =
-        generations.map(|generations| HistogramFamily::series(&[("kind", generations.class)], &generations.times));
-    [TIER_SECONDS.family(operations.collect()), GENERATION_SECONDS.family(generations.collect())]
+/// What was generated, and the price of it.
+fn generation(chain: &ChainMetrics) -> Vec<Family> {
+    let counts = chain.generations.iter().map(|kind| ([kind.class], kind.times.count));
+    let times = chain.generations.iter().map(|kind| ([kind.class], &kind.times));
+    let gauge = |name, help, value| Family::gauge(name, help, [], [([], value)]);
+    let help = "Floors that a call got from another call's lookup.";
+    vec![
+        Family::counter("floors_generations_total", "Floors generated, by kind.", ["kind"], counts),
+        Family::histogram("floors_generation_seconds", "Time to generate a floor, without queueing.", ["kind"], times),
+        Family::counter("floors_coalesced_total", help, [], [([], chain.coalesced)]),
+        gauge(
+            "floors_cpu_utilisation",
+            "CPU utilisation, 0 to 1, at the last measurement by a lookup below memory.",
+            chain.cpu_utilisation,
+        ),
+        gauge(
+            "floors_cpu_price",
+            "Seconds of response time that one second of CPU costs the other calls in flight: 0 if cores are idle.",
+            chain.cpu_price,
+        ),
+    ]
 }
 
-const TIER_SECONDS: HistogramFamily = HistogramFamily("floors_tier_seconds", "Time that a tier took.", &["tier", "op"]);
-const GENERATION_SECONDS: HistogramFamily =
-    HistogramFamily("floors_generation_seconds", "Time to generate a floor, without queueing.", &["kind"]);
-
-fn descriptions() -> prometheus::Result<Vec<Desc>> {
-    let families = Families::new()?;
-    let mut descriptions: Vec<Desc> = families.collectors().into_iter().flat_map(Collector::desc).cloned().collect();
-    descriptions.extend([TIER_SECONDS.description()?, GENERATION_SECONDS.description()?]);
-    Ok(descriptions)
+/// What the tiers of tenants hold and were asked for.
+fn tenant_tiers(chains: &[(&str, ChainMetrics)]) -> Vec<Family> {
+    let tiers = || chains.iter().flat_map(|(tenant, chain)| chain.tiers.iter().map(move |tier| (*tenant, tier)));
+    let gauge = |name, help, value: fn(&TierMetrics) -> Option<f64>| {
+        let tiers = tiers().filter_map(|(tenant, tier)| Some(([tenant, tier.name], value(tier)?)));
+        Family::gauge(name, help, ["tenant", "tier"], tiers)
+    };
+    let requests = tiers().flat_map(|(tenant, tier)| {
+        let errors = tier.requests.errors + tier.requests.timeouts;
+        let outcomes = requests(tier).into_iter().chain([("error", errors)]);
+        outcomes.map(move |(outcome, count)| ([tenant, tier.name, outcome], count))
+    });
+    let writes = tiers().flat_map(|(tenant, tier)| {
+        let outcomes = tier.lower.iter().flat_map(writes);
+        outcomes.map(move |(outcome, count)| ([tenant, tier.name, outcome], count))
+    });
+    let labels = ["tenant", "tier", "outcome"];
+    let help = "Keys that a tier was asked for by calls of a tenant, by outcome.";
+    let requests = Family::counter("floors_tenant_tier_requests_total", help, labels, requests);
+    let help = "Values written to a lower tier in the background for a tenant, by outcome.";
+    let writes = Family::counter("floors_tenant_tier_writes_total", help, labels, writes);
+    vec![
+        requests,
+        writes,
+        gauge("floors_tenant_tier_bytes", "Bytes that a tier holds for a tenant.", |tier| {
+            is_counted_alone(tier).then_some(tier.stats.bytes as f64)
+        }),
+        gauge(
+            "floors_tenant_tier_limit_bytes",
+            "The bytes beyond which a tier evicts floors of a tenant; missing if there is no limit.",
+            |tier| limit(tier).filter(|_| is_counted_alone(tier)),
+        ),
+        gauge(
+            "floors_tenant_breaker_state",
+            "The circuit breaker of a tenant's tier: 0 closed, 1 half-open, 2 open.",
+            |tier| tier.lower.as_ref().map(breaker),
+        ),
+        gauge(
+            "floors_tenant_store_aside_bytes",
+            "Bytes on the disk of a tenant's store that could not be used and was put aside.",
+            bytes_aside,
+        ),
+    ]
 }
 
-impl Collector for ChainCollector {
-    fn desc(&self) -> Vec<&Desc> {
-        self.descriptions.iter().collect()
-    }
+/// Not so Redis, which counts the floors of all who use it.
+fn is_counted_alone(tier: &TierMetrics) -> bool {
+    tier.name != TierKind::Redis.name()
+}
 
-    fn collect(&self) -> Vec<MetricFamily> {
-        let Ok(families) = Families::new() else { return Vec::new() };
-        let metrics = self.chain.metrics();
-        families.chain(&metrics);
-        families.collectors().into_iter().flat_map(Collector::collect).chain(histograms(&metrics)).collect()
-    }
+/// The outcomes of requests, except for errors.
+fn requests(tier: &TierMetrics) -> [(&'static str, u64); 4] {
+    let (requests, corrupt) = (tier.requests, tier.stats.corrupt);
+    [("hit", requests.hits), ("miss", requests.misses), ("bypass", requests.bypasses), ("corrupt", corrupt)]
+}
+
+fn writes(tier: &LowerTierMetrics) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+    let writes = tier.writes;
+    let kept = [("stored", writes.stored), ("refused", writes.refused)];
+    kept.into_iter().chain([("failed", writes.failed), ("dropped", writes.dropped)])
+}
+
+fn limit(tier: &TierMetrics) -> Option<f64> {
+    Some(tier.stats.limit as f64).filter(|limit| *limit > 0.0)
+}
+
+fn bytes_aside(tier: &TierMetrics) -> Option<f64> {
+    Some(tier.aside?.bytes as f64)
+}
+
+fn breaker(tier: &LowerTierMetrics) -> f64 {
+    f64::from(tier.breaker as u8)
 }

@@ -23,7 +23,7 @@ const THREAD_NAME: &str = "connections";
 const OFFLOAD_THREAD_NAME: &str = "offload";
 
 /// The threads, which end when this is dropped.
-#[derive(Debug, Resource)]
+#[derive(Debug)]
 pub(crate) struct CoreThreads {
     cores: Cores,
     /// Dropped first, which ends the threads.
@@ -32,7 +32,7 @@ pub(crate) struct CoreThreads {
 }
 
 /// The cores that serve connections. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Resource)]
 pub(crate) struct Cores(Arc<[Core]>);
 
 /// One core.

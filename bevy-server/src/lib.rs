@@ -38,7 +38,9 @@ pub mod prefetch;
 mod rate_limit;
 pub mod reload;
 pub mod runtime;
+mod start_error;
 pub mod tenants;
 pub mod traces;
 
-pub use app::{StartError, app};
+pub use app::app;
+pub use start_error::StartError;

@@ -14,19 +14,51 @@ use floor_cache::metrics::Times;
 use floor_gen::GENERATOR_VERSION;
 use prometheus::{
     IntCounterVec, IntGauge, IntGaugeVec, Opts, PullingGauge, Registry,
-    core::Desc,
-    proto::{Bucket, Histogram, LabelPair, Metric, MetricFamily, MetricType},
+    core::{Collector, Desc},
+    proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType},
 };
 
 /// The registry of every metric of the server.
 #[derive(Resource, Debug, Clone, Deref)]
 pub struct MetricsRegistry(pub Registry);
 
+/// Adds the [`MetricsRegistry`], [`Refusals`] and [`Reloads`].
+#[derive(Debug)]
+pub struct MetricsPlugin {
+    registry: Registry,
+    pub(crate) refusals: Refusals,
+    pub(crate) reloads: Reloads,
+}
+
+impl MetricsPlugin {
+    /// A registry with the metrics of this module.
+    ///
+    /// # Errors
+    /// If two metrics have one name.
+    pub fn register() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        register_build_info(&registry)?;
+        let (refusals, reloads) = (Refusals::register(&registry)?, Reloads::register(&registry)?);
+        Ok(Self { registry, refusals, reloads })
+    }
+
+    /// For what a plugin opens.
+    #[must_use]
+    pub const fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl Plugin for MetricsPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(MetricsRegistry(self.registry.clone()))
+            .insert_resource(self.refusals.clone())
+            .insert_resource(self.reloads.clone());
+    }
+}
+
 /// Registers `floors_build_info`, a gauge of value 1 whose labels say what runs.
-///
-/// # Errors
-/// If `registry` already has a metric with this name.
-pub fn register_build_info(registry: &Registry) -> prometheus::Result<()> {
+fn register_build_info(registry: &Registry) -> prometheus::Result<()> {
     let opts = Opts::new("floors_build_info", "Always 1. The labels say which build of the server runs.")
         .const_label("version", env!("CARGO_PKG_VERSION"))
         .const_label("generator_version", GENERATOR_VERSION.to_string())
@@ -50,46 +82,130 @@ pub(crate) fn register_gauge(
     registry.register(Box::new(PullingGauge::new(name, help, Box::new(value))?))
 }
 
-/// A family of histograms that are counted elsewhere: its name, its help and its labels. Prometheus' own type cannot be
-/// given counts as a whole.
-pub(crate) struct HistogramFamily(pub(crate) &'static str, pub(crate) &'static str, pub(crate) &'static [&'static str]);
+/// A family of metrics that are counted elsewhere, as it is at one scrape.
+pub(crate) struct Family {
+    labels: Vec<String>,
+    collected: MetricFamily,
+}
 
-impl HistogramFamily {
-    pub(crate) fn description(&self) -> prometheus::Result<Desc> {
-        let labels = self.2.iter().map(|label| (*label).to_owned()).collect();
-        Desc::new(self.0.to_owned(), self.1.to_owned(), labels, Default::default())
+impl Family {
+    pub(crate) fn counter<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], u64)>,
+    ) -> Self {
+        Self::new(MetricType::COUNTER, name, help, labels, series, |metric, count| {
+            let mut counter = Counter::default();
+            counter.set_value(count as f64);
+            metric.set_counter(counter);
+        })
     }
 
-    pub(crate) fn family(&self, series: Vec<Metric>) -> MetricFamily {
-        let mut family = MetricFamily::default();
-        family.set_name(self.0.to_owned());
-        family.set_help(self.1.to_owned());
-        family.set_field_type(MetricType::HISTOGRAM);
-        family.set_metric(series);
-        family
+    pub(crate) fn gauge<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], f64)>,
+    ) -> Self {
+        Self::new(MetricType::GAUGE, name, help, labels, series, |metric, value| {
+            let mut gauge = Gauge::default();
+            gauge.set_value(value);
+            metric.set_gauge(gauge);
+        })
     }
 
-    /// A series with `labels`, which are in the order of their names.
-    pub(crate) fn series(labels: &[(&str, &str)], times: &Times) -> Metric {
-        let label = |(name, value): &(&str, &str)| {
-            let mut label = LabelPair::default();
-            label.set_name((*name).to_owned());
-            label.set_value((*value).to_owned());
-            label
-        };
-        let bucket = |(bound, count): &(Duration, u64)| {
-            let mut bucket = Bucket::default();
-            bucket.set_upper_bound(bound.as_secs_f64());
-            bucket.set_cumulative_count(*count);
-            bucket
-        };
-        let mut histogram = Histogram::default();
-        histogram.set_bucket(times.buckets.iter().map(bucket).collect());
-        histogram.set_sample_count(times.count);
-        histogram.set_sample_sum(times.sum.as_secs_f64());
-        let mut metric = Metric::from_label(labels.iter().map(label).collect());
-        metric.set_histogram(histogram);
-        metric
+    pub(crate) fn histogram<'a, const N: usize>(
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], &'a Times)>,
+    ) -> Self {
+        Self::new(MetricType::HISTOGRAM, name, help, labels, series, |metric, times| {
+            metric.set_histogram(histogram(times));
+        })
+    }
+
+    fn new<'a, const N: usize, V>(
+        kind: MetricType,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = ([&'a str; N], V)>,
+        set: impl Fn(&mut Metric, V),
+    ) -> Self {
+        let series = series.into_iter().map(|(values, value)| {
+            let mut labels: Vec<_> = labels.into_iter().zip(values).collect();
+            // As Prometheus' own types have them.
+            labels.sort_unstable();
+            let mut metric = with_labels(&labels);
+            set(&mut metric, value);
+            metric
+        });
+        Self { collected: family(kind, name, help, series.collect()), labels: labels.map(str::to_owned).into() }
+    }
+}
+
+fn family(kind: MetricType, name: &str, help: &str, series: Vec<Metric>) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    family.set_name(name.to_owned());
+    family.set_help(help.to_owned());
+    family.set_field_type(kind);
+    family.set_metric(series);
+    family
+}
+
+fn with_labels(labels: &[(&str, &str)]) -> Metric {
+    let label = |(name, value): &(&str, &str)| {
+        let mut label = LabelPair::default();
+        label.set_name((*name).to_owned());
+        label.set_value((*value).to_owned());
+        label
+    };
+    Metric::from_label(labels.iter().map(label).collect())
+}
+
+fn histogram(times: &Times) -> Histogram {
+    let bucket = |(bound, count): &(Duration, u64)| {
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(bound.as_secs_f64());
+        bucket.set_cumulative_count(*count);
+        bucket
+    };
+    let mut histogram = Histogram::default();
+    histogram.set_bucket(times.buckets.iter().map(bucket).collect());
+    histogram.set_sample_count(times.count);
+    histogram.set_sample_sum(times.sum.as_secs_f64());
+    histogram
+}
+
+/// Registers the families that `read` returns, also those without a series, and reads them at each scrape.
+///
+/// # Errors
+/// If `registry` already has a metric with one of the names.
+pub(crate) fn register_families(
+    registry: &Registry,
+    read: impl Fn() -> Vec<Family> + Send + Sync + 'static,
+) -> prometheus::Result<()> {
+    let describe = |Family { labels, collected }| {
+        Desc::new(collected.name().to_owned(), collected.help().to_owned(), labels, Default::default())
+    };
+    let descriptions = read().into_iter().map(describe).collect::<Result<_, _>>()?;
+    registry.register(Box::new(FamilyCollector { descriptions, read }))
+}
+
+struct FamilyCollector<F> {
+    descriptions: Vec<Desc>,
+    read: F,
+}
+
+impl<F: Fn() -> Vec<Family> + Send + Sync> Collector for FamilyCollector<F> {
+    fn desc(&self) -> Vec<&Desc> {
+        self.descriptions.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        (self.read)().into_iter().map(|family| family.collected).collect()
     }
 }
 

@@ -9,25 +9,59 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::prelude::Resource;
+use bevy::prelude::*;
 use floor_cache::Served;
 use floor_proto::rpc::Rpc;
 use http::{HeaderMap, HeaderValue};
+use prometheus::Registry;
+use tokio::runtime::Handle;
 use tonic::{Code, Status};
 
 use crate::{
     clients::Client,
-    config::LogSettings,
+    config::{Config, LogSettings},
     headers::FLOOR_SERVED_BY,
     logging::{AccessEntry, AccessLog},
+    reload::Reload,
     tenants::TenantNames,
-    traces::{Lookup, Origin, TracedCall, Traces},
+    traces::{Lookup, Origin, TraceError, TracedCall, Traces},
 };
 
 /// Lookups of a call that are remembered. A stream has one for each window of 16 floors.
 const MAX_LOOKUPS: usize = 32;
 /// The longest message of an error that is remembered, in characters. Some messages quote the request.
 const MAX_MESSAGE: usize = 256;
+
+/// Adds the [`CallObserver`], and [`Traces`] if there are any.
+#[derive(Debug)]
+pub struct CallObserverPlugin {
+    observer: CallObserver,
+}
+
+impl CallObserverPlugin {
+    /// Starts the export of traces, if `config` has one.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn start(config: &Config, registry: &Registry, runtime: &Handle) -> Result<Self, TraceError> {
+        let traces = config.trace.as_ref().map(|settings| Traces::start(settings, registry, runtime)).transpose()?;
+        Ok(Self { observer: CallObserver::new(traces, &config.log, config.tenant_names()) })
+    }
+}
+
+impl Plugin for CallObserverPlugin {
+    fn build(&self, app: &mut App) {
+        if let Some(traces) = &self.observer.0.traces {
+            app.insert_resource(traces.clone());
+        }
+        app.insert_resource(self.observer.clone()).add_observer(apply_access_log);
+    }
+}
+
+fn apply_access_log(mut reload: On<'_, '_, Reload>, observer: Res<'_, CallObserver>) {
+    observer.configure(&reload.config.log);
+    reload.apply(|key| ["log.access", "log.slow"].contains(&key));
+}
 
 /// Decides which calls are recorded. Cheap to clone.
 #[derive(Resource, Debug, Clone)]

@@ -1,41 +1,18 @@
-//! Reads the configuration again on [`ServerEvent::Reload`], applies what can change while the server runs, and logs
-//! what was applied and what needs a restart.
+//! Reads the configuration again on [`ServerEvent::Reload`](crate::lifecycle::ServerEvent) and triggers [`Reload`], of which
+//! each plugin applies what it owns. Logs what was applied and what needs a restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bevy::prelude::*;
 use toml::{Table, Value};
 
 use crate::{
-    auth::Authenticator,
     config::Config,
-    generation::GenerationQueue,
-    grpc::Certificates,
-    lifecycle::ServerEvent,
-    logging::LogControl,
+    lifecycle::reload_requested,
     metrics::{Reloaded, Reloads},
-    observer::CallObserver,
-    ops::OperatorAccess,
-    packs::Packs,
-    runtime::TokioHandle,
 };
 
-/// The key of the operators' token. Its file's content can change while its value, the path, stays.
-const TOKEN_FILE: &str = "ops.token_file";
-/// The key of the callers' tokens. Its file's content can change too. Another path needs a restart.
-const TOKENS_FILE: &str = "auth.tokens_file";
-/// The keys of what is logged.
-const LOG: [&str; 3] = ["log.access", "log.level", "log.slow"];
-/// The tables of tenants, and the key in each that applies at once: the quota.
-const TENANTS: &str = "tenants.";
-const TENANT_RATE: &str = ".cells_per_second";
-/// The table of quotas.
-const LIMITS: &str = "limits.";
-/// The table of TLS. The contents of its files can change while their paths stay.
-const TLS: &str = "grpc.tls.";
-
-/// Reloads the configuration on [`ServerEvent::Reload`]. Add it after the [`OpsPlugin`](crate::ops::OpsPlugin) and the
-/// [`GrpcPlugin`](crate::grpc::GrpcPlugin).
+/// Reloads the configuration.
 #[derive(Debug)]
 pub struct ReloadPlugin {
     /// The configuration that the server runs with. It knows where it was read from.
@@ -45,8 +22,37 @@ pub struct ReloadPlugin {
 impl Plugin for ReloadPlugin {
     fn build(&self, app: &mut App) {
         let in_use = values(self.config.resolved());
+        app.insert_resource(Running { config: self.config.clone(), in_use })
+            .add_systems(Update, reload.run_if(reload_requested));
+    }
+
+    fn finish(&self, app: &mut App) {
         app.world().resource::<Reloads>().record(Reloaded::Configuration, true);
-        app.insert_resource(Running { config: self.config.clone(), in_use }).add_systems(Update, reload);
+    }
+}
+
+/// The configuration was read again. The observers apply what can change while the server runs, and say what they have
+/// applied. A changed key that none applies needs a restart.
+#[derive(Event, Debug)]
+pub struct Reload {
+    /// The new configuration.
+    pub config: Config,
+    /// The changed keys that the server already had: a new tenant needs a restart with all of its keys.
+    changed: Vec<String>,
+    applied: BTreeSet<String>,
+}
+
+impl Reload {
+    /// The new values of the keys that `owns` selects are in use. Returns whether there is a changed one.
+    pub(crate) fn apply(&mut self, owns: impl Fn(&str) -> bool) -> bool {
+        let count = self.applied.len();
+        self.applied.extend(self.changed.iter().filter(|key| owns(key)).cloned());
+        self.applied.len() > count
+    }
+
+    /// The new content of `files` is in use, also if the key that names them has not changed.
+    pub(crate) fn apply_files(&mut self, files: &str) {
+        self.applied.insert(files.to_owned());
     }
 }
 
@@ -62,24 +68,9 @@ struct Running {
 /// Values as they are printed, secrets redacted, by their dotted keys.
 type Values = BTreeMap<String, Value>;
 
-fn reload(
-    mut events: MessageReader<'_, '_, ServerEvent>,
-    mut running: ResMut<'_, Running>,
-    generation: Res<'_, GenerationQueue>,
-    operators: Res<'_, OperatorAccess>,
-    (certificates, authenticator): (Res<'_, Certificates>, Option<Res<'_, Authenticator>>),
-    (log, observer): (Res<'_, LogControl>, Res<'_, CallObserver>),
-    (reloads, packs, runtime): (Res<'_, Reloads>, Res<'_, Packs>, Res<'_, TokioHandle>),
-) {
-    let requested = events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0;
-    if !requested {
-        return;
-    }
-    let packs = packs.clone();
-    // It may read many files.
-    runtime.spawn_blocking(move || packs.reload());
-    let read = running.config.read_again();
-    reloads.record(Reloaded::Configuration, read.is_ok());
+fn reload(world: &mut World) {
+    let read = world.resource::<Running>().config.read_again();
+    world.resource::<Reloads>().record(Reloaded::Configuration, read.is_ok());
     let config = match read {
         Ok(config) => config,
         Err(error) => {
@@ -89,54 +80,33 @@ fn reload(
     };
     config.log_warnings();
     let new = values(config.resolved());
-    let (mut applied, restart) = changed_keys(&running.in_use, &new);
-    generation.set_quota(config.quota);
-    let rates = config.tenants.iter().map(|tenant| (tenant.name.as_str(), tenant.cells_per_second));
-    generation.set_tenant_rates(rates);
-    if let Err(error) = log.configure(&config.log.filter) {
-        tracing::warn!(%error, "the log filter cannot be changed");
-    }
-    observer.configure(&config.log);
-    if operators.set_token(config.ops_token) && !applied.iter().any(|key| key == TOKEN_FILE) {
-        applied.push(TOKEN_FILE.to_owned());
-    }
-    if certificates.set(config.tls) && !applied.iter().any(|key| key.starts_with(TLS)) {
-        applied.push("the files of grpc.tls".to_owned());
-    }
-    let known = authenticator.filter(|known| config.tokens_file.as_deref() == Some(known.path()));
-    match known.map(|known| known.reload()) {
-        Some(Ok(true)) => applied.push(TOKENS_FILE.to_owned()),
-        Some(Err(error)) => tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use"),
-        Some(Ok(false)) | None => {}
-    }
-    let known = |key: &String| running.in_use.contains_key(key);
-    let applied_now: Vec<_> = new.into_iter().filter(|(key, _)| applies_at_once(key) && known(key)).collect();
-    running.in_use.extend(applied_now);
+    let (applied, restart) = apply(world, config, &new);
+    let applied_now = new.into_iter().filter(|(key, _)| applied.contains(key));
+    world.resource_mut::<Running>().in_use.extend(applied_now);
     if applied.is_empty() && restart.is_empty() {
         tracing::info!("the configuration was reloaded; nothing has changed");
         return;
     }
-    tracing::info!(applied = %applied.join(", "), "the configuration was reloaded");
+    let applied = Vec::from_iter(applied).join(", ");
+    tracing::info!(%applied, "the configuration was reloaded");
     if !restart.is_empty() {
         tracing::warn!(keys = %restart.join(", "), "changed keys need a restart; their old values stay in use");
     }
 }
 
-/// The keys whose values differ: those that apply at once, and those that need a restart.
-fn changed_keys(in_use: &Values, new: &Values) -> (Vec<String>, Vec<String>) {
-    let changed = new.iter().filter(|(key, value)| in_use.get(*key) != Some(*value)).map(|(key, _)| key);
-    // A tenant that is gone, and a new one, need a restart with all of their keys.
+/// Lets the observers apply `config`, whose values are `new`. Returns what they have applied, and the changed keys that need
+/// a restart.
+fn apply(world: &mut World, config: Config, new: &Values) -> (BTreeSet<String>, Vec<String>) {
+    let in_use = &world.resource::<Running>().in_use;
+    let differs = |key: &&String| in_use.get(*key) != new.get(*key);
     let gone = in_use.keys().filter(|key| !new.contains_key(*key));
-    let at_once = |key: &String| applies_at_once(key) && in_use.contains_key(key) && new.contains_key(key);
-    changed.chain(gone).cloned().partition(at_once)
-}
-
-fn applies_at_once(key: &str) -> bool {
-    key == TOKEN_FILE || LOG.contains(&key) || key.starts_with(LIMITS) || key.starts_with(TLS) || is_tenant_rate(key)
-}
-
-fn is_tenant_rate(key: &str) -> bool {
-    key.starts_with(TENANTS) && key.ends_with(TENANT_RATE)
+    let mut restart: Vec<_> = new.keys().filter(differs).chain(gone).cloned().collect();
+    let is_known = |key: &&String| in_use.contains_key(*key) && new.contains_key(*key);
+    let changed = restart.iter().filter(is_known).cloned().collect();
+    let mut reload = Reload { config, changed, applied: BTreeSet::new() };
+    world.trigger_ref(&mut reload);
+    restart.retain(|key| !reload.applied.contains(key));
+    (reload.applied, restart)
 }
 
 /// The values of a configuration as [`Config::resolved`] prints it.
@@ -158,9 +128,14 @@ fn flatten(prefix: &str, table: Table, values: &mut Values) {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, net::Ipv4Addr};
+
+    use floor_cache::TierKind;
+    use tempfile::TempDir;
+
     use super::*;
 
-    /// The keys that need a restart. A new key is in this list, or `applies_at_once` has it.
+    /// The keys that need a restart. A new key is in this list, or a plugin applies it.
     const AFTER_RESTART: &str = "auth.tokens_file cache.bypass cache.chain cache.compress cache.keys cache.keys_file \
         cache.lmdb.map_size cache.lmdb.path cache.lru.capacity cache.lru.ttl cache.namespace cache.redis.admit \
         cache.redis.ca cache.redis.cert cache.redis.key cache.redis.password_file cache.redis.timeout \
@@ -170,38 +145,59 @@ mod tests {
         grpc.trusted_proxies grpc.unsent log.format ops.listen packs.default packs.dir prefetch.ahead trace.ca trace.endpoint \
         trace.max_per_second trace.sample";
 
+    /// A server with this configuration, on free ports and without stores.
+    fn app(text: &str) -> App {
+        let mut config = Config::from_toml(text).unwrap();
+        for address in [&mut config.grpc_listen, &mut config.ops_listen] {
+            *address = (Ipv4Addr::LOCALHOST, 0).into();
+        }
+        for cache in config.tenants.iter_mut().map(|tenant| &mut tenant.cache).chain([&mut config.cache]) {
+            cache.chain = vec![TierKind::Lru];
+        }
+        crate::app(&config).unwrap()
+    }
+
+    /// What a server that runs with `old` applies of `new`, and what needs a restart.
+    fn changes(old: &str, new: &str) -> (Vec<String>, Vec<String>) {
+        let new = Config::from_toml(new).unwrap();
+        let values = values(new.resolved());
+        let (applied, restart) = apply(app(old).world_mut(), new, &values);
+        (applied.into_iter().collect(), restart)
+    }
+
     #[test]
     fn every_key_applies_at_once_or_needs_a_restart() {
-        let all = values(Config::from_toml("").unwrap().resolved());
-        let after_restart: Vec<_> = all.keys().map(String::as_str).filter(|key| !applies_at_once(key)).collect();
-        assert_eq!(after_restart, AFTER_RESTART.split(' ').collect::<Vec<_>>());
+        let (mut app, config) = (app(""), Config::from_toml("").unwrap());
+        let new = values(config.resolved());
+        // As if every value had changed.
+        app.world_mut().resource_mut::<Running>().in_use.values_mut().for_each(|value| *value = "another".into());
+        let (_, restart) = apply(app.world_mut(), config, &new);
+        assert_eq!(restart, AFTER_RESTART.split(' ').collect::<Vec<_>>());
     }
 
     #[test]
     fn changed_keys_are_told_apart_by_whether_they_apply_at_once() {
-        let of = |text: &str| values(Config::from_toml(text).unwrap().resolved());
-        let old = of("");
-        assert_eq!(changed_keys(&old, &of("[limits]\ncells_per_second = 0\n")), (vec![], vec![]), "a default, written");
-        let new = of("[limits]\ncells_per_second = 7\n[grpc]\ndrain = \"1s\"\n[cache.lru]\ncapacity = \"1MiB\"\n");
-        let (applied, restart) = changed_keys(&old, &new);
+        assert_eq!(changes("", "[limits]\ncells_per_second = 0\n"), (vec![], vec![]), "a default, written");
+        let new = "[limits]\ncells_per_second = 7\n[grpc]\ndrain = \"1s\"\n[cache.lru]\ncapacity = \"1MiB\"\n";
+        let (applied, restart) = changes("", new);
         assert_eq!(applied, ["limits.cells_per_second"]);
         assert_eq!(restart, ["cache.lru.capacity", "grpc.drain"]);
     }
 
     #[test]
     fn the_quota_of_a_tenant_applies_at_once_and_a_new_tenant_needs_a_restart() {
-        let of = |tenants: &str| {
-            let text = format!("[auth]\ntokens_file = \"tokens.toml\"\n{tenants}");
-            values(Config::from_toml(&text).unwrap().resolved())
-        };
+        let data = TempDir::new().unwrap();
+        let tokens = data.path().join("tokens.toml");
+        fs::write(&tokens, "").unwrap();
+        let of = |tenants: &str| format!("[auth]\ntokens_file = {tokens:?}\n{tenants}");
         let old = of("[tenants.acme]\nshare = 0.25\n[tenants.globex]\nshare = 0.25\n");
         let new = of("[tenants.acme]\nshare = 0.25\ncells_per_second = 7\n[tenants.initech]\nshare = 0.25\n");
-        let (applied, restart) = changed_keys(&old, &new);
+        let (applied, restart) = changes(&old, &new);
         assert_eq!(applied, ["tenants.acme.cells_per_second"]);
         let keys = ["cells_per_second", "pack", "packs", "share"];
         let of_others = ["initech", "globex"].iter().flat_map(|name| keys.map(|key| format!("tenants.{name}.{key}")));
         assert_eq!(restart, of_others.collect::<Vec<_>>());
         let new = of("[tenants.acme]\nshare = 0.25\npacks = [\"mine\"]\n[tenants.globex]\nshare = 0.25\n");
-        assert_eq!(changed_keys(&old, &new), (vec![], vec!["tenants.acme.packs".to_owned()]));
+        assert_eq!(changes(&old, &new), (vec![], vec!["tenants.acme.packs".to_owned()]));
     }
 }

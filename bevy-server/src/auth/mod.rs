@@ -16,29 +16,40 @@ pub(crate) use tokens_file::Scope;
 pub use tokens_file::{TokensError, TokensFile};
 
 use crate::{
-    clients::Clients,
-    generation::GenerationQueue,
-    metrics::{Refusals, Reloads},
-    runtime::TokioHandle,
+    clients::Clients, generation::GenerationQueue, metrics::MetricsPlugin, reload::Reload, runtime::TokioHandle,
 };
 
-/// Adds the [`Authenticator`], which follows its file. Add it before the plugins that serve the ports, which look for that
-/// resource.
+/// Adds the [`Authenticator`], which follows its file.
 #[derive(Debug)]
-pub struct AuthPlugin {
-    /// The tokens at the start.
-    pub tokens: TokensFile,
+pub struct AuthPlugin(Authenticator);
+
+impl AuthPlugin {
+    /// Asks callers for `tokens`, each of which is a client with a quota of generation.
+    #[must_use]
+    pub fn new(tokens: &TokensFile, clients: &Clients, queue: &GenerationQueue, metrics: &MetricsPlugin) -> Self {
+        let (refusals, reloads) = (metrics.refusals.clone(), metrics.reloads.clone());
+        Self(Authenticator::new(tokens, clients.clone(), queue.clone(), refusals, reloads))
+    }
 }
 
 impl Plugin for AuthPlugin {
     fn build(&self, app: &mut App) {
-        let world = app.world();
-        let clients = world.resource::<Clients>().clone();
-        let generation = world.resource::<GenerationQueue>().clone();
-        let refusals = world.resource::<Refusals>().clone();
-        let reloads = world.resource::<Reloads>().clone();
-        let authenticator = Authenticator::new(&self.tokens, clients, generation, refusals, reloads);
-        world.resource::<TokioHandle>().spawn(authenticator.clone().follow_file());
-        app.insert_resource(authenticator);
+        app.insert_resource(self.0.clone()).add_observer(apply_tokens);
+    }
+
+    fn finish(&self, app: &mut App) {
+        app.world().resource::<TokioHandle>().spawn(self.0.clone().follow_file());
+    }
+}
+
+fn apply_tokens(mut reload: On<'_, '_, Reload>, authenticator: Res<'_, Authenticator>) {
+    // Another path needs a restart.
+    if reload.config.tokens_file.as_deref() != Some(authenticator.path()) {
+        return;
+    }
+    match authenticator.reload() {
+        Ok(true) => reload.apply_files("auth.tokens_file"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(%error, "the tokens were not reloaded; the old ones stay in use"),
     }
 }

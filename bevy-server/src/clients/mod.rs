@@ -57,6 +57,16 @@ impl Turns {
     }
 }
 
+/// Adds [`Clients`].
+#[derive(Debug)]
+pub struct ClientsPlugin(pub Clients);
+
+impl Plugin for ClientsPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(self.0.clone());
+    }
+}
+
 /// The clients of the server. Cheap to clone.
 ///
 /// A client is the name of a token, or else the subject of a certificate, or else an address: of IPv4 the whole, of

@@ -3,15 +3,19 @@
 use std::{fmt, net::IpAddr, time::Duration};
 
 use figment::value::Value;
+use floor_proto::limits::MAX_SIDE;
 use http::{HeaderValue, Uri};
 use ipnet::IpNet;
 
 use super::{
+    MAX_CELLS,
     formats::{Format, OneOf, Size, Span, quote_all, text, whole},
     nonzero,
     reader::Reader,
 };
 
+/// The cells of the largest floor.
+const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
 /// The greatest limit of connections: beyond the descriptors of a process.
 const MAX_CONNECTIONS: usize = 1_000_000;
 
@@ -97,6 +101,14 @@ pub enum CorsOrigins {
     Any,
     /// These origins, as browsers send them.
     Listed(Vec<HeaderValue>),
+}
+
+pub(super) fn quota(reader: &mut Reader<'_>) -> Quota {
+    let (rate, burst) = (whole(0..=MAX_CELLS), whole(LARGEST_FLOOR..=MAX_CELLS));
+    Quota {
+        cells_per_second: nonzero(reader.key("limits.cells_per_second", rate.note("; 0 for no limit"))),
+        burst_cells: reader.key("limits.burst_cells", burst.note(": a floor of 512x512 must fit")),
+    }
 }
 
 pub(super) fn connection_limits(reader: &mut Reader<'_>) -> ConnectionLimits {

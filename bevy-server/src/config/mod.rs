@@ -23,7 +23,7 @@ use std::{
 };
 
 use floor_cache::{ChainConfig, Tuning};
-use floor_proto::limits::{MAX_BATCH, MAX_SIDE};
+use floor_proto::limits::MAX_BATCH;
 
 pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
@@ -45,9 +45,6 @@ pub const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The greatest quota in cells, so that arithmetic with cells and nanoseconds cannot overflow 128 bits.
 pub(crate) const MAX_CELLS: u64 = 1_000_000_000_000;
-
-/// The cells of the largest floor.
-const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
 
 /// The key of the tokens of callers.
 const TOKENS_KEY: &str = "auth.tokens_file";
@@ -164,13 +161,7 @@ impl Config {
         let tokens_file = reader.key(TOKENS_KEY, TOKENS_FILE);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
-        let quota = Quota {
-            cells_per_second: nonzero(
-                reader.key("limits.cells_per_second", whole(0..=MAX_CELLS).note("; 0 for no limit")),
-            ),
-            burst_cells: reader
-                .key("limits.burst_cells", whole(LARGEST_FLOOR..=MAX_CELLS).note(": a floor of 512x512 must fit")),
-        };
+        let quota = edge::quota(&mut reader);
         let (cache, tuning) = chain::chain(&mut reader);
         let generation_queue =
             reader.key("generation.queue", whole(MAX_BATCH..=1_000_000).note(": a batch of 256 must fit"));

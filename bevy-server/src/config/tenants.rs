@@ -59,24 +59,7 @@ pub(super) fn tenants(
         let is = format!("has {} tenants", names.len());
         reader.refuse(TABLE, &is, &format!("write at most {MAX_TENANTS}"));
     }
-    let mut entries = Vec::new();
-    for name in names {
-        let table = format!("{TABLE}.{name}");
-        if !is_name(&name) {
-            reader.refuse(
-                &table,
-                "is no name of a tenant",
-                "write a small letter, followed by at most 31 small letters, digits and '-'",
-            );
-        }
-        let share = reader.entry(format!("{table}.share"), Share, None);
-        let cells = whole(0..=MAX_CELLS).note("; 0 for no limit");
-        let cells_per_second = nonzero(reader.entry(format!("{table}.cells_per_second"), cells, Some(0)).unwrap_or(0));
-        let own = reader.entry(format!("{table}.packs"), PackNames, Some(Vec::new())).unwrap_or_default();
-        let of_tenant = reader.entry(format!("{table}.pack"), PackName, Some(default.to_owned()));
-        let packs = TenantPacks { name, own, default: of_tenant.unwrap_or_else(|| default.to_owned()) };
-        entries.extend(share.map(|share| Entry { share, cells_per_second, packs }));
-    }
+    let entries: Vec<_> = names.into_iter().filter_map(|name| entry(reader, name, default)).collect();
     refuse_packs_of_others(reader, &entries, default);
     let given: f64 = entries.iter().map(|entry| entry.share).sum();
     if entries.is_empty() {
@@ -94,21 +77,7 @@ pub(super) fn tenants(
     let whole = cache.clone();
     let tenants = entries.into_iter().map(|Entry { share, cells_per_second, packs }| {
         let name = packs.name.clone();
-        let namespace = format!("{}/{name}", whole.namespace);
-        if namespace.len() > floor_cache::envelope::Namespace::MAX {
-            let is = format!("is too long to be followed by the tenant {name}");
-            reader.refuse("cache.namespace", &is, "write a shorter one, with at most 64 characters in all");
-        }
-        let mut own = ChainConfig {
-            namespace,
-            write_queue: ((whole.write_queue as f64 * share) as usize).max(MIN_QUEUE),
-            ..whole.clone()
-        };
-        own.lru.capacity = part(whole.lru.capacity, share);
-        own.lmdb.map_size = part(whole.lmdb.map_size, share);
-        own.sled.capacity = part(whole.sled.capacity, share);
-        own.lmdb.path = directory(&whole.lmdb.path, &name);
-        own.sled.path = directory(&whole.sled.path, &name);
+        let own = share_of(reader, &whole, share, &name);
         cache.lru.capacity -= own.lru.capacity;
         cache.lmdb.map_size -= own.lmdb.map_size;
         cache.sled.capacity -= own.sled.capacity;
@@ -119,6 +88,42 @@ pub(super) fn tenants(
     let tenants = tenants.collect();
     refuse_small(reader, &cache, TABLE, "has shares that leave too little to callers without a tenant");
     (cache, tenants)
+}
+
+/// What the table of the tenant `name` says; `None` without a share.
+fn entry(reader: &mut Reader<'_>, name: String, default: &str) -> Option<Entry> {
+    let table = format!("{TABLE}.{name}");
+    if !is_name(&name) {
+        reader.refuse(
+            &table,
+            "is no name of a tenant",
+            "write a small letter, followed by at most 31 small letters, digits and '-'",
+        );
+    }
+    let share = reader.entry(format!("{table}.share"), Share, None);
+    let cells = whole(0..=MAX_CELLS).note("; 0 for no limit");
+    let cells_per_second = nonzero(reader.entry(format!("{table}.cells_per_second"), cells, Some(0)).unwrap_or(0));
+    let own = reader.entry(format!("{table}.packs"), PackNames, Some(Vec::new())).unwrap_or_default();
+    let of_tenant = reader.entry(format!("{table}.pack"), PackName, Some(default.to_owned()));
+    let packs = TenantPacks { name, own, default: of_tenant.unwrap_or_else(|| default.to_owned()) };
+    Some(Entry { share: share?, cells_per_second, packs })
+}
+
+/// The `share` of the tenant `name` of the tiers in `whole`.
+fn share_of(reader: &mut Reader<'_>, whole: &ChainConfig, share: f64, name: &str) -> ChainConfig {
+    let namespace = format!("{}/{name}", whole.namespace);
+    if namespace.len() > floor_cache::envelope::Namespace::MAX {
+        let is = format!("is too long to be followed by the tenant {name}");
+        reader.refuse("cache.namespace", &is, "write a shorter one, with at most 64 characters in all");
+    }
+    let write_queue = ((whole.write_queue as f64 * share) as usize).max(MIN_QUEUE);
+    let mut own = ChainConfig { namespace, write_queue, ..whole.clone() };
+    own.lru.capacity = part(whole.lru.capacity, share);
+    own.lmdb.map_size = part(whole.lmdb.map_size, share);
+    own.sled.capacity = part(whole.sled.capacity, share);
+    own.lmdb.path = directory(&whole.lmdb.path, name);
+    own.sled.path = directory(&whole.sled.path, name);
+    own
 }
 
 /// Refuses a default pack that its callers may not use.

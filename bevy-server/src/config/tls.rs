@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn files_that_cannot_be_used_are_named_with_their_key_and_what_to_write() {
         let files = Files::new();
-        let ((cert, key), (other_cert, other_key)) = (files.pair("server"), files.pair("other"));
+        let ((cert, key), (_, other_key)) = (files.pair("server"), files.pair("other"));
         let missing = files.0.path().join("missing.pem");
         let text = files.file("text.pem", "no PEM\n");
         let cut = files.file("cut.pem", "-----BEGIN CERTIFICATE-----\nMIIB\n");
@@ -408,6 +408,12 @@ mod tests {
             let error = resolve(&keys).unwrap_err();
             assert!(expected.iter().all(|expected| error.contains(expected)), "{expected:#?} are not in\n{error}");
         }
+    }
+
+    #[test]
+    fn what_surrounds_pem_is_ignored_and_a_broken_key_is_not_shown() {
+        let files = Files::new();
+        let ((cert, key), (other_cert, _)) = (files.pair("server"), files.pair("other"));
         let (cert_text, key_text) = (fs::read_to_string(&cert).unwrap(), fs::read_to_string(&key).unwrap());
         for (name, added) in [
             ("a byte order mark", (|pem: &str| format!("\u{feff}{pem}")) as fn(&str) -> String),

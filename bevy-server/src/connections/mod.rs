@@ -2,8 +2,10 @@
 
 mod accept;
 mod limits;
+mod port;
 mod socket;
 
 pub(crate) use accept::Acceptor;
 pub(crate) use limits::{Admitted, ConnectionLimiter, Refusal};
+pub(crate) use port::BoundPort;
 pub(crate) use socket::bound_socket;

@@ -11,23 +11,50 @@ mod refusals;
 mod worker;
 
 use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeTaskPool};
+use prometheus::Registry;
 
 pub use queue::GenerationQueue;
 pub(crate) use worker::panic_message;
 
-/// Starts the workers that serve the resource [`GenerationQueue`], one per thread of the `AsyncComputeTaskPool`.
+use crate::{clients::Clients, config::Config, packs::Packs, reload::Reload};
+
+/// Adds the [`GenerationQueue`], Bevy's task pools, and the workers that serve the queue, one per thread of the
+/// `AsyncComputeTaskPool`.
 #[derive(Debug)]
-pub struct GenerationPlugin;
+pub struct GenerationPlugin {
+    queue: GenerationQueue,
+}
+
+impl GenerationPlugin {
+    /// The queue of `config`, for floors of `packs` that `clients` ask for.
+    ///
+    /// # Errors
+    /// If `registry` already has the metrics of a queue.
+    pub fn new(config: &Config, clients: &Clients, packs: &Packs, registry: &Registry) -> prometheus::Result<Self> {
+        let (capacity, workers) = (config.generation_queue, config.generation_threads);
+        let queue = GenerationQueue::new(capacity, workers, config.quota, clients.clone(), packs.clone(), registry)?;
+        queue.set_quotas(config);
+        Ok(Self { queue })
+    }
+
+    /// For the chains that end in it.
+    #[must_use]
+    pub const fn queue(&self) -> &GenerationQueue {
+        &self.queue
+    }
+}
 
 impl Plugin for GenerationPlugin {
     fn build(&self, app: &mut App) {
-        app.add_systems(Startup, start_workers);
+        app.add_plugins(task_pools(self.queue.0.workers))
+            .insert_resource(self.queue.clone())
+            .add_systems(Startup, start_workers)
+            .add_observer(apply_quotas);
     }
 }
 
 /// Task pools with `threads` threads for generation and as few as possible for everything else.
-#[must_use]
-pub fn task_pools(threads: usize) -> TaskPoolPlugin {
+fn task_pools(threads: usize) -> TaskPoolPlugin {
     let exactly = |threads| TaskPoolThreadAssignmentPolicy {
         min_threads: threads,
         max_threads: threads,
@@ -44,6 +71,12 @@ pub fn task_pools(threads: usize) -> TaskPoolPlugin {
             compute: exactly(1),
         },
     }
+}
+
+fn apply_quotas(mut reload: On<'_, '_, Reload>, queue: Res<'_, GenerationQueue>) {
+    queue.set_quotas(&reload.config);
+    reload
+        .apply(|key| key.starts_with("limits.") || (key.starts_with("tenants.") && key.ends_with(".cells_per_second")));
 }
 
 fn start_workers(generation: Res<'_, GenerationQueue>) {

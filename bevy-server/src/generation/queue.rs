@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     clients::{Charge, Clients, Quotas},
-    config::Quota,
+    config::{Config, Quota, TenantConfig},
     key,
     metrics::register_gauge,
     packs::Packs,
@@ -183,21 +183,17 @@ impl GenerationQueue {
         self.0.lock().foreground.len() > 0
     }
 
-    /// Replaces the quota of each client.
-    pub fn set_quota(&self, quota: Quota) {
-        self.0.quotas.set(quota);
-        self.0.tenant_quotas.set(of_tenants(quota));
+    /// Replaces the quotas of clients and tenants by those of `config`.
+    pub(super) fn set_quotas(&self, config: &Config) {
+        self.0.quotas.set(config.quota);
+        self.0.tenant_quotas.set(of_tenants(config.quota));
+        let rate = |tenant: &TenantConfig| (self.0.clients.tenant_id(&tenant.name), tenant.cells_per_second);
+        self.0.tenant_quotas.set_rates(config.tenants.iter().map(rate).collect());
     }
 
     /// Replaces the cells per second of the clients that have a rate of their own; `None` for no limit.
     pub fn set_client_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
         self.0.quotas.set_rates(rates);
-    }
-
-    /// Replaces the cells per second that tenants may have generated; `None` for no limit.
-    pub fn set_tenant_rates<'a>(&self, rates: impl IntoIterator<Item = (&'a str, Option<u64>)>) {
-        let rates = rates.into_iter().map(|(tenant, rate)| (self.0.clients.tenant_id(tenant), rate));
-        self.0.tenant_quotas.set_rates(rates.collect());
     }
 
     /// The source of the chain of the tenant `name`, which is counted in `counts`.

@@ -13,21 +13,14 @@ use std::{
 use bevy::prelude::*;
 use floor_cache::metrics::Times;
 use floor_proto::{rpc::Rpc, status::code_name};
-use prometheus::{
-    IntCounterVec, Opts, Registry,
-    core::{Collector, Desc},
-    proto::MetricFamily,
-};
+use prometheus::Registry;
 use tonic::Code;
 
-use crate::metrics::HistogramFamily;
+use crate::metrics::{Family, register_families};
 
 /// Upper bounds of the buckets, from a hit in memory to a wait for the generation queue, in microseconds.
 const BUCKETS: [u64; 16] =
     [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
-
-const SECONDS: HistogramFamily =
-    HistogramFamily("floors_request_seconds", "Time inside the server by method, in seconds.", &["rpc"]);
 
 /// The status codes of gRPC: 0 to 16.
 const CODES: usize = 17;
@@ -62,8 +55,8 @@ impl RequestMetrics {
     /// If `registry` already has metrics with these names.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
         let parts = Parts::default();
-        let descriptions = [counter()?.desc().into_iter().cloned().collect(), vec![SECONDS.description()?]].concat();
-        registry.register(Box::new(CallCollector { parts: Arc::clone(&parts), descriptions }))?;
+        let read = Arc::clone(&parts);
+        register_families(registry, move || families(&lock(&read)))?;
         Ok(Self::part_of(parts))
     }
 
@@ -95,45 +88,31 @@ impl RequestMetrics {
     }
 }
 
-fn counter() -> prometheus::Result<IntCounterVec> {
-    IntCounterVec::new(Opts::new("floors_requests_total", "Calls by method and status code."), &["rpc", "code"])
-}
-
-/// Sums the parts at each scrape.
-#[derive(Debug)]
-struct CallCollector {
-    parts: Parts,
-    descriptions: Vec<Desc>,
-}
-
-impl Collector for CallCollector {
-    fn desc(&self) -> Vec<&Desc> {
-        self.descriptions.iter().collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        let Ok(counter) = counter() else { return Vec::new() };
-        let parts = lock(&self.parts);
-        let seconds = Rpc::ALL.map(|rpc| {
-            let parts = || parts.iter().map(|part| &part.0[rpc as usize]);
-            for code in 0..CODES {
-                let count = parts().map(|calls| calls.codes[code].load(Relaxed)).sum();
-                counter.with_label_values(&[rpc.name(), code_name(Code::from_i32(code as i32))]).inc_by(count);
-            }
-            let mut times = Times::default();
-            let in_bucket = |bucket: usize| parts().map(|calls| calls.buckets[bucket].load(Relaxed)).sum::<u64>();
-            for (bucket, bound) in BUCKETS.into_iter().enumerate() {
-                times.count += in_bucket(bucket);
-                times.buckets.push((Duration::from_micros(bound), times.count));
-            }
-            times.count += in_bucket(BUCKETS.len());
-            times.sum = Duration::from_nanos(parts().map(|calls| calls.nanoseconds.load(Relaxed)).sum());
-            HistogramFamily::series(&[("rpc", rpc.name())], &times)
-        });
-        let mut families = counter.collect();
-        families.push(SECONDS.family(seconds.into()));
-        families
-    }
+/// The sums of all parts.
+fn families(parts: &[Arc<EndedCalls>]) -> Vec<Family> {
+    let sum = |rpc: Rpc, count: &dyn Fn(&EndedCallsOf) -> &AtomicU64| {
+        parts.iter().map(|part| count(&part.0[rpc as usize]).load(Relaxed)).sum::<u64>()
+    };
+    let counts = Rpc::ALL.into_iter().flat_map(|rpc| {
+        let name = |code| code_name(Code::from_i32(code as i32));
+        (0..CODES).map(move |code| ([rpc.name(), name(code)], sum(rpc, &|calls| &calls.codes[code])))
+    });
+    let times = Rpc::ALL.map(|rpc| {
+        let mut times = Times::default();
+        let in_bucket = |bucket: usize| sum(rpc, &|calls| &calls.buckets[bucket]);
+        for (bucket, bound) in BUCKETS.into_iter().enumerate() {
+            times.count += in_bucket(bucket);
+            times.buckets.push((Duration::from_micros(bound), times.count));
+        }
+        times.count += in_bucket(BUCKETS.len());
+        times.sum = Duration::from_nanos(sum(rpc, &|calls| &calls.nanoseconds));
+        times
+    });
+    let series = Rpc::ALL.into_iter().zip(&times).map(|(rpc, times)| ([rpc.name()], times));
+    vec![
+        Family::counter("floors_requests_total", "Calls by method and status code.", ["rpc", "code"], counts),
+        Family::histogram("floors_request_seconds", "Time inside the server by method, in seconds.", ["rpc"], series),
+    ]
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

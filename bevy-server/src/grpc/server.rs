@@ -16,10 +16,6 @@ use super::{
     path::Routes,
 };
 
-/// The bound port of the gRPC server. [`GrpcPlugin`](super::GrpcPlugin) removes this resource and serves on it.
-#[derive(Resource, Debug)]
-pub struct GrpcListener(pub TcpListener);
-
 /// The running gRPC server. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct GrpcServer {

@@ -5,7 +5,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod systemd;
 
-use bevy::prelude::*;
+use bevy::{prelude::*, state::app::StatesPlugin};
 
 pub use runner::{EventSender, ServerEvent};
 
@@ -23,8 +23,7 @@ pub enum Phase {
     Draining,
 }
 
-/// Adds [`Phase`] and [`EventSender`], handles [`ServerEvent`]s, and installs the runner. Needs the resource
-/// [`TokioHandle`].
+/// Adds [`Phase`] and [`EventSender`], handles [`ServerEvent`]s and signals, and installs the runner.
 ///
 /// Events are read in `PreUpdate`, so a state transition runs in the same update.
 #[derive(Debug)]
@@ -33,8 +32,8 @@ pub struct LifecyclePlugin;
 impl Plugin for LifecyclePlugin {
     fn build(&self, app: &mut App) {
         let (sender, receiver) = runner::channel();
-        app.world().resource::<TokioHandle>().spawn(signals::handle_signals(sender.clone()));
-        app.insert_resource(sender)
+        app.add_plugins(StatesPlugin)
+            .insert_resource(sender)
             .init_state::<Phase>()
             .add_message::<ServerEvent>()
             .add_systems(PostStartup, enter_serving)
@@ -44,6 +43,16 @@ impl Plugin for LifecyclePlugin {
         app.add_systems(OnEnter(Phase::Serving), systemd::report_serving)
             .add_systems(OnEnter(Phase::Draining), systemd::report_draining);
     }
+
+    fn finish(&self, app: &mut App) {
+        let events = app.world().resource::<EventSender>().clone();
+        app.world().resource::<TokioHandle>().spawn(signals::handle_signals(events));
+    }
+}
+
+/// Whether a reload was requested, as a condition of systems.
+pub(crate) fn reload_requested(mut events: MessageReader<'_, '_, ServerEvent>) -> bool {
+    events.read().filter(|event| matches!(event, ServerEvent::Reload)).count() > 0
 }
 
 fn enter_serving(mut next: ResMut<'_, NextState<Phase>>) {

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bevy::prelude::Resource;
+use bevy::prelude::*;
 use tokio::runtime::Handle;
 use tracing::Subscriber;
 use tracing_subscriber::{
@@ -23,7 +23,32 @@ use tracing_subscriber::{
 pub(crate) use access::{AccessEntry, AccessLog};
 use library_limit::LibraryLimit;
 
-use crate::config::{LogFilter, LogFormat, LogSettings};
+use crate::{
+    config::{LogFilter, LogFormat, LogSettings},
+    reload::Reload,
+    runtime::TokioHandle,
+};
+
+/// Adds the [`LogControl`] of the installed log.
+#[derive(Debug)]
+pub struct LogPlugin(pub LogControl);
+
+impl Plugin for LogPlugin {
+    fn build(&self, app: &mut App) {
+        app.insert_resource(self.0.clone()).add_observer(apply_filter);
+    }
+
+    fn finish(&self, app: &mut App) {
+        self.0.set_runtime(app.world().resource::<TokioHandle>());
+    }
+}
+
+fn apply_filter(mut reload: On<'_, '_, Reload>, log: Res<'_, LogControl>) {
+    if let Err(error) = log.configure(&reload.config.log.filter) {
+        tracing::warn!(%error, "the log filter cannot be changed");
+    }
+    reload.apply(|key| key == "log.level");
+}
 
 /// Changes the filter of the log. Cheap to clone.
 #[derive(Resource, Debug, Clone)]

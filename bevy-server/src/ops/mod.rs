@@ -18,6 +18,7 @@ mod viewer;
 mod wrong_port;
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -27,9 +28,10 @@ use std::{
 
 use bevy::prelude::*;
 use prometheus::Registry;
-use tokio::{net::TcpListener, sync::Mutex};
+use tokio::{runtime::Handle, sync::Mutex};
 
 use chain::PurgeLimit;
+use token::OPERATORS_TOKEN;
 pub use token::OperatorAccess;
 use viewer::FloorLimit;
 
@@ -37,35 +39,53 @@ use crate::{
     auth::Authenticator,
     cache::Chains,
     clients::Clients,
-    config::Token,
+    config::{Config, Token},
+    connections::BoundPort,
     lifecycle::Phase,
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
     packs::Packs,
+    reload::Reload,
     runtime::TokioHandle,
+    start_error::StartError,
 };
 
-/// The bound port of the operations pages. [`OpsPlugin`] removes this resource and serves on it.
-#[derive(Resource, Debug)]
-pub struct OpsListener(pub TcpListener);
-
-/// Serves the operations pages on [`OpsListener`], about the chain and the metrics. Adds
-/// [`OperatorAccess`]. Add it after the [`AuthPlugin`](crate::auth::AuthPlugin).
+/// Serves the operations pages, about the chains and the metrics. Adds [`OperatorAccess`].
 #[derive(Debug)]
 pub struct OpsPlugin {
+    port: BoundPort,
     /// The token that operators need.
-    pub token: Option<Token>,
+    token: Option<Token>,
     /// The port for gRPC, which callers of the floor service are told.
-    pub grpc_port: u16,
+    grpc_port: u16,
+}
+
+impl OpsPlugin {
+    /// Binds the port.
+    ///
+    /// # Errors
+    /// [`StartError::Bind`].
+    pub fn bind(config: &Config, grpc_port: u16, runtime: &Handle) -> Result<Self, StartError> {
+        let port = BoundPort::bind(config.ops_listen, "the operations pages", "ops.listen", runtime)?;
+        Ok(Self { port, token: config.ops_token.clone(), grpc_port })
+    }
+
+    /// The bound address.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
 }
 
 impl Plugin for OpsPlugin {
     fn build(&self, app: &mut App) {
-        let listener = app.world_mut().remove_resource::<OpsListener>();
-        let OpsListener(listener) = listener.expect("the port is bound before the plugin is added");
-        let address = listener.local_addr().expect("a bound listener has an address");
-        tracing::info!(%address, "serving operations pages");
-        let world = app.world();
+        app.add_observer(apply_token)
+            .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))
+            .add_systems(OnEnter(Phase::Draining), |readiness: Res<'_, Readiness>| readiness.set(false));
+    }
+
+    fn finish(&self, app: &mut App) {
+        let (address, world) = (self.address(), app.world());
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chains: world.resource::<Chains>().clone(),
@@ -84,12 +104,17 @@ impl Plugin for OpsPlugin {
         let authenticator = world.get_resource::<Authenticator>().cloned();
         let access = OperatorAccess::new(address, self.token.clone(), authenticator, refusals.clone());
         let pages = pages::router(Arc::clone(&state), access.clone(), self.grpc_port);
-        world.resource::<TokioHandle>().spawn(server::serve(listener, pages, self.grpc_port, refusals));
-        app.insert_resource(access)
-            .insert_resource(Readiness(state))
-            .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))
-            .add_systems(OnEnter(Phase::Draining), |readiness: Res<'_, Readiness>| readiness.set(false));
+        world.resource::<TokioHandle>().spawn(server::serve(self.port.take(), pages, self.grpc_port, refusals));
+        tracing::info!(%address, "serving operations pages");
+        app.insert_resource(access).insert_resource(Readiness(state));
     }
+}
+
+fn apply_token(mut reload: On<'_, '_, Reload>, access: Res<'_, OperatorAccess>) {
+    if access.set_token(reload.config.ops_token.clone()) {
+        reload.apply_files(OPERATORS_TOKEN);
+    }
+    reload.apply(|key| key == OPERATORS_TOKEN);
 }
 
 #[derive(Resource)]

@@ -40,8 +40,8 @@ struct Access {
     warnings: Mutex<WarningLimiter>,
 }
 
-/// The name of the token in `ops.token_file`.
-const OPERATORS_TOKEN: &str = "ops.token_file";
+/// The name of the token in `ops.token_file`, which is the key.
+pub(super) const OPERATORS_TOKEN: &str = "ops.token_file";
 
 impl OperatorAccess {
     /// Access through a listener on `address`, with `token` if there is one, and with the tokens that `authenticator`

@@ -14,17 +14,34 @@ pub use folder::PackLoadError;
 pub use registry::{FoundPack, PackSettings, Packs, VisiblePacks};
 pub(crate) use registry::{HeldPack, UnknownPack};
 
-use crate::runtime::TokioHandle;
+use crate::{
+    lifecycle::reload_requested,
+    metrics::{MetricsRegistry, Reloads},
+    runtime::TokioHandle,
+};
 
-/// Follows the files of the packs in the resource [`Packs`].
+/// Adds [`Packs`] and follows their files.
 #[derive(Debug)]
-pub struct PackPlugin;
+pub struct PackPlugin(pub Packs);
 
 impl Plugin for PackPlugin {
     fn build(&self, app: &mut App) {
-        let packs = app.world().resource::<Packs>().clone();
+        app.insert_resource(self.0.clone()).add_systems(Update, reload.run_if(reload_requested));
+    }
+
+    fn finish(&self, app: &mut App) {
+        let (world, packs) = (app.world(), &self.0);
+        let reloads = world.resource::<Reloads>().clone();
+        packs.register(world.resource::<MetricsRegistry>(), reloads).expect("registered once");
         if packs.has_directory() {
-            app.world().resource::<TokioHandle>().spawn(packs.follow_files());
+            world.resource::<TokioHandle>().spawn(packs.clone().follow_files());
         }
     }
+}
+
+/// Also if the configuration is wrong, of which packs are no part.
+fn reload(packs: Res<'_, Packs>, runtime: Res<'_, TokioHandle>) {
+    let packs = packs.clone();
+    // It may read many files.
+    runtime.spawn_blocking(move || packs.reload());
 }

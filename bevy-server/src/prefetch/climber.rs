@@ -1,4 +1,7 @@
 //! The systems that detect climbers, prefetch the floors above them, and remove inactive ones.
+//!
+//! Climbers are values of a map by their last step, and no entities: each step looks one up, so entities would need the map
+//! too, and a second one for those that are spawned while a batch of steps is read.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,68 +20,54 @@ use super::{
 /// Maximum of climbers.
 const MAX_CLIMBERS: usize = 4096;
 
-/// A client that climbs a tower, one entity each.
-#[derive(Component, Debug)]
+/// The climbers by their last step. A request for the floor above is the next step of that climber.
+#[derive(Resource, Debug, Default, Deref, DerefMut)]
+pub(super) struct Climbers(HashMap<Step, Climber>);
+
+/// A client that climbs a tower.
+#[derive(Debug)]
 pub(super) struct Climber {
-    last_step: Step,
     last_step_at: Instant,
-    /// The client that took it, which pays for the floors above.
+    /// The client that took the last step, which pays for the floors above.
     client: ClientId,
-    /// How many floors above `last_step` to prefetch.
+    /// How many floors above the last step to prefetch.
     window: u32,
     /// Floors whose prefetch has started and that were not requested yet.
     prefetched: VecDeque<u32>,
-    /// Whether prefetches above `last_step` have yet to start.
+    /// Whether prefetches above the last step have yet to start.
     needs_prefetch: bool,
 }
 
 impl Climber {
     /// A climber after its first step. The window starts at one floor and doubles with every step, because one step may
     /// be chance (Linux's readahead also starts small).
-    const fn new(StepOf { step, client }: StepOf, now: Instant) -> Self {
-        let prefetched = VecDeque::new();
-        Self { last_step: step, last_step_at: now, client, window: 1, prefetched, needs_prefetch: true }
+    const fn new(client: ClientId, now: Instant) -> Self {
+        Self { last_step_at: now, client, window: 1, prefetched: VecDeque::new(), needs_prefetch: true }
     }
 }
-
-/// The climbers by their last step. A request for the floor above is the next step of that climber.
-#[derive(Resource, Debug, Default, Deref, DerefMut)]
-pub(super) struct Climbers(HashMap<Step, Entity>);
 
 /// Moves climbers by their steps and adds new climbers.
 pub(super) fn update_climbers(
     batches: Res<'_, StepBatches>,
-    mut by_step: ResMut<'_, Climbers>,
-    mut climbers: Query<'_, '_, &mut Climber>,
-    mut commands: Commands<'_, '_>,
+    mut climbers: ResMut<'_, Climbers>,
     prefetcher: Res<'_, Prefetcher>,
 ) {
     let now = Instant::now();
-    let climber_count = climbers.iter().len();
-    // Entities are spawned after this system, and a later step may belong to a new climber.
-    let mut new_climbers = HashMap::new();
-    for taken @ StepOf { step, client } in batches.drain() {
-        if let Some(climber) = by_step.get(&step).and_then(|entity| find(*entity, &mut climbers, &mut new_climbers)) {
+    for StepOf { step, client } in batches.drain() {
+        if let Some(climber) = climbers.get_mut(&step) {
             // A step of another climber to the same floor.
             climber.last_step_at = now;
-        } else if let Some(entity) = steps_below(step, prefetcher.ahead).find_map(|below| by_step.remove(&below))
-            && let Some(climber) = find(entity, &mut climbers, &mut new_climbers)
+        } else if let Some(mut climber) = steps_below(step, prefetcher.ahead).find_map(|below| climbers.remove(&below))
         {
-            (climber.last_step, climber.last_step_at, climber.client) = (step, now, client);
-            climber.needs_prefetch = true;
+            (climber.last_step_at, climber.client, climber.needs_prefetch) = (now, client, true);
             climber.window = (2 * climber.window).min(prefetcher.ahead);
             // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
             prefetcher.count("used", climber.prefetched.drain(..reached).len());
-            by_step.insert(step, entity);
-        } else if climber_count + new_climbers.len() < MAX_CLIMBERS {
-            let entity = commands.spawn_empty().id();
-            new_climbers.insert(entity, Climber::new(taken, now));
-            by_step.insert(step, entity);
+            climbers.insert(step, climber);
+        } else if climbers.len() < MAX_CLIMBERS {
+            climbers.insert(step, Climber::new(client, now));
         }
-    }
-    for (entity, climber) in new_climbers {
-        commands.entity(entity).insert(climber);
     }
 }
 
@@ -88,57 +77,33 @@ fn steps_below(step: Step, ahead: u32) -> impl Iterator<Item = Step> {
     (1..=ahead).filter_map(move |distance| Some(Step { number: step.number.checked_sub(distance)?, ..step }))
 }
 
-fn find<'a>(
-    entity: Entity,
-    climbers: &'a mut Query<'_, '_, &mut Climber>,
-    new_climbers: &'a mut HashMap<Entity, Climber>,
-) -> Option<&'a mut Climber> {
-    match climbers.get_mut(entity) {
-        Ok(climber) => Some(climber.into_inner()),
-        Err(_) => new_climbers.get_mut(&entity),
-    }
-}
-
 /// Starts prefetches for climbers who moved, the nearest floors of all climbers first. When the budget is used up, the
 /// end of a prefetch wakes the app for the rest.
-pub(super) fn prefetch(mut climbers: Query<'_, '_, &mut Climber>, prefetcher: Res<'_, Prefetcher>) {
+pub(super) fn prefetch(mut climbers: ResMut<'_, Climbers>, prefetcher: Res<'_, Prefetcher>) {
     for height in 1..=prefetcher.ahead {
-        for mut climber in climbers.iter_mut().filter(|climber| climber.needs_prefetch && height <= climber.window) {
-            let number = climber.last_step.number + height;
+        let moved = climbers.iter_mut().filter(|(_, climber)| climber.needs_prefetch && height <= climber.window);
+        for (last_step, climber) in moved {
+            let number = last_step.number + height;
             if climber.prefetched.contains(&number) {
                 continue;
             }
             // The top floor of a tower has none above.
-            let Some(spec) = climber.last_step.tower.floor(&prefetcher.packs, number) else { continue };
+            let Some(spec) = last_step.tower.floor(&prefetcher.packs, number) else { continue };
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
             }
-            prefetcher.start_prefetch(&spec, climber.last_step.tower.tenant(), climber.client);
+            prefetcher.start_prefetch(&spec, last_step.tower.tenant(), climber.client);
             climber.prefetched.push_back(number);
         }
     }
-    for mut climber in &mut climbers {
-        climber.needs_prefetch = false;
-    }
+    climbers.values_mut().for_each(|climber| climber.needs_prefetch = false);
 }
 
 /// Removes climbers without a step for [`CLIMBER_TIMEOUT`].
-pub(super) fn remove_inactive(
-    climbers: Query<'_, '_, (Entity, &Climber)>,
-    mut by_step: ResMut<'_, Climbers>,
-    mut commands: Commands<'_, '_>,
-    prefetcher: Res<'_, Prefetcher>,
-) {
+pub(super) fn remove_inactive(mut climbers: ResMut<'_, Climbers>, prefetcher: Res<'_, Prefetcher>) {
     let now = Instant::now();
-    for (entity, climber) in &climbers {
-        if now.duration_since(climber.last_step_at) >= CLIMBER_TIMEOUT {
-            prefetcher.count("wasted", climber.prefetched.len());
-            // Another climber may have taken the same step.
-            if by_step.get(&climber.last_step) == Some(&entity) {
-                by_step.remove(&climber.last_step);
-            }
-            commands.entity(entity).despawn();
-        }
+    for (_, climber) in climbers.extract_if(|_, climber| now.duration_since(climber.last_step_at) >= CLIMBER_TIMEOUT) {
+        prefetcher.count("wasted", climber.prefetched.len());
     }
 }
 
@@ -146,7 +111,6 @@ pub(super) fn remove_inactive(
 mod tests {
     use std::sync::Arc;
 
-    use bevy::state::app::StatesPlugin;
     use floor_gen::FloorSpec;
     use prometheus::Registry;
     use tokio::runtime::Handle;
@@ -183,7 +147,8 @@ mod tests {
             .insert_resource(generation)
             .insert_resource(Packs::built_in())
             .insert_resource(Chains::from(chain))
-            .add_plugins((StatesPlugin, LifecyclePlugin, PrefetchPlugin { ahead: 4, budget }));
+            .add_plugins((PrefetchPlugin { ahead: 4, budget }, LifecyclePlugin));
+        app.finish();
         app
     }
 
@@ -191,18 +156,20 @@ mod tests {
         Step { tower: Tower::of(&FloorSpec::resolve(seed, number, 0, 0, None).unwrap(), None, (0, 0)), number }
     }
 
-    /// Runs one update with these steps. Returns the last step of every climber, checked against the map.
+    /// Runs one update with these steps. Returns the last step of every climber.
     fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
         let client = ClientId(1);
         let batch = steps.into_iter().map(|step| StepOf { step, client }).collect();
         app.world().resource::<StepBatches>().send(batch);
         app.update();
-        let mut climbers = app.world_mut().query::<(Entity, &Climber)>();
-        let (world, by_step) = (app.world(), app.world().resource::<Climbers>());
-        assert_eq!(by_step.len(), climbers.iter(world).count());
-        let found =
-            climbers.iter(world).inspect(|(entity, climber)| assert_eq!(by_step.get(&climber.last_step), Some(entity)));
-        found.map(|(_, climber)| climber.last_step).collect()
+        app.world().resource::<Climbers>().keys().copied().collect()
+    }
+
+    /// The floors that are prefetched for the only climber.
+    fn prefetched(app: &App) -> Vec<u32> {
+        let climbers = app.world().resource::<Climbers>();
+        assert_eq!(climbers.len(), 1);
+        climbers.values().flat_map(|climber| climber.prefetched.iter().copied()).collect()
     }
 
     #[tokio::test]
@@ -210,9 +177,7 @@ mod tests {
         let mut app = prefetching_app(100, &Handle::current());
         for (number, ahead) in [(2, 3..=3), (3, 4..=5), (4, 5..=8), (5, 6..=9)] {
             after(&mut app, [step(7, number)]);
-            let mut climbers = app.world_mut().query::<&Climber>();
-            let climber = climbers.single(app.world()).unwrap();
-            assert_eq!(climber.prefetched, ahead.collect::<Vec<_>>(), "on floor {number}");
+            assert_eq!(prefetched(&app), ahead.collect::<Vec<_>>(), "on floor {number}");
         }
     }
 
@@ -221,12 +186,7 @@ mod tests {
         let mut app = prefetching_app(100, &Handle::current());
         for (number, ahead) in [(2, 3..=3), (3, 4..=5), (6, 7..=10)] {
             assert_eq!(after(&mut app, [step(7, number)]), [step(7, number)]);
-            let mut climbers = app.world_mut().query::<&Climber>();
-            assert_eq!(
-                climbers.single(app.world()).unwrap().prefetched,
-                ahead.collect::<Vec<_>>(),
-                "on floor {number}"
-            );
+            assert_eq!(prefetched(&app), ahead.collect::<Vec<_>>(), "on floor {number}");
         }
     }
 
@@ -248,11 +208,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_inactive_climber_is_removed_without_the_active_one_on_the_same_floor() {
+    async fn an_inactive_climber_is_removed_and_an_active_one_stays() {
         let mut app = following_app(&Handle::current());
-        let last_step_at = Instant::now().checked_sub(CLIMBER_TIMEOUT).unwrap();
-        let taken = StepOf { step: step(7, 2), client: ClientId(1) };
-        app.world_mut().spawn(Climber { needs_prefetch: false, ..Climber::new(taken, last_step_at) });
+        after(&mut app, [step(7, 2), step(8, 2)]);
+        let inactive_since = Instant::now().checked_sub(CLIMBER_TIMEOUT).unwrap();
+        app.world_mut()
+            .resource_mut::<Climbers>()
+            .values_mut()
+            .for_each(|climber| climber.last_step_at = inactive_since);
+        // Another climber's step to the same floor keeps the first active.
         assert_eq!(after(&mut app, [step(7, 2)]), [step(7, 2)]);
     }
 }
