@@ -7,8 +7,8 @@ use std::{future::Future, net::Ipv4Addr, slice};
 
 use benches::{floors::Entries, load, pregenerated::layers_in_memory, stores};
 use bevy_server::{
-    clients::{Budgets, Clients},
-    config::{ClientIdentity, NoCache},
+    callers::{Budgets, Callers},
+    config::{CallerIdentity, NoCache},
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
     metrics::Refusals,
 };
@@ -77,7 +77,7 @@ fn removing_from_two_layers_allocates_nothing() {
 #[test]
 fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let Fixture { chain, .. } = &Fixture::warm();
-    let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
+    let (registry, clients) = (Registry::new(), Callers::new(CallerIdentity::default()));
     let client = clients.at(Ipv4Addr::LOCALHOST.into());
     let deps = ServiceDeps {
         chains: chain.clone().into(),

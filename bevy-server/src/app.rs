@@ -10,7 +10,7 @@ use bevy::prelude::*;
 use crate::{
     auth::AuthPlugin,
     cache::CachePlugin,
-    clients::{Clients, ClientsPlugin},
+    callers::{Callers, CallersPlugin},
     config::Config,
     config_check::{self, Checked},
     drain::DrainPlugin,
@@ -58,18 +58,18 @@ fn plugins(config: &Config) -> Result<Vec<Add>, StartError> {
     log_start(config, &grpc, &ops);
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let metrics = MetricsPlugin::register()?;
-    let clients = Clients::new(config.client_identity.clone());
-    let generation = GenerationPlugin::new(config, &clients, &packs, metrics.registry())?;
+    let callers = Callers::new(config.client_identity.clone());
+    let generation = GenerationPlugin::new(config, &callers, &packs, metrics.registry())?;
     let cache = CachePlugin::open(config, generation.queue(), metrics.registry(), runtime.handle())?;
     let calls = CallObserverPlugin::start(config, metrics.registry(), runtime.handle())?;
-    let auth = tokens.map(|tokens| AuthPlugin::new(&tokens, &clients, generation.queue(), &metrics));
+    let auth = tokens.map(|tokens| AuthPlugin::new(&tokens, &callers, generation.queue(), &metrics));
     let mut plugins = vec![
         add(LogPlugin(log)),
         add(runtime),
         add(metrics),
         add(LifecyclePlugin),
         add(ReloadPlugin { config: config.clone() }),
-        add(ClientsPlugin(clients)),
+        add(CallersPlugin(callers)),
         add(PackPlugin(packs)),
         add(generation),
         add(cache),

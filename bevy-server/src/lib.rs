@@ -11,9 +11,9 @@
 pub mod app;
 pub mod auth;
 pub mod cache;
+pub mod callers;
 pub mod chain_metrics;
 pub mod cli;
-pub mod clients;
 pub mod config;
 pub mod config_check;
 mod connections;

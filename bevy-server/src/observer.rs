@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use tonic::{Code, Status};
 
 use crate::{
-    clients::Client,
+    callers::Caller,
     config::{Config, LogSettings},
     headers::FLOOR_SERVED_BY,
     logging::{AccessEntry, AccessLog},
@@ -80,7 +80,7 @@ struct Observers {
 #[derive(Debug)]
 pub(crate) struct CallRecord {
     observer: CallObserver,
-    client: Client,
+    caller: Caller,
     /// Set if the call is traced.
     origin: Option<Origin>,
     measured: Mutex<Measured>,
@@ -114,13 +114,13 @@ impl CallObserver {
     }
 
     /// The record of a call with these headers. `None` if the call is not recorded.
-    pub(crate) fn begin(&self, headers: &HeaderMap, client: &Client) -> Option<Arc<CallRecord>> {
+    pub(crate) fn begin(&self, headers: &HeaderMap, caller: &Caller) -> Option<Arc<CallRecord>> {
         let origin = self.0.traces.as_ref().and_then(|traces| traces.sample(headers));
         // A call that fails is logged, sampled or not, so the access log records every call.
         let is_recorded = origin.is_some() || self.0.has_access_log.load(Relaxed);
         is_recorded.then(|| {
-            let (observer, client, measured) = (self.clone(), client.clone(), Mutex::default());
-            Arc::new(CallRecord { observer, client, origin, measured })
+            let (observer, caller, measured) = (self.clone(), caller.clone(), Mutex::default());
+            Arc::new(CallRecord { observer, caller, origin, measured })
         })
     }
 }
@@ -151,12 +151,12 @@ impl CallRecord {
     pub(crate) fn finish(&self, rpc: Rpc, code: Code, started: Instant, took: Duration) {
         let Measured { served_by, floors, bytes, message, lookups } = std::mem::take(&mut *self.measured());
         let served_by = served_by.as_ref().and_then(|by| by.to_str().ok()).unwrap_or_default();
-        let (client, name) = (self.client.address(), self.client.name());
+        let (caller, name) = (self.caller.address(), self.caller.name());
         let Observers { traces, access, tenants, has_access_log } = &*self.observer.0;
         if has_access_log.load(Relaxed) {
             let trace_id = self.origin.as_ref().map(|origin| origin.trace_id.to_string());
-            let tenant = self.client.tenant().map(|tenant| tenants.name(tenant));
-            access.log(&AccessEntry { rpc, code, client, name, tenant, took, served_by, floors, bytes, trace_id });
+            let tenant = self.caller.tenant().map(|tenant| tenants.name(tenant));
+            access.log(&AccessEntry { rpc, code, caller, name, tenant, took, served_by, floors, bytes, trace_id });
         }
         if let (Some(traces), Some(origin)) = (traces, &self.origin) {
             let (origin, name, served_by) = (origin.clone(), name.map(str::to_owned), served_by.to_owned());
@@ -165,7 +165,7 @@ impl CallRecord {
                 rpc,
                 code,
                 message,
-                client,
+                caller,
                 name,
                 started,
                 took,

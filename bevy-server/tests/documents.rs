@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 #[path = "documents/clients.rs"]
-mod clients;
+mod callers;
 #[path = "documents/files.rs"]
 mod files;
 #[path = "documents/keys.rs"]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bevy_server::{
-    clients::{Budgets, Clients},
+    callers::{Budgets, Callers},
     config::Config,
     generation::GenerationQueue,
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
@@ -154,7 +154,7 @@ impl http_body::Body for PanickingBody {
 async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-    let clients = Clients::new(config.client_identity.clone());
+    let clients = Callers::new(config.client_identity.clone());
     let queue =
         GenerationQueue::new(config.generation_queue, 1, config.quota, clients.clone(), Packs::built_in(), &registry)
             .unwrap();

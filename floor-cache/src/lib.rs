@@ -63,7 +63,7 @@ pub use open_error::OpenError;
 pub use report::{Compaction, Holdings, LastError, TierReport, WriteCounts};
 pub use sampler::{Draw, Sampler};
 pub use served::{Options, Outcome, Served, Step};
-pub use source::{ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
+pub use source::{CallerId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
 pub use tier::{
     Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::{
     key::Key,
-    source::{ClientId, Demand, GenerationRequest, Priority},
+    source::{CallerId, Demand, GenerationRequest, Priority},
     tier::TierErrorKind,
 };
 
@@ -22,14 +22,14 @@ pub struct Options {
     pub trace: bool,
     /// Whether a caller waits for the value.
     pub priority: Priority,
-    /// The client that asks.
-    pub client: ClientId,
+    /// The caller that asks.
+    pub caller: CallerId,
 }
 
 impl Options {
     /// A request to generate `key` with these options.
     pub(crate) fn request(&self, key: Key, demand: Demand) -> GenerationRequest {
-        GenerationRequest { key, priority: self.priority, client: self.client, demand }
+        GenerationRequest { key, priority: self.priority, caller: self.caller, demand }
     }
 }
 

@@ -56,8 +56,8 @@ pub struct GenerationRequest {
     pub key: Key,
     /// Whether a caller waits for the value.
     pub priority: Priority,
-    /// The client on whose behalf it is generated.
-    pub client: ClientId,
+    /// The caller on whose behalf it is generated.
+    pub caller: CallerId,
     /// The callers that wait for it now.
     pub demand: Demand,
 }
@@ -65,15 +65,15 @@ pub struct GenerationRequest {
 impl GenerationRequest {
     /// A request in the background, for the server itself.
     pub(crate) fn background(key: Key) -> Self {
-        Self { key, priority: Priority::Background, client: ClientId::default(), demand: Demand::always() }
+        Self { key, priority: Priority::Background, caller: CallerId::default(), demand: Demand::always() }
     }
 }
 
 /// The count of abandoned work, beyond any number of callers.
 const ABANDONED: usize = usize::MAX;
 
-/// The callers that wait for a value, by client. A [`Source`] reads it to skip work that no caller waits for, and to serve
-/// work in the place of the client that is served first. Cheap to clone.
+/// The callers that wait for a value, by caller. A [`Source`] reads it to skip work that no caller waits for, and to serve
+/// work in the place of the caller that is served first. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Demand(Arc<DemandState>);
 
@@ -85,25 +85,25 @@ struct DemandState {
 
 #[derive(Default)]
 struct Waiting {
-    /// How many callers of each client wait.
-    callers: HashMap<ClientId, usize>,
+    /// How many callers of each caller wait.
+    callers: HashMap<CallerId, usize>,
     observer: Option<Box<dyn DemandObserver>>,
 }
 
-/// Is told which clients wait for a value. It is called under the lock of the demand, so it must not wait for another
+/// Is told which callers wait for a value. It is called under the lock of the demand, so it must not wait for another
 /// caller.
 pub trait DemandObserver: Send + Sync {
-    /// The first caller of `client` waits.
-    fn joined(&self, client: ClientId);
-    /// The last caller of `client` has left.
-    fn left(&self, client: ClientId);
+    /// The first caller of `caller` waits.
+    fn joined(&self, caller: CallerId);
+    /// The last caller of `caller` has left.
+    fn left(&self, caller: CallerId);
 }
 
 /// A caller that waits, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct DemandGuard {
     demand: Demand,
-    client: ClientId,
+    caller: CallerId,
 }
 
 impl Demand {
@@ -131,24 +131,24 @@ impl Demand {
         matches!(self.0.callers.compare_exchange(0, ABANDONED, SeqCst, SeqCst), Ok(_) | Err(ABANDONED))
     }
 
-    /// Tells `observer` of the clients that wait now, and of each that joins or leaves.
+    /// Tells `observer` of the callers that wait now, and of each that joins or leaves.
     pub fn observe(&self, observer: impl DemandObserver + 'static) {
         let mut waiting = self.0.waiting.lock();
-        waiting.callers.keys().for_each(|client| observer.joined(*client));
+        waiting.callers.keys().for_each(|caller| observer.joined(*caller));
         waiting.observer = Some(Box::new(observer));
     }
 
-    /// Counts a caller of `client`, unless the work is abandoned.
-    pub(crate) fn join(&self, client: ClientId) -> Option<DemandGuard> {
+    /// Counts a caller of `caller`, unless the work is abandoned.
+    pub(crate) fn join(&self, caller: CallerId) -> Option<DemandGuard> {
         let add = |callers: usize| (callers != ABANDONED).then(|| callers + 1);
         self.0.callers.fetch_update(SeqCst, SeqCst, add).ok()?;
         let mut waiting = self.0.waiting.lock();
-        let callers = waiting.callers.entry(client).or_default();
+        let callers = waiting.callers.entry(caller).or_default();
         *callers += 1;
         if let (1, Some(observer)) = (*callers, &waiting.observer) {
-            observer.joined(client);
+            observer.joined(caller);
         }
-        Some(DemandGuard { demand: self.clone(), client })
+        Some(DemandGuard { demand: self.clone(), caller })
     }
 }
 
@@ -156,11 +156,11 @@ impl Drop for DemandGuard {
     fn drop(&mut self) {
         let DemandState { callers, waiting } = &*self.demand.0;
         let mut waiting = waiting.lock();
-        if let Some(of_client) = waiting.callers.get_mut(&self.client) {
-            *of_client -= 1;
-            if *of_client == 0 {
-                waiting.callers.remove(&self.client);
-                waiting.observer.iter().for_each(|observer| observer.left(self.client));
+        if let Some(of_caller) = waiting.callers.get_mut(&self.caller) {
+            *of_caller -= 1;
+            if *of_caller == 0 {
+                waiting.callers.remove(&self.caller);
+                waiting.observer.iter().for_each(|observer| observer.left(self.caller));
             }
         }
         drop(waiting);
@@ -174,9 +174,9 @@ impl fmt::Debug for Waiting {
     }
 }
 
-/// Identifies a client to the [`Source`], which may share its work fairly between clients. 0 is the server itself.
+/// Identifies a caller to the [`Source`], which may share its work fairly between callers. 0 is the server itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct ClientId(pub u64);
+pub struct CallerId(pub u64);
 
 /// A value generated by the [`Source`].
 #[derive(Debug, Clone)]
@@ -210,7 +210,7 @@ pub enum SourceError {
         /// How long to wait before trying again.
         retry_after: Duration,
     },
-    /// The client, or a group of clients, has used up what it may have generated.
+    /// The caller, or a group of callers, has used up what it may have generated.
     #[error("{who} has used up its quota of generation; try again in {} ms", retry_after.as_millis())]
     Limited {
         /// Whose quota it is, as the subject of a sentence.
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn work_is_abandoned_only_without_callers_and_then_for_good() {
         let demand = Demand::none();
-        let join = || demand.join(ClientId(7));
+        let join = || demand.join(CallerId(7));
         let (first, second) = (join().unwrap(), join().unwrap());
         drop(first);
         assert!(demand.is_wanted() && !demand.abandon());
@@ -251,24 +251,24 @@ mod tests {
         assert!(!Demand::always().abandon());
     }
 
-    /// The clients that it was told of, with a sign for those that left.
+    /// The callers that it was told of, with a sign for those that left.
     #[derive(Clone, Default)]
     struct Told(Arc<Mutex<Vec<i64>>>);
 
     impl DemandObserver for Told {
-        fn joined(&self, client: ClientId) {
-            self.0.lock().push(client.0 as i64);
+        fn joined(&self, caller: CallerId) {
+            self.0.lock().push(caller.0 as i64);
         }
 
-        fn left(&self, client: ClientId) {
-            self.0.lock().push(-(client.0 as i64));
+        fn left(&self, caller: CallerId) {
+            self.0.lock().push(-(caller.0 as i64));
         }
     }
 
     #[test]
     fn an_observer_learns_of_each_client_once() {
         let (demand, told) = (Demand::none(), Told::default());
-        let join = |client| demand.join(ClientId(client));
+        let join = |caller| demand.join(CallerId(caller));
         let early = join(1);
         demand.observe(told.clone());
         let (again, other) = (join(1), join(2));

@@ -15,7 +15,7 @@ use fixture::{
     wait_until,
 };
 use floor_cache::{
-    Admit, ChainConfig, Class, ClassSet, ClientId, Key, OpenError, Options, Outcome, Priority, RedisConfig,
+    Admit, CallerId, ChainConfig, Class, ClassSet, Key, OpenError, Options, Outcome, Priority, RedisConfig,
     SourceError, TierKind, Tuning, assemble, assemble_beside,
 };
 use futures_util::future::join_all;
@@ -216,12 +216,12 @@ async fn a_foreground_caller_overtakes_background_work() {
     assert_eq!(fixture.chain.get(key(1, 1), ahead).await.unwrap().by, "lru");
 }
 
-/// A client that has used up its quota must not make others fail that ask for the same value.
+/// A caller that has used up its quota must not make others fail that ask for the same value.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_does_not_get_the_refusal_of_another_client() {
     let fixture = Fixture::new(&[TierKind::Lru], |_| {});
-    let of = |client| Options { client: ClientId(client), ..Options::default() };
-    fixture.source.set(Behavior::RejectClient(ClientId(1)));
+    let of = |caller| Options { caller: CallerId(caller), ..Options::default() };
+    fixture.source.set(Behavior::RejectClient(CallerId(1)));
     let chain = fixture.chain.clone();
     let refused = tokio::spawn(async move { chain.get(key(1, 1), of(1)).await });
     wait_until("the first caller generates", || fixture.source.generations() == 1).await;

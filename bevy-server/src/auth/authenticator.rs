@@ -1,4 +1,4 @@
-//! Checks the token of a call, and finds the client that it names.
+//! Checks the token of a call, and finds the caller that it names.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use super::{
     tokens_file::{Contents, Scope, Token, Tokens, TokensError, TokensFile},
 };
 use crate::{
-    clients::{Client, Clients, WarningLimiter},
+    callers::{Caller, Callers, WarningLimiter},
     follow::{Follower, SETTLE_TIME},
     generation::GenerationQueue,
     metrics::{Limit, Refusals, Reloaded, Reloads},
@@ -43,7 +43,7 @@ struct State {
     table_number: AtomicU64,
     /// A reader holds its lock until the tokens are in use, so that an older version never replaces a newer one.
     follower: Mutex<Follower<Contents>>,
-    clients: Clients,
+    callers: Callers,
     /// Has the rates of the tokens.
     generation: GenerationQueue,
     refusals: Refusals,
@@ -57,15 +57,15 @@ struct Table {
     tokens: Tokens,
 }
 
-/// The last token that a connection presented and the client that it named, so that the next call with the same token
-/// costs a comparison and no hash. Of a connection that several clients share, behind a proxy, only the last counts.
+/// The last token that a connection presented and the caller that it named, so that the next call with the same token
+/// costs a comparison and no hash. Of a connection that several callers share, behind a proxy, only the last counts.
 #[derive(Default)]
 pub(crate) struct LastToken(Mutex<Option<Accepted>>);
 
 struct Accepted {
     header: Box<[u8]>,
     table_number: u64,
-    client: Client,
+    caller: Caller,
 }
 
 /// Why a call is refused.
@@ -110,7 +110,7 @@ impl Authenticator {
     #[must_use]
     pub fn new(
         file: &TokensFile,
-        clients: Clients,
+        callers: Callers,
         generation: GenerationQueue,
         refusals: Refusals,
         reloads: Reloads,
@@ -122,7 +122,7 @@ impl Authenticator {
             table: RwLock::new(Table { number: 0, tokens: file.tokens().clone() }),
             table_number: AtomicU64::new(0),
             follower: Mutex::new(Follower::new(file.contents().clone())),
-            clients,
+            callers,
             generation,
             refusals,
             reloads,
@@ -141,9 +141,9 @@ impl Authenticator {
         &self.0.path
     }
 
-    /// The client of a call to the gRPC port with these headers from `address`. Counts and logs a refusal.
-    pub(crate) fn client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
-        self.find_client(headers, address, last).inspect_err(|denied| self.report_refusal(denied, address))
+    /// The caller of a call to the gRPC port with these headers from `address`. Counts and logs a refusal.
+    pub(crate) fn caller(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Caller, Denied> {
+        self.find_caller(headers, address, last).inspect_err(|denied| self.report_refusal(denied, address))
     }
 
     /// The name of the token of a caller with these headers, who may do what needs `scope`.
@@ -152,16 +152,16 @@ impl Authenticator {
         self.find(header, scope).map(|(token, _)| token.name.clone())
     }
 
-    fn find_client(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Client, Denied> {
+    fn find_caller(&self, headers: &HeaderMap, address: IpAddr, last: &LastToken) -> Result<Caller, Denied> {
         let header = headers.get(header::AUTHORIZATION).ok_or(Denied::NoToken)?;
         let table_number = self.0.table_number.load(Ordering::Acquire);
-        if let Some(client) = last.client(header, table_number, address) {
-            return Ok(client);
+        if let Some(caller) = last.caller(header, table_number, address) {
+            return Ok(caller);
         }
         let (token, table_number) = self.find(header, Scope::Floors)?;
-        let client = self.0.clients.named(&token.name, address).of_tenant(token.tenant);
-        last.set(Accepted { header: header.as_bytes().into(), table_number, client: client.clone() });
-        Ok(client)
+        let caller = self.0.callers.named(&token.name, address).of_tenant(token.tenant);
+        last.set(Accepted { header: header.as_bytes().into(), table_number, caller: caller.clone() });
+        Ok(caller)
     }
 
     /// The token in an `authorization` header if it has `scope`, and the number of its table.
@@ -246,10 +246,10 @@ impl Authenticator {
         Ok(true)
     }
 
-    /// Gives the clients of tokens with a rate of their own that rate.
+    /// Gives the callers of tokens with a rate of their own that rate.
     fn set_rates(&self, tokens: &Tokens) {
-        let rate = |token: &Token| Some((self.0.clients.named_id(&token.name), token.cells_per_second?));
-        self.0.generation.set_client_rates(tokens.iter().filter_map(rate).collect::<HashMap<_, _>>());
+        let rate = |token: &Token| Some((self.0.callers.named_id(&token.name), token.cells_per_second?));
+        self.0.generation.set_caller_rates(tokens.iter().filter_map(rate).collect::<HashMap<_, _>>());
     }
 
     fn warn_if_empty(&self, tokens: &Tokens) {
@@ -270,17 +270,17 @@ impl fmt::Debug for Authenticator {
 }
 
 impl LastToken {
-    /// The client of the last token, calling from `address`, if `header` has that token and it was found in the table
+    /// The caller of the last token, calling from `address`, if `header` has that token and it was found in the table
     /// in use.
-    fn client(&self, header: &HeaderValue, table_number: u64, address: IpAddr) -> Option<Client> {
+    fn caller(&self, header: &HeaderValue, table_number: u64, address: IpAddr) -> Option<Caller> {
         let accepted = self.lock();
         let accepted = accepted.as_ref().filter(|accepted| accepted.table_number == table_number)?;
-        // Behind a proxy it may be the token of another client.
-        ct_eq(&accepted.header, header.as_bytes()).then(|| accepted.client.calling_from(address))
+        // Behind a proxy it may be the token of another caller.
+        ct_eq(&accepted.header, header.as_bytes()).then(|| accepted.caller.calling_from(address))
     }
 
     fn set(&self, accepted: Accepted) {
-        // The old one is dropped after the lock, since it may be the last handle of its client.
+        // The old one is dropped after the lock, since it may be the last handle of its caller.
         let _old = self.lock().replace(accepted);
     }
 
@@ -363,7 +363,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::{ClientIdentity, Quota},
+        config::{CallerIdentity, Quota},
         packs::Packs,
     };
 
@@ -380,7 +380,7 @@ mod tests {
         directory: TempDir,
         authenticator: Authenticator,
         generation: GenerationQueue,
-        clients: Clients,
+        callers: Callers,
     }
 
     impl Fixture {
@@ -390,21 +390,21 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let registry = Registry::new();
             let quota = Quota { cells_per_second: None, burst_cells: 1 };
-            let clients = Clients::new(ClientIdentity::default());
-            let generation = GenerationQueue::new(16, 1, quota, clients.clone(), Packs::built_in(), &registry).unwrap();
+            let callers = Callers::new(CallerIdentity::default());
+            let generation = GenerationQueue::new(16, 1, quota, callers.clone(), Packs::built_in(), &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
             let reloads = Reloads::register(&registry).unwrap();
             let file = TokensFile::read(&path, &TenantNames::new(["acme", "globex"])).unwrap();
-            let authenticator = Authenticator::new(&file, clients.clone(), generation.clone(), refusals, reloads);
-            Self { directory, authenticator, generation, clients }
+            let authenticator = Authenticator::new(&file, callers.clone(), generation.clone(), refusals, reloads);
+            Self { directory, authenticator, generation, callers }
         }
 
         fn write(&self, text: &str) {
             std::fs::write(self.directory.path().join("tokens.toml"), text).unwrap();
         }
 
-        fn client(&self, authorization: &str, last: &LastToken) -> Result<Client, Denied> {
-            self.authenticator.client(&headers(authorization), HERE, last)
+        fn caller(&self, authorization: &str, last: &LastToken) -> Result<Caller, Denied> {
+            self.authenticator.caller(&headers(authorization), HERE, last)
         }
     }
 
@@ -416,13 +416,13 @@ mod tests {
     fn a_token_names_its_client_from_any_address() {
         let fixture = Fixture::new(&(entry("game", "hush", "") + &entry("other", "quiet", "")));
         let last = LastToken::default();
-        let game = fixture.client("Bearer hush", &last).unwrap();
+        let game = fixture.caller("Bearer hush", &last).unwrap();
         assert_eq!((game.name(), game.is_authenticated()), (Some("game"), true));
-        let again = fixture.authenticator.client(&headers("Bearer hush"), THERE, &last).unwrap();
+        let again = fixture.authenticator.caller(&headers("Bearer hush"), THERE, &last).unwrap();
         assert_eq!((again.id(), again.address()), (game.id(), THERE));
-        let other = fixture.client("bearer quiet", &last).unwrap();
+        let other = fixture.caller("bearer quiet", &last).unwrap();
         assert_eq!(other.name(), Some("other"), "another token on the same connection");
-        assert_eq!(fixture.client("Bearer hush", &last).unwrap().id(), game.id());
+        assert_eq!(fixture.caller("Bearer hush", &last).unwrap().id(), game.id());
     }
 
     #[test]
@@ -431,8 +431,8 @@ mod tests {
         let ops = entry("ops", "quiet", "scopes = [\"operate\"]");
         let fixture = Fixture::new(&(entry("game", "hush", "") + &ops + &echoed));
         let last = LastToken::default();
-        fixture.client("Bearer hush", &last).unwrap();
-        assert_eq!(fixture.authenticator.client(&HeaderMap::new(), HERE, &last).unwrap_err(), Denied::NoToken);
+        fixture.caller("Bearer hush", &last).unwrap();
+        assert_eq!(fixture.authenticator.caller(&HeaderMap::new(), HERE, &last).unwrap_err(), Denied::NoToken);
         let long = format!("Bearer {}", "x".repeat(2 << 10));
         for (authorization, expected) in [
             ("Basic hush", Denied::NotBearer),
@@ -453,7 +453,7 @@ mod tests {
             ("Bearer echoed-by-cmd", Denied::Altered(Addition::LineBreak)),
             ("Bearer quiet", Denied::Scope { name: "ops".into(), missing: Scope::Floors }),
         ] {
-            assert_eq!(fixture.client(authorization, &last).unwrap_err(), expected, "{authorization:.20}");
+            assert_eq!(fixture.caller(authorization, &last).unwrap_err(), expected, "{authorization:.20}");
         }
         let check = |token: &str| fixture.authenticator.check(&headers(token), Scope::Operate);
         assert_eq!(check("Bearer quiet"), Ok("ops".into()));
@@ -465,16 +465,16 @@ mod tests {
     fn a_reload_adds_and_removes_tokens_of_connections_that_are_open() {
         let fixture = Fixture::new(&entry("old", "hush", ""));
         let last = LastToken::default();
-        fixture.client("Bearer hush", &last).unwrap();
+        fixture.caller("Bearer hush", &last).unwrap();
         fixture.write(&entry("new", "quiet", ""));
         assert_eq!(fixture.authenticator.reload(), Ok(true));
-        assert_eq!(fixture.client("Bearer hush", &last).unwrap_err(), Denied::Unknown);
-        assert_eq!(fixture.client("Bearer quiet", &last).unwrap().name(), Some("new"));
+        assert_eq!(fixture.caller("Bearer hush", &last).unwrap_err(), Denied::Unknown);
+        assert_eq!(fixture.caller("Bearer quiet", &last).unwrap().name(), Some("new"));
         assert_eq!(fixture.authenticator.reload(), Ok(false), "nothing has changed");
         fixture.write("[[token]]\n");
         let error = fixture.authenticator.reload().unwrap_err().to_string();
         assert!(error.contains("name is missing"), "{error}");
-        fixture.client("Bearer quiet", &last).expect("the old tokens stay");
+        fixture.caller("Bearer quiet", &last).expect("the old tokens stay");
     }
 
     #[test]
@@ -486,13 +486,13 @@ mod tests {
         std::fs::write(&new, entry("new", "quiet", "")).unwrap();
         std::fs::rename(&new, fixture.authenticator.path()).unwrap();
         fixture.authenticator.reload_if_changed();
-        fixture.client("Bearer hush", &last).expect("the file may still be written to");
+        fixture.caller("Bearer hush", &last).expect("the file may still be written to");
         fixture.authenticator.reload_if_changed();
-        assert_eq!(fixture.client("Bearer quiet", &last).unwrap().name(), Some("new"));
+        assert_eq!(fixture.caller("Bearer quiet", &last).unwrap().name(), Some("new"));
         std::fs::remove_file(fixture.authenticator.path()).unwrap();
         fixture.authenticator.reload_if_changed();
         fixture.authenticator.reload_if_changed();
-        fixture.client("Bearer quiet", &last).expect("the old tokens stay while the file is missing");
+        fixture.caller("Bearer quiet", &last).expect("the old tokens stay while the file is missing");
     }
 
     #[cfg(unix)]
@@ -508,24 +508,24 @@ mod tests {
             std::fs::rename(directory.join("link"), path).unwrap();
             fixture.authenticator.reload_if_changed();
             fixture.authenticator.reload_if_changed();
-            fixture.client(&format!("Bearer {secret}"), &last).unwrap();
+            fixture.caller(&format!("Bearer {secret}"), &last).unwrap();
         }
-        assert_eq!(fixture.client("Bearer hush", &last).unwrap_err(), Denied::Unknown);
+        assert_eq!(fixture.caller("Bearer hush", &last).unwrap_err(), Denied::Unknown);
     }
 
     #[test]
     fn the_rate_of_a_token_applies_to_its_client() {
         let fixture = Fixture::new(&entry("game", "hush", "cells_per_second = 1"));
         let spec = FloorSpec::resolve(1, 1, 100, 100, None).unwrap();
-        let generate = |client: &Client| {
+        let generate = |caller: &Caller| {
             let (key, demand) = (crate::key::of(&spec), Demand::always());
-            let request = GenerationRequest { key, priority: Priority::Foreground, client: client.id(), demand };
+            let request = GenerationRequest { key, priority: Priority::Foreground, caller: caller.id(), demand };
             futures_util::FutureExt::now_or_never(fixture.generation.generate(request))
         };
-        let game = fixture.client("Bearer hush", &LastToken::default()).unwrap();
+        let game = fixture.caller("Bearer hush", &LastToken::default()).unwrap();
         let refused = generate(&game).expect("refused at once").unwrap_err();
         assert!(matches!(refused, SourceError::Limited { retry_after, .. } if retry_after > Duration::from_secs(1000)));
-        assert!(generate(&fixture.clients.at(HERE)).is_none(), "an address has no limit here, and waits for a worker");
+        assert!(generate(&fixture.callers.at(HERE)).is_none(), "an address has no limit here, and waits for a worker");
         fixture.write(&entry("game", "hush", "cells_per_second = 0"));
         assert_eq!(fixture.authenticator.reload(), Ok(true));
         assert!(generate(&game).is_none(), "no limit");
@@ -547,8 +547,8 @@ mod tests {
     fn nothing_shows_a_token() {
         let fixture = Fixture::new(&entry("game", "hush-hush", ""));
         let last = LastToken::default();
-        fixture.client("Bearer hush-hush", &last).unwrap();
-        let denied = fixture.client("Bearer hush-hushh", &last).unwrap_err();
+        fixture.caller("Bearer hush-hush", &last).unwrap();
+        let denied = fixture.caller("Bearer hush-hushh", &last).unwrap_err();
         let shown = format!("{:?} {denied} {denied:?} {}", fixture.authenticator, denied.challenge());
         assert!(!shown.contains("hush"), "{shown}");
     }

@@ -16,7 +16,7 @@ pub(crate) use tokens_file::Scope;
 pub use tokens_file::{TokensError, TokensFile};
 
 use crate::{
-    clients::Clients, generation::GenerationQueue, metrics::MetricsPlugin, reload::Reload, runtime::TokioHandle,
+    callers::Callers, generation::GenerationQueue, metrics::MetricsPlugin, reload::Reload, runtime::TokioHandle,
 };
 
 /// Adds the [`Authenticator`], which follows its file.
@@ -24,11 +24,11 @@ use crate::{
 pub struct AuthPlugin(Authenticator);
 
 impl AuthPlugin {
-    /// Asks callers for `tokens`, each of which is a client with a quota of generation.
+    /// Asks callers for `tokens`, each of which is a caller with a quota of generation.
     #[must_use]
-    pub fn new(tokens: &TokensFile, clients: &Clients, queue: &GenerationQueue, metrics: &MetricsPlugin) -> Self {
+    pub fn new(tokens: &TokensFile, callers: &Callers, queue: &GenerationQueue, metrics: &MetricsPlugin) -> Self {
         let (refusals, reloads) = (metrics.refusals.clone(), metrics.reloads.clone());
-        Self(Authenticator::new(tokens, clients.clone(), queue.clone(), refusals, reloads))
+        Self(Authenticator::new(tokens, callers.clone(), queue.clone(), refusals, reloads))
     }
 }
 

@@ -48,11 +48,11 @@ pub(super) struct Tokens(Arc<HashMap<TokenDigest, Arc<Token>>>);
 /// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// The name of the client.
+    /// The name of the caller.
     pub(super) name: Box<str>,
     /// The tenant whose chain and quota its calls use.
     pub(super) tenant: Option<TenantId>,
-    /// A rate of its own: the cells per second that the client may have generated, `Some(None)` for no limit.
+    /// A rate of its own: the cells per second that the caller may have generated, `Some(None)` for no limit.
     pub(super) cells_per_second: Option<Option<u64>>,
     scopes: Scopes,
 }

@@ -40,12 +40,12 @@ pub struct ConnectionLimits {
 
 /// How the address of a client is found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClientIdentity {
+pub struct CallerIdentity {
     /// The networks of proxies whose `x-forwarded-for` names the client.
     pub trusted_proxies: Vec<IpNet>,
 }
 
-impl ClientIdentity {
+impl CallerIdentity {
     /// Whether `peer` is a trusted proxy.
     #[must_use]
     pub fn is_trusted(&self, peer: IpAddr) -> bool {
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn trusted_proxies_are_addresses_and_networks() {
         let networks = list(&["10.0.0.7", "192.168.0.0/16", "fd00::/8"]);
-        let identity = ClientIdentity { trusted_proxies: Networks.parse(&networks).unwrap() };
+        let identity = CallerIdentity { trusted_proxies: Networks.parse(&networks).unwrap() };
         for (peer, is_trusted) in [
             ("10.0.0.7", true),
             ("10.0.0.8", false),

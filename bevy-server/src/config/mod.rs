@@ -25,7 +25,7 @@ use std::{
 use floor_cache::{ChainConfig, Tuning};
 use floor_proto::limits::MAX_BATCH;
 
-pub use edge::{ClientIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
+pub use edge::{CallerIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
 use formats::{Address, FilePath, Flag, Format as _, PackName, Span, whole};
@@ -64,7 +64,7 @@ pub struct Config {
     /// Limits of connections to the gRPC port.
     pub connections: ConnectionLimits,
     /// How the address of a client is found.
-    pub client_identity: ClientIdentity,
+    pub client_identity: CallerIdentity,
     /// The origins of web pages whose scripts may call the server.
     pub cors_origins: CorsOrigins,
     /// Who may send `cache-control: no-cache`.
@@ -153,7 +153,7 @@ impl Config {
         let drain = reader.key("grpc.drain", Span::Any);
         let drain_delay = reader.key("grpc.drain_delay", Span::Any);
         let connections = edge::connection_limits(&mut reader);
-        let client_identity = ClientIdentity { trusted_proxies: reader.key("grpc.trusted_proxies", Networks) };
+        let client_identity = CallerIdentity { trusted_proxies: reader.key("grpc.trusted_proxies", Networks) };
         let cors_origins = reader.key("grpc.cors_origins", Origins);
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
         let reflection = reader.key("grpc.reflection", Flag);

@@ -9,7 +9,7 @@ use std::{
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{Admitted, ConnectionLimiter, Refusal};
-use crate::{clients::WarningLimiter, metrics::Refusals};
+use crate::{callers::WarningLimiter, metrics::Refusals};
 
 /// Pause after a failed accept, mostly for lack of file descriptors.
 const RETRY_DELAY: Duration = Duration::from_millis(50);

@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 use prometheus::IntGauge;
 
-use crate::{clients::client_id, metrics::Limit};
+use crate::{callers::caller_id, metrics::Limit};
 
 /// Admits connections up to a number in total and from one address. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ struct Open {
     total: usize,
     /// The most that were open since [`take_peak`](ConnectionLimiter::take_peak).
     peak: usize,
-    of: HashMap<ClientId, usize>,
+    of: HashMap<CallerId, usize>,
 }
 
 /// Why a connection is refused.
@@ -60,7 +60,7 @@ impl Refusal {
 #[derive(Debug)]
 pub(crate) struct Admitted {
     limiter: ConnectionLimiter,
-    address: ClientId,
+    address: CallerId,
 }
 
 impl ConnectionLimiter {
@@ -72,7 +72,7 @@ impl ConnectionLimiter {
 
     /// Admits a connection from `address`. `is_exempt`: the limit of one address does not apply to it.
     pub(crate) fn admit(&self, address: IpAddr, is_exempt: bool) -> Result<Admitted, Refusal> {
-        let address = client_id(address);
+        let address = caller_id(address);
         let mut open = self.lock();
         if open.total >= self.0.total {
             return Err(Refusal::Total);

@@ -1,6 +1,6 @@
 //! Generates floors on Bevy's task pool. The cache chain calls [`GenerationQueue`] on a miss.
 //!
-//! A miss puts a job into a bounded queue, which is fair between clients, and waits on a oneshot. Workers on the
+//! A miss puts a job into a bounded queue, which is fair between callers, and waits on a oneshot. Workers on the
 //! `AsyncComputeTaskPool` take jobs, generate, encode and reply. Each occupies a thread of the pool until the queue stops,
 //! so a job never waits for a frame of the app. Each worker reuses the scratch memory of its generator.
 
@@ -16,7 +16,7 @@ use prometheus::Registry;
 pub use queue::GenerationQueue;
 pub(crate) use worker::panic_message;
 
-use crate::{clients::Clients, config::Config, packs::Packs, reload::Reload};
+use crate::{callers::Callers, config::Config, packs::Packs, reload::Reload};
 
 /// Adds the [`GenerationQueue`], Bevy's task pools, and the workers that serve the queue, one per thread of the
 /// `AsyncComputeTaskPool`.
@@ -26,13 +26,13 @@ pub struct GenerationPlugin {
 }
 
 impl GenerationPlugin {
-    /// The queue of `config`, for floors of `packs` that `clients` ask for.
+    /// The queue of `config`, for floors of `packs` that `callers` ask for.
     ///
     /// # Errors
     /// If `registry` already has the metrics of a queue.
-    pub fn new(config: &Config, clients: &Clients, packs: &Packs, registry: &Registry) -> prometheus::Result<Self> {
+    pub fn new(config: &Config, callers: &Callers, packs: &Packs, registry: &Registry) -> prometheus::Result<Self> {
         let (capacity, workers) = (config.generation_queue, config.generation_threads);
-        let queue = GenerationQueue::new(capacity, workers, config.quota, clients.clone(), packs.clone(), registry)?;
+        let queue = GenerationQueue::new(capacity, workers, config.quota, callers.clone(), packs.clone(), registry)?;
         queue.set_quotas(config);
         Ok(Self { queue })
     }

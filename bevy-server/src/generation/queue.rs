@@ -11,7 +11,7 @@ use std::{
 
 use bevy::prelude::*;
 use floor_cache::{
-    Class, ClientId, Demand, DemandObserver, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError,
+    CallerId, Class, Demand, DemandObserver, Forecast, GenerationRequest, Key, Made, Priority, Source, SourceError,
 };
 use floor_gen::Kind;
 use futures_util::{FutureExt, future::BoxFuture};
@@ -24,7 +24,7 @@ use super::{
     refusals::RefusedFloors,
 };
 use crate::{
-    clients::{Charge, Clients, Quotas},
+    callers::{Callers, Charge, Quotas},
     config::{Config, Quota, TenantConfig},
     key,
     metrics::register_gauge,
@@ -40,9 +40,9 @@ const BACKGROUND_CAPACITY: usize = 64;
 const BACKGROUND_INTERVAL: u32 = 16;
 /// The most work that waits, in time of one worker.
 const MAX_QUEUED_TIME: Duration = Duration::from_secs(10);
-/// How long the queue must be full, of several clients' jobs, before the server reports that it is saturated.
+/// How long the queue must be full, of several callers' jobs, before the server reports that it is saturated.
 const SATURATION: Duration = Duration::from_secs(30);
-/// A pause between refusals after which a queue was not full. Refused clients come again after their retry delay, which
+/// A pause between refusals after which a queue was not full. Refused callers come again after their retry delay, which
 /// is at most as long.
 const SATURATION_GAP: Duration = Duration::from_secs(5);
 
@@ -55,10 +55,10 @@ pub(super) struct Queue {
     jobs: Mutex<Jobs>,
     /// Notified for each job, and when the queue stops.
     arrived: Condvar,
-    pub(super) clients: Clients,
+    pub(super) callers: Callers,
     pub(super) packs: Packs,
     quotas: Arc<Quotas>,
-    /// Those of tenants, by the client that stands for all of one.
+    /// Those of tenants, by the caller that stands for all of one.
     tenant_quotas: Arc<Quotas>,
     waiting: IntGauge,
     refused: RefusedFloors,
@@ -77,7 +77,7 @@ struct Jobs {
     foreground: FairQueue<Job>,
     background: VecDeque<Job>,
     is_stopped: bool,
-    /// Since when the queue has been full again and again, and when it was last, of jobs of several clients.
+    /// Since when the queue has been full again and again, and when it was last, of jobs of several callers.
     full: Option<(Instant, Instant)>,
 }
 
@@ -92,7 +92,7 @@ impl Jobs {
         self.foreground.pop().or_else(|| self.background.pop_front())
     }
 
-    /// Notes that a job was refused or displaced. A queue full of one client's jobs still has room for others.
+    /// Notes that a job was refused or displaced. A queue full of one caller's jobs still has room for others.
     fn note_full(&mut self) {
         if self.foreground.largest_share() <= 0.5 {
             let now = Instant::now();
@@ -109,9 +109,9 @@ type Reply = oneshot::Sender<Result<Made, SourceError>>;
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: Key,
-    pub(super) client: ClientId,
+    pub(super) caller: CallerId,
     pub(super) cells: u64,
-    /// Of the client's quota, and of its tenant's; `None` for work of the server itself.
+    /// Of the caller's quota, and of its tenant's; `None` for work of the server itself.
     pub(super) charges: [Option<Charge>; 2],
     /// Where the floor is counted, if its caller has a tenant.
     pub(super) tenant: Option<Arc<TenantAccount>>,
@@ -122,7 +122,7 @@ pub(super) struct Job {
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `clients` has `quota`.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `callers` has `quota`.
     /// `packs` have the content of the floors.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl GenerationQueue {
         capacity: usize,
         workers: usize,
         quota: Quota,
-        clients: Clients,
+        callers: Callers,
         packs: Packs,
         registry: &Registry,
     ) -> prometheus::Result<Self> {
@@ -146,8 +146,8 @@ impl GenerationQueue {
             quotas: Arc::new(Quotas::new(quota)),
             tenant_quotas: Arc::new(Quotas::new(of_tenants(quota))),
             waiting,
-            refused: RefusedFloors::register(clients.clone(), registry)?,
-            clients,
+            refused: RefusedFloors::register(callers.clone(), registry)?,
+            callers,
             packs,
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
@@ -170,7 +170,7 @@ impl GenerationQueue {
         register_gauge(registry, "floors_generation_saturated", help, saturated)
     }
 
-    /// Whether the queue has long been full of jobs of several clients.
+    /// Whether the queue has long been full of jobs of several callers.
     #[must_use]
     pub fn is_saturated(&self) -> bool {
         let full = self.0.lock().full;
@@ -183,23 +183,23 @@ impl GenerationQueue {
         self.0.lock().foreground.len() > 0
     }
 
-    /// Replaces the quotas of clients and tenants by those of `config`.
+    /// Replaces the quotas of callers and tenants by those of `config`.
     pub(super) fn set_quotas(&self, config: &Config) {
         self.0.quotas.set(config.quota);
         self.0.tenant_quotas.set(of_tenants(config.quota));
-        let rate = |tenant: &TenantConfig| (self.0.clients.tenant_id(&tenant.name), tenant.cells_per_second);
+        let rate = |tenant: &TenantConfig| (self.0.callers.tenant_id(&tenant.name), tenant.cells_per_second);
         self.0.tenant_quotas.set_rates(config.tenants.iter().map(rate).collect());
     }
 
-    /// Replaces the cells per second of the clients that have a rate of their own; `None` for no limit.
-    pub fn set_client_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+    /// Replaces the cells per second of the callers that have a rate of their own; `None` for no limit.
+    pub fn set_caller_rates(&self, rates: HashMap<CallerId, Option<u64>>) {
         self.0.quotas.set_rates(rates);
     }
 
     /// The source of the chain of the tenant `name`, which is counted in `counts`.
     #[must_use]
     pub fn for_tenant(&self, name: &str, counts: Arc<TenantCounts>) -> TenantSource {
-        let id = self.0.clients.tenant_id(name);
+        let id = self.0.callers.tenant_id(name);
         TenantSource { queue: self.clone(), account: Arc::new(TenantAccount { id, counts }) }
     }
 
@@ -240,7 +240,7 @@ impl Source for GenerationQueue {
     }
 }
 
-/// The queue as the source of a tenant's chain. All clients of the tenant are one client of the queue, and share a quota.
+/// The queue as the source of a tenant's chain. All callers of the tenant are one caller of the queue, and share a quota.
 #[derive(Debug)]
 pub struct TenantSource {
     queue: GenerationQueue,
@@ -250,8 +250,8 @@ pub struct TenantSource {
 /// A tenant in the queue and in the quotas.
 #[derive(Debug)]
 pub(super) struct TenantAccount {
-    /// Stands for all clients of the tenant.
-    id: ClientId,
+    /// Stands for all callers of the tenant.
+    id: CallerId,
     pub(super) counts: Arc<TenantCounts>,
 }
 
@@ -278,30 +278,30 @@ const fn of_tenants(quota: Quota) -> Quota {
     Quota { cells_per_second: None, ..quota }
 }
 
-/// Gives a job a place in the queue for each client that waits for it.
+/// Gives a job a place in the queue for each caller that waits for it.
 struct JobPlaces {
     queue: Weak<Queue>,
     id: JobId,
 }
 
 impl DemandObserver for JobPlaces {
-    fn joined(&self, client: ClientId) {
+    fn joined(&self, caller: CallerId) {
         if let Some(queue) = self.queue.upgrade() {
-            queue.lock().foreground.join(self.id, client);
+            queue.lock().foreground.join(self.id, caller);
         }
     }
 
-    fn left(&self, client: ClientId) {
+    fn left(&self, caller: CallerId) {
         if let Some(queue) = self.queue.upgrade() {
-            queue.lock().foreground.leave(self.id, client);
+            queue.lock().foreground.leave(self.id, caller);
         }
     }
 }
 
 impl Job {
-    /// The client of the queue to which it belongs.
-    fn lane(&self) -> ClientId {
-        self.tenant.as_ref().map_or(self.client, |tenant| tenant.id)
+    /// The caller of the queue to which it belongs.
+    fn lane(&self) -> CallerId {
+        self.tenant.as_ref().map_or(self.caller, |tenant| tenant.id)
     }
 }
 
@@ -320,15 +320,15 @@ impl Queue {
         request: GenerationRequest,
         tenant: Option<Arc<TenantAccount>>,
     ) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
-        let GenerationRequest { key, priority, client, demand } = request;
+        let GenerationRequest { key, priority, caller, demand } = request;
         let (reply, answer) = oneshot::channel();
         let cells = cells_of(&key);
-        let charges = self.charge(client, cells, tenant.as_ref());
+        let charges = self.charge(caller, cells, tenant.as_ref());
         if charges.is_err() && priority == Priority::Foreground {
-            self.refused.by_quota(client);
+            self.refused.by_quota(caller);
             tenant.iter().for_each(|tenant| tenant.counts.refused_by_quota.inc());
         }
-        let job = Job { key, client, cells, charges: charges?, tenant, demand, reply, woke: None };
+        let job = Job { key, caller, cells, charges: charges?, tenant, demand, reply, woke: None };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
             Priority::Background => self.push_background(job)?,
@@ -351,20 +351,20 @@ impl Queue {
         Ok(())
     }
 
-    /// Charges `client` and its `tenant` for a floor of `cells`. The server itself pays nothing.
+    /// Charges `caller` and its `tenant` for a floor of `cells`. The server itself pays nothing.
     fn charge(
         &self,
-        client: ClientId,
+        caller: CallerId,
         cells: u64,
         tenant: Option<&Arc<TenantAccount>>,
     ) -> Result<[Option<Charge>; 2], SourceError> {
-        if client == ClientId::default() {
+        if caller == CallerId::default() {
             return Ok([None, None]);
         }
-        let charge = |quotas, client, who| {
-            Charge::new(quotas, client, cells).map_err(|retry_after| SourceError::Limited { who, retry_after })
+        let charge = |quotas, caller, who| {
+            Charge::new(quotas, caller, cells).map_err(|retry_after| SourceError::Limited { who, retry_after })
         };
-        let own = charge(&self.quotas, client, "this client")?;
+        let own = charge(&self.quotas, caller, "this client")?;
         // If this fails, its own is given back.
         let of_tenant = tenant.map(|tenant| charge(&self.tenant_quotas, tenant.id, "the tenant of this client"));
         Ok([Some(own), of_tenant.transpose()?])
@@ -395,7 +395,7 @@ impl Queue {
             busy()
         })?;
         self.arrived.notify_one();
-        // All callers of a tenant's chain are one client of the queue.
+        // All callers of a tenant's chain are one caller of the queue.
         if is_shared {
             demand.observe(JobPlaces { queue: Arc::downgrade(self), id });
         }
@@ -409,13 +409,13 @@ impl Queue {
 
     /// Counts a job that has no place.
     fn count_displaced(&self, job: &Job) {
-        self.refused.by_queue(job.client);
+        self.refused.by_queue(job.caller);
         job.tenant.iter().for_each(|tenant| tenant.counts.refused_by_queue.inc());
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.
     ///
-    /// The queue is served in the order of shares, so a client with a small share waits less than this.
+    /// The queue is served in the order of shares, so a caller with a small share waits less than this.
     fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
         let (mut run, mut longest, mut cpu) = (0, 0, 0);
         for key in keys {
@@ -491,26 +491,26 @@ mod tests {
     use floor_gen::FloorSpec;
 
     use super::*;
-    use crate::{config::ClientIdentity, tenants::TenantNames};
+    use crate::{config::CallerIdentity, tenants::TenantNames};
 
     #[tokio::test]
     async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
         const PLACES: usize = 10;
-        let (registry, clients) = (Registry::new(), Clients::new(ClientIdentity::default()));
+        let (registry, callers) = (Registry::new(), Callers::new(CallerIdentity::default()));
         let queue =
-            GenerationQueue::new(PLACES, 1, Quota::default(), clients.clone(), Packs::built_in(), &registry).unwrap();
+            GenerationQueue::new(PLACES, 1, Quota::default(), callers.clone(), Packs::built_in(), &registry).unwrap();
         let counts = TenantCounts::register(&TenantNames::new(["acme", "globex"]), &registry).unwrap();
         let [acme, globex] = &counts[..] else { panic!("two tenants") };
         let sources = [queue.for_tenant("acme", acme.clone()), queue.for_tenant("globex", globex.clone())];
         // A floor for the token `name`. No worker runs: what is refused is refused at once.
         let ask = |source: &TenantSource, name: &str, number: usize| {
             let spec = FloorSpec::resolve(1, number as u32 + 1, 0, 0, None).unwrap();
-            let client = clients.named(name, Ipv4Addr::LOCALHOST.into());
+            let caller = callers.named(name, Ipv4Addr::LOCALHOST.into());
             let demand = Demand::always();
             let priority = Priority::Foreground;
             let answer =
-                source.generate(GenerationRequest { key: key::of(&spec), priority, client: client.id(), demand });
-            (client, answer)
+                source.generate(GenerationRequest { key: key::of(&spec), priority, caller: caller.id(), demand });
+            (caller, answer)
         };
         let mut waiting: Vec<_> = (0..PLACES).map(|n| ask(&sources[0], &format!("acme-{n}"), n)).collect();
         let (_client, refused) = ask(&sources[0], "acme-new", PLACES);

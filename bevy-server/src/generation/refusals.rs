@@ -1,60 +1,60 @@
-//! Counts the floors that are not generated for their callers, by reason and by the token of the client.
+//! Counts the floors that are not generated for their callers, by reason and by the token of the caller.
 
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 
-use crate::clients::Clients;
+use crate::callers::Callers;
 
 /// Tokens that have a series of their own, in the order of their first refusals. Each series costs Prometheus memory.
 const MAX_TOKENS: usize = 32;
-/// The series of all other clients, and of a token with this name.
+/// The series of all other callers, and of a token with this name.
 const OTHER: &str = "other";
 
-/// `floors_generation_refusals_total{reason}` and `floors_client_refusals_total{client}`.
+/// `floors_generation_refusals_total{reason}` and `floors_client_refusals_total{caller}`.
 #[derive(Debug)]
 pub(super) struct RefusedFloors {
-    clients: Clients,
+    callers: Callers,
     queue: IntCounter,
     quota: IntCounter,
-    by_client: IntCounterVec,
+    by_caller: IntCounterVec,
     /// The names of the tokens that have a series.
     tokens: Mutex<HashSet<Arc<str>>>,
 }
 
 impl RefusedFloors {
-    pub(super) fn register(clients: Clients, registry: &Registry) -> prometheus::Result<Self> {
+    pub(super) fn register(callers: Callers, registry: &Registry) -> prometheus::Result<Self> {
         let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
         let refused = IntCounterVec::new(Opts::new("floors_generation_refusals_total", help), &["reason"])?;
         registry.register(Box::new(refused.clone()))?;
         let help = "Floors that were not generated, by the name of the client's token.";
-        let by_client = IntCounterVec::new(Opts::new("floors_client_refusals_total", help), &["client"])?;
-        registry.register(Box::new(by_client.clone()))?;
-        let _ = by_client.with_label_values(&[OTHER]);
+        let by_caller = IntCounterVec::new(Opts::new("floors_client_refusals_total", help), &["client"])?;
+        registry.register(Box::new(by_caller.clone()))?;
+        let _ = by_caller.with_label_values(&[OTHER]);
         let count = |reason| refused.with_label_values(&[reason]);
         let (queue, quota) = (count("queue"), count("quota"));
-        Ok(Self { clients, queue, quota, by_client, tokens: Mutex::default() })
+        Ok(Self { callers, queue, quota, by_caller, tokens: Mutex::default() })
     }
 
-    /// The queue was full, or a job of a client with a smaller share took the place of one of `client`.
-    pub(super) fn by_queue(&self, client: ClientId) {
+    /// The queue was full, or a job of a caller with a smaller share took the place of one of `caller`.
+    pub(super) fn by_queue(&self, caller: CallerId) {
         self.queue.inc();
-        self.count(client, "queue");
+        self.count(caller, "queue");
     }
 
-    /// `client` had used up its quota.
-    pub(super) fn by_quota(&self, client: ClientId) {
+    /// `caller` had used up its quota.
+    pub(super) fn by_quota(&self, caller: CallerId) {
         self.quota.inc();
-        self.count(client, "quota");
+        self.count(caller, "quota");
     }
 
-    fn count(&self, client: ClientId, reason: &'static str) {
-        let token = self.clients.report_refused(client, reason).filter(|token| self.has_series(token));
-        self.by_client.with_label_values(&[token.as_deref().unwrap_or(OTHER)]).inc();
+    fn count(&self, caller: CallerId, reason: &'static str) {
+        let token = self.callers.report_refused(caller, reason).filter(|token| self.has_series(token));
+        self.by_caller.with_label_values(&[token.as_deref().unwrap_or(OTHER)]).inc();
     }
 
     fn has_series(&self, token: &Arc<str>) -> bool {
@@ -68,21 +68,21 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::config::ClientIdentity;
+    use crate::config::CallerIdentity;
 
     #[test]
     fn so_many_tokens_have_a_series_and_no_address_or_certificate_has_one() {
-        let (clients, registry) = (Clients::new(ClientIdentity::default()), Registry::new());
-        let refused = RefusedFloors::register(clients.clone(), &registry).unwrap();
+        let (callers, registry) = (Callers::new(CallerIdentity::default()), Registry::new());
+        let refused = RefusedFloors::register(callers.clone(), &registry).unwrap();
         let here = Ipv4Addr::LOCALHOST.into();
-        let series = |client: &str| refused.by_client.with_label_values(&[client]).get();
+        let series = |caller: &str| refused.by_caller.with_label_values(&[caller]).get();
         for number in 0..2 * MAX_TOKENS {
-            let client = clients.named(&number.to_string(), here);
-            refused.by_quota(client.id());
-            refused.by_queue(client.id());
+            let caller = callers.named(&number.to_string(), here);
+            refused.by_quota(caller.id());
+            refused.by_queue(caller.id());
         }
-        refused.by_queue(clients.at(here).id());
-        refused.by_queue(clients.certified("CN=game", here).id());
+        refused.by_queue(callers.at(here).id());
+        refused.by_queue(callers.certified("CN=game", here).id());
         let families = registry.gather();
         let family = families.iter().find(|family| family.name() == "floors_client_refusals_total").unwrap();
         assert_eq!(family.get_metric().len(), MAX_TOKENS + 1);

@@ -11,7 +11,7 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::{clients::Charge, key, packs::Packs};
+use crate::{callers::Charge, key, packs::Packs};
 
 /// Serves `queue` on this thread until it is stopped and empty.
 pub(super) fn run(queue: &Queue) {
@@ -27,7 +27,7 @@ pub(super) fn run(queue: &Queue) {
         if let [Some(charge), of_tenant] = mem::take(&mut job.charges) {
             charge.spend();
             of_tenant.into_iter().for_each(Charge::spend);
-            queue.clients.count_generated(job.client, job.cells);
+            queue.callers.count_generated(job.caller, job.cells);
         }
         if let Some(tenant) = &job.tenant {
             tenant.counts.cells.inc_by(job.cells);

@@ -21,7 +21,7 @@ use super::{
     answer::Frame as Message,
     call_end::CallEnd,
 };
-use crate::clients::{Client, Reserved};
+use crate::callers::{Caller, Reserved};
 
 /// `grpc-status: 0`.
 pub(super) static OK_TRAILERS: LazyLock<HeaderMap> =
@@ -276,11 +276,11 @@ impl GuardedBytes {
 
     /// Reserves the memory, unless it is reserved: `reserve` takes it from the client that it gets, or else from that of the
     /// connection. False if the client has more than its share.
-    pub(super) fn pay(&mut self, reserve: impl FnOnce(Option<&Client>, usize) -> Option<Reserved>) -> bool {
+    pub(super) fn pay(&mut self, reserve: impl FnOnce(Option<&Caller>, usize) -> Option<Reserved>) -> bool {
         let reserved = match &self.memory {
             Memory::Reserved(_) | Memory::OfCall => return true,
             _ if self.remaining == 0 => return true,
-            Memory::PaidBy(client) => reserve(Some(client), self.remaining),
+            Memory::PaidBy(caller) => reserve(Some(caller), self.remaining),
             Memory::PaidByConnection => reserve(None, self.remaining),
         };
         let is_paid = reserved.is_some();

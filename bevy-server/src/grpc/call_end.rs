@@ -8,7 +8,7 @@ use tonic::Code;
 use super::{Rpc, call_metrics::RequestMetrics};
 use crate::{
     cache::Chains,
-    clients::Client,
+    callers::Caller,
     observer::{CallObserver, CallRecord},
     tenants::TenantId,
 };
@@ -39,10 +39,10 @@ pub(super) struct CallEnd {
 
 impl CallEnd {
     /// The end of a call that begins now. It counts as cancelled until it has another code.
-    pub(super) fn of(counts: Arc<CallCounts>, rpc: Rpc, headers: &HeaderMap, client: &Client) -> Self {
+    pub(super) fn of(counts: Arc<CallCounts>, rpc: Rpc, headers: &HeaderMap, caller: &Caller) -> Self {
         let started = Instant::now();
-        let record = counts.observer.as_ref().and_then(|observer| observer.begin(headers, client));
-        Self { counts, rpc, tenant: client.tenant(), started, code: Code::Cancelled, deadline: None, record }
+        let record = counts.observer.as_ref().and_then(|observer| observer.begin(headers, caller));
+        Self { counts, rpc, tenant: caller.tenant(), started, code: Code::Cancelled, deadline: None, record }
     }
 }
 

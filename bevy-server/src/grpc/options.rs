@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_cache::{ClientId, Options, Priority};
+use floor_cache::{CallerId, Options, Priority};
 use floor_gen::GENERATOR_VERSION;
 use http::{HeaderMap, HeaderValue, header};
 use tonic::Status;
 
 use super::{Rpc, status};
 use crate::{
-    clients::Client,
+    callers::Caller,
     headers::{FLOOR_GENERATOR_VERSION, FLOOR_TRACE},
     tenants::TenantId,
 };
@@ -24,11 +24,11 @@ use crate::{
 pub(super) struct CallOptions {
     /// When the server received the headers.
     pub(super) started: Instant,
-    /// When the client stops waiting; `None` for no deadline.
+    /// When the caller stops waiting; `None` for no deadline.
     pub(super) deadline: Option<Instant>,
-    /// The tenant of the client, whose chain has its floors.
+    /// The tenant of the caller, whose chain has its floors.
     pub(super) tenant: Option<TenantId>,
-    client: ClientId,
+    caller: CallerId,
     /// `cache-control: no-cache`
     pub(super) no_cache: bool,
     /// `floor-trace: 1`
@@ -42,7 +42,7 @@ impl CallOptions {
     pub(super) fn of(
         rpc: Rpc,
         headers: &HeaderMap,
-        client: &Client,
+        caller: &Caller,
         started: Instant,
         timeout: Option<Duration>,
     ) -> Result<Self, Status> {
@@ -50,8 +50,8 @@ impl CallOptions {
             started,
             // A deadline that the clock cannot represent is no deadline.
             deadline: timeout.and_then(|timeout| started.checked_add(timeout)),
-            tenant: client.tenant(),
-            client: client.id(),
+            tenant: caller.tenant(),
+            caller: caller.id(),
             no_cache: headers.get_all(header::CACHE_CONTROL).iter().any(has_no_cache),
             trace: floor_headers(headers, rpc)?,
             is_recorded: false,
@@ -61,7 +61,7 @@ impl CallOptions {
     /// The options of the lookups.
     pub(super) const fn of_lookup(&self) -> Options {
         let trace = self.trace || self.is_recorded;
-        Options { no_cache: self.no_cache, trace, priority: Priority::Foreground, client: self.client }
+        Options { no_cache: self.no_cache, trace, priority: Priority::Foreground, caller: self.caller }
     }
 
     /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.

@@ -25,7 +25,9 @@ use tower::BoxError;
 
 use super::{
     Rpc,
-    admission::{Admission, Caller, InFlight, InFlightGuard, Memory, Offload, Peer, RequestBody, discard, head_bytes},
+    admission::{
+        Admission, Identity, InFlight, InFlightGuard, Memory, Offload, Peer, RequestBody, discard, head_bytes,
+    },
     body::FloorBody,
     call_end::{CallCounts, CallEnd},
     call_metrics::RequestMetrics,
@@ -42,7 +44,7 @@ use super::{
 use crate::{
     auth::Authenticator,
     cache::Chains,
-    clients::{Budgets, Client, Clients, Reserved},
+    callers::{Budgets, Caller, Callers, Reserved},
     config::{CorsOrigins, NoCache},
     metrics::{Limit, Refusals},
     observer::CallObserver,
@@ -92,10 +94,10 @@ impl Routes {
         Self(Arc::new(Port { floors: floors.for_core(), tonic, authenticator, cors }))
     }
 
-    /// The router for a connection of `client`. If the peer is a trusted proxy, `behind_proxy` finds the client of each
+    /// The router for a connection of `caller`. If the peer is a trusted proxy, `behind_proxy` finds the caller of each
     /// call.
-    pub(super) fn for_client(&self, client: Client, behind_proxy: Option<Clients>) -> Router {
-        let peer = Peer::new(client, behind_proxy, self.0.authenticator.clone());
+    pub(super) fn for_caller(&self, caller: Caller, behind_proxy: Option<Callers>) -> Router {
+        let peer = Peer::new(caller, behind_proxy, self.0.authenticator.clone());
         Router(Arc::new(RouterState { port: Arc::clone(&self.0), peer }))
     }
 }
@@ -149,24 +151,26 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
-        let (floors, caller) = (&self.0.port.floors, self.caller(request.headers()));
+        let (floors, identity) = (&self.0.port.floors, self.identify(request.headers()));
         // Boxed, all but one, to keep the future of a call of gRPC small.
         match codec {
-            CodecKind::Grpc(codec) if rpc.is_stream() => Box::pin(floors.stream(rpc, codec, request, caller)).await,
-            CodecKind::Grpc(codec) => floors.unary(rpc, codec, request, caller).await,
-            CodecKind::GrpcWeb(codec) if rpc.is_stream() => Box::pin(floors.stream(rpc, codec, request, caller)).await,
-            CodecKind::GrpcWeb(codec) => Box::pin(floors.unary(rpc, codec, request, caller)).await,
-            CodecKind::ConnectUnary(codec) => Box::pin(floors.unary(rpc, codec, request, caller)).await,
-            CodecKind::ConnectGet => Box::pin(floors.unary(rpc, ConnectGet::default(), request, caller)).await,
-            CodecKind::ConnectStream(codec) => Box::pin(floors.stream(rpc, codec, request, caller)).await,
+            CodecKind::Grpc(codec) if rpc.is_stream() => Box::pin(floors.stream(rpc, codec, request, identity)).await,
+            CodecKind::Grpc(codec) => floors.unary(rpc, codec, request, identity).await,
+            CodecKind::GrpcWeb(codec) if rpc.is_stream() => {
+                Box::pin(floors.stream(rpc, codec, request, identity)).await
+            }
+            CodecKind::GrpcWeb(codec) => Box::pin(floors.unary(rpc, codec, request, identity)).await,
+            CodecKind::ConnectUnary(codec) => Box::pin(floors.unary(rpc, codec, request, identity)).await,
+            CodecKind::ConnectGet => Box::pin(floors.unary(rpc, ConnectGet::default(), request, identity)).await,
+            CodecKind::ConnectStream(codec) => Box::pin(floors.stream(rpc, codec, request, identity)).await,
         }
     }
 
     /// Who calls with these headers.
-    fn caller(&self, headers: &HeaderMap) -> Caller {
-        let mut caller = self.0.peer.caller(headers);
-        caller.refusal = caller.refusal.or_else(|| self.refuse_for_resets(headers));
-        caller
+    fn identify(&self, headers: &HeaderMap) -> Identity {
+        let mut identity = self.0.peer.identify(headers);
+        identity.refusal = identity.refusal.or_else(|| self.refuse_for_resets(headers));
+        identity
     }
 
     /// Answers a call to health or reflection.
@@ -178,19 +182,19 @@ impl Router {
             return status.into_http();
         }
         // The address pays: a call to health needs no token.
-        let client = self.0.peer.anonymous(request.headers());
+        let caller = self.0.peer.anonymous(request.headers());
         let bytes = TonicServices::call_bytes(request.uri().path()) + head_bytes(request.headers());
         let held = if TonicServices::is_watch(request.uri().path()) {
-            self.admission().reserve_watch(&client, bytes)
+            self.admission().reserve_watch(&caller, bytes)
         } else {
-            self.admission().reserve_call(&client, bytes)
+            self.admission().reserve_call(&caller, bytes)
         };
         let held = match held {
             Ok(held) => held,
             Err(status) => return status.into_http(),
         };
         if tonic.needs_token(request.uri().path())
-            && let Some(refusal) = self.0.peer.caller(request.headers()).refusal
+            && let Some(refusal) = self.0.peer.identify(request.headers()).refusal
         {
             return refusal.into_http();
         }
@@ -204,14 +208,14 @@ impl Router {
     {
         // A call of gRPC-Web to another service is answered early, as one to a method that is not there.
         if refusal != Refusal::GrpcWebPath {
-            let client = self.0.peer.anonymous(request.headers());
+            let caller = self.0.peer.anonymous(request.headers());
             let (head, body) = request.into_parts();
-            discard(RequestBody::charged(pin!(body), self.admission().charge(&client, &head.headers))).await;
+            discard(RequestBody::charged(pin!(body), self.admission().charge(&caller, &head.headers))).await;
         }
         refusal.respond()
     }
 
-    /// Why a client behind a trusted proxy may not call now: it has reset too many calls.
+    /// Why a caller behind a trusted proxy may not call now: it has reset too many calls.
     fn refuse_for_resets(&self, headers: &HeaderMap) -> Option<Status> {
         let retry_after = self.0.peer.beyond_resets(headers)?;
         self.admission().refusals.count(Limit::Resets);
@@ -222,10 +226,10 @@ impl Router {
         &self.0.port.floors.0.admission
     }
 
-    /// Reserves memory for `bytes` that wait to be sent, from `client`, or else from that of the connection: behind a
-    /// trusted proxy it is the proxy that does not read. `None` if the client has more than its share.
-    pub(super) fn reserve_unsent(&self, client: Option<&Client>, bytes: usize) -> Option<Reserved> {
-        self.admission().reserve_unsent(client.unwrap_or(self.0.peer.client()), bytes).ok()
+    /// Reserves memory for `bytes` that wait to be sent, from `caller`, or else from that of the connection: behind a
+    /// trusted proxy it is the proxy that does not read. `None` if the caller has more than its share.
+    pub(super) fn reserve_unsent(&self, caller: Option<&Caller>, bytes: usize) -> Option<Reserved> {
+        self.admission().reserve_unsent(caller.unwrap_or(self.0.peer.caller()), bytes).ok()
     }
 
     /// Waits until the drain cuts off the calls that are still in flight.
@@ -307,15 +311,15 @@ impl FloorService {
         Self(Arc::new(Parts { admission, services: services.clone(), counts: Arc::new(counts) }))
     }
 
-    /// Answers a call of gRPC by `client`. Every error is a status in the response.
+    /// Answers a call of gRPC by `caller`. Every error is a status in the response.
     pub async fn answer(
         self,
         request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
-        client: Client,
+        caller: Caller,
     ) -> Response<FloorBody> {
         match rpc_from_path(request.uri().path()) {
-            Ok(rpc) if rpc.is_stream() => self.stream(rpc, Grpc, request, client.into()).await,
-            Ok(rpc) => self.unary(rpc, Grpc, request, client.into()).await,
+            Ok(rpc) if rpc.is_stream() => self.stream(rpc, Grpc, request, caller.into()).await,
+            Ok(rpc) => self.unary(rpc, Grpc, request, caller.into()).await,
             Err(name) => status::no_method(name).into_http(),
         }
     }
@@ -326,11 +330,11 @@ impl FloorService {
         rpc: Rpc,
         mut codec: C,
         request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
-        caller: Caller,
+        identity: Identity,
     ) -> Response<FloorBody> {
         let (head, body) = request.into_parts();
-        let mut end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &caller.client);
-        match caught(self.answer_unary(&mut codec, rpc, head, body, &caller, &end)).await {
+        let mut end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &identity.caller);
+        match caught(self.answer_unary(&mut codec, rpc, head, body, &identity, &end)).await {
             Ok(response) => {
                 end.code = Code::Ok;
                 response
@@ -345,38 +349,38 @@ impl FloorService {
         rpc: Rpc,
         head: request::Parts,
         body: impl Body<Data = Bytes, Error: Into<BoxError>>,
-        caller: &Caller,
+        identity: &Identity,
         end: &CallEnd,
     ) -> Result<Response<FloorBody>, Status> {
         let Parts { admission, services, .. } = &*self.0;
-        let (client, version) = (&caller.client, head.version);
-        let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, caller, end).await?;
-        let call = Call { client, options, record: end.record.as_ref() };
+        let (caller, version) = (&identity.caller, head.version);
+        let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, identity, end).await?;
+        let call = Call { caller, options, record: end.record.as_ref() };
 
         let answer = services.answer(rpc, &call, message);
         let answer = pin!(answer.inspect_err(|status| admission.count_refusal(Limit::Generation, status)));
-        let answer = admission.charge_waiting(client, answer).await?;
+        let answer = admission.charge_waiting(caller, answer).await?;
 
         let mut headers = codecs::head(codec.content_type());
         answer.add_metadata(&options, &mut headers);
         let growing = codec.growth() * answer.frame.len();
-        let growing = (growing > 0).then(|| admission.reserve_unsent(client, growing)).transpose()?;
+        let growing = (growing > 0).then(|| admission.reserve_unsent(caller, growing)).transpose()?;
         let outgoing = Outgoing {
             rpc,
             frame: answer.frame,
             headers,
             names_packs: answer.names_packs,
-            is_private: caller.needs_token,
+            is_private: identity.needs_token,
             offload: &services.offload,
-            client,
+            caller,
         };
         let response = options.with_deadline(codec.encode(outgoing)).await?;
         drop(growing);
 
         let unsent = response.body().unsent_bytes();
         let memory = match version {
-            Version::HTTP_2 => admission.pay_when_waiting(client, unsent)?,
-            _ => Memory::Reserved(admission.reserve_unsent(client, unsent)?),
+            Version::HTTP_2 => admission.pay_when_waiting(caller, unsent)?,
+            _ => Memory::Reserved(admission.reserve_unsent(caller, unsent)?),
         };
         if let Some(record) = &end.record {
             record.answered(response.headers(), unsent);
@@ -390,11 +394,11 @@ impl FloorService {
         rpc: Rpc,
         mut codec: C,
         request: Request<impl Body<Data = Bytes, Error: Into<BoxError>>>,
-        caller: Caller,
+        identity: Identity,
     ) -> Response<FloorBody> {
         let (head, body) = request.into_parts();
-        let end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &caller.client);
-        match caught(self.open_stream(&mut codec, rpc, head, body, &caller, &end)).await {
+        let end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &identity.caller);
+        match caught(self.open_stream(&mut codec, rpc, head, body, &identity, &end)).await {
             Ok(stream) => stream.respond(codec, end),
             Err(status) => failed(&codec, end, rpc, status),
         }
@@ -406,17 +410,17 @@ impl FloorService {
         rpc: Rpc,
         head: request::Parts,
         body: impl Body<Data = Bytes, Error: Into<BoxError>>,
-        caller: &Caller,
+        identity: &Identity,
         end: &CallEnd,
     ) -> Result<FloorStream, Status> {
         let Parts { admission, services, .. } = &*self.0;
-        let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, caller, end).await?;
-        let call = Call { client: &caller.client, options, record: end.record.as_ref() };
+        let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, identity, end).await?;
+        let call = Call { caller: &identity.caller, options, record: end.record.as_ref() };
         let stream = pin!(async {
             let windows = FloorWindows::of(services, &call, message).await?;
             FloorStream::start(services, admission, &call, windows, in_flight).await
         });
-        admission.charge_waiting(&caller.client, stream).await
+        admission.charge_waiting(&identity.caller, stream).await
     }
 
     /// Admits a call and decodes its message.
@@ -426,14 +430,14 @@ impl FloorService {
         rpc: Rpc,
         head: request::Parts,
         body: impl Body<Data = Bytes, Error: Into<BoxError>>,
-        caller: &Caller,
+        identity: &Identity,
         end: &CallEnd,
     ) -> Result<Received, Status> {
         let Parts { admission, services, .. } = &*self.0;
-        let charge = admission.charge(&caller.client, &head.headers);
+        let charge = admission.charge(&identity.caller, &head.headers);
         let body = pin!(body);
         let mut body = RequestBody::charged(body, charge);
-        let (held, status) = match self.admit(codec, rpc, &head.headers, caller, end) {
+        let (held, status) = match self.admit(codec, rpc, &head.headers, identity, end) {
             Ok((in_flight, options)) => {
                 let incoming = Incoming { rpc, uri: &head.uri, body: &mut body, charge, offload: &services.offload };
                 match options.with_deadline(codec.decode(incoming)).await {
@@ -461,13 +465,13 @@ impl FloorService {
         codec: &impl Codec,
         rpc: Rpc,
         headers: &HeaderMap,
-        caller: &Caller,
+        identity: &Identity,
         end: &CallEnd,
     ) -> Result<(InFlightGuard, CallOptions), Status> {
         let admission = &self.0.admission;
-        let in_flight = admission.admit(caller)?;
-        let mut options = CallOptions::of(rpc, headers, &caller.client, end.started, codec.timeout(headers)?)?;
-        admission.check_no_cache(&options, &caller.client, headers)?;
+        let in_flight = admission.admit(identity)?;
+        let mut options = CallOptions::of(rpc, headers, &identity.caller, end.started, codec.timeout(headers)?)?;
+        admission.check_no_cache(&options, &identity.caller, headers)?;
         options.is_recorded = end.record.as_ref().is_some_and(|record| record.is_traced());
         Ok((in_flight, options))
     }

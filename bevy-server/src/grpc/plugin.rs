@@ -15,7 +15,7 @@ use super::{
 use crate::{
     auth::Authenticator,
     cache::Chains,
-    clients::{Budgets, Clients},
+    callers::{Budgets, Callers},
     config::{Config, ConnectionLimits, CorsOrigins, NoCache, ServerTls},
     connections::{BoundPort, ConnectionLimiter},
     cores::Cores,
@@ -85,7 +85,7 @@ impl Plugin for GrpcPlugin {
             warn_of_plaintext(self.address());
         }
         let connections = ConnectionDeps {
-            clients: world.resource::<Clients>().clone(),
+            callers: world.resource::<Callers>().clone(),
             unsent: budgets.unsent.clone(),
             limiter: limiter.clone(),
             limits: self.limits,

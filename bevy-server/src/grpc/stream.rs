@@ -20,7 +20,7 @@ use super::{
     status,
 };
 use crate::{
-    clients::{Client, Reserved},
+    callers::{Caller, Reserved},
     metrics::Limit,
     observer::CallRecord,
 };
@@ -29,7 +29,7 @@ use crate::{
 pub(super) struct FloorStream {
     services: Services,
     admission: Admission,
-    client: Client,
+    caller: Caller,
     options: CallOptions,
     record: Option<Arc<CallRecord>>,
     in_flight: InFlightGuard,
@@ -55,13 +55,13 @@ impl FloorStream {
         let mut stream = Self {
             services: services.clone(),
             admission: admission.clone(),
-            client: call.client.clone(),
+            caller: call.caller.clone(),
             options: call.options,
             record: call.record.cloned(),
             in_flight,
             windows,
             ready: Vec::new().into_iter(),
-            reserved: admission.budgets.unsent.reserve(call.client, 0),
+            reserved: admission.budgets.unsent.reserve(call.caller, 0),
             counts: ServedCounts::default(),
             trace: Vec::new(),
         };
@@ -108,23 +108,23 @@ impl FloorStream {
         let Some(served) = self.ready.next() else { return Ok(None) };
         let stored = served.value.len();
         let mut reserved = self.reserved.split(stored);
-        let floor = codec.encode_floor(served.value, &self.services.offload, &self.client).await?;
+        let floor = codec.encode_floor(served.value, &self.services.offload, &self.caller).await?;
         if floor.len() != stored {
-            reserved = self.admission.budgets.unsent.reserve(&self.client, floor.len());
+            reserved = self.admission.budgets.unsent.reserve(&self.caller, floor.len());
         }
         Ok(Some((floor, reserved)))
     }
 
     /// Fetches the next window, if there is one.
     async fn fetch(&mut self) -> Result<(), Status> {
-        let call = Call { client: &self.client, options: self.options, record: self.record.as_ref() };
+        let call = Call { caller: &self.caller, options: self.options, record: self.record.as_ref() };
         let served = self.windows.next(&self.services, &call).await;
         let served = served.inspect_err(|status| self.admission.count_refusal(Limit::Generation, status))?;
         if served.is_empty() {
             return Ok(());
         }
         let bytes = served.iter().map(|served| served.value.len()).sum();
-        self.reserved = self.admission.reserve_unsent(&self.client, bytes)?;
+        self.reserved = self.admission.reserve_unsent(&self.caller, bytes)?;
         self.counts.add(&served);
         if self.trace.is_empty() {
             self.trace = served.iter().find_map(|served| served.trace.as_deref()).unwrap_or_default().to_vec();

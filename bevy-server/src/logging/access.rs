@@ -34,7 +34,7 @@ pub(crate) struct AccessLog {
 pub(crate) struct AccessEntry<'a> {
     pub(crate) rpc: Rpc,
     pub(crate) code: Code,
-    pub(crate) client: IpAddr,
+    pub(crate) caller: IpAddr,
     /// The name of the client's token, or the subject of its certificate.
     pub(crate) name: Option<&'a str>,
     /// The name of the client's tenant.
@@ -91,7 +91,7 @@ impl AccessLog {
             target: "floors::access",
             rpc = call.rpc.name(),
             code = code_name(call.code),
-            client = %call.client,
+            caller = %call.caller,
             name = call.name,
             tenant = call.tenant,
             duration_us = microseconds(call.took),
@@ -142,9 +142,9 @@ mod tests {
     }
 
     fn call(rpc: Rpc, code: Code, took: Duration) -> AccessEntry<'static> {
-        let client = Ipv4Addr::LOCALHOST.into();
+        let caller = Ipv4Addr::LOCALHOST.into();
         let (name, tenant, trace_id) = (None, None, None);
-        AccessEntry { rpc, code, client, name, tenant, took, served_by: "lru", floors: 1, bytes: 1000, trace_id }
+        AccessEntry { rpc, code, caller, name, tenant, took, served_by: "lru", floors: 1, bytes: 1000, trace_id }
     }
 
     #[test]

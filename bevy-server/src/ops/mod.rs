@@ -4,8 +4,8 @@
 
 mod audit;
 mod browsers;
+mod callers;
 mod chain;
-mod clients;
 mod floors;
 mod forwarded;
 mod json;
@@ -38,7 +38,7 @@ use viewer::FloorLimit;
 use crate::{
     auth::Authenticator,
     cache::Chains,
-    clients::Clients,
+    callers::Callers,
     config::{Config, Token},
     connections::BoundPort,
     lifecycle::Phase,
@@ -89,7 +89,7 @@ impl Plugin for OpsPlugin {
         let state = Arc::new(OpsState {
             registry: world.resource::<MetricsRegistry>().0.clone(),
             chains: world.resource::<Chains>().clone(),
-            clients: world.resource::<Clients>().clone(),
+            callers: world.resource::<Callers>().clone(),
             packs: world.resource::<Packs>().clone(),
             log: world.resource::<LogControl>().clone(),
             serving: AtomicBool::new(false),
@@ -130,7 +130,7 @@ impl Readiness {
 struct OpsState {
     registry: Registry,
     chains: Chains,
-    clients: Clients,
+    callers: Callers,
     packs: Packs,
     log: LogControl,
     /// Whether calls are answered, for `/readyz`.

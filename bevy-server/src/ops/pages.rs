@@ -12,7 +12,7 @@ use axum::{
 };
 
 use super::{
-    OperatorAccess, OpsState, browsers, chain, clients, log_level, monitoring, server, token, viewer, wrong_port,
+    OperatorAccess, OpsState, browsers, callers, chain, log_level, monitoring, server, token, viewer, wrong_port,
 };
 
 /// The pages for probes and Prometheus, which name the server by any host.
@@ -31,7 +31,7 @@ fn operator_pages() -> Vec<Page> {
         Page::get("/floor", "the bytes of a floor", viewer::floor),
         Page::get("/stats", "contents of the tiers", chain::stats),
         Page::get("/contains", "which tiers hold the given floors", chain::contains),
-        Page::get("/clients", "clients with the most floors and refusals", clients::most_active),
+        Page::get("/clients", "clients with the most floors and refusals", callers::most_active),
         Page::post("/purge", "remove floors from every tier", chain::purge),
         Page::post("/compact", "compact the stores", chain::compact),
         Page::post("/backup", "copy a store", chain::back_up),

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     auth::{self, Authenticator, Scope, bearer},
-    clients::WarningLimiter,
+    callers::WarningLimiter,
     config::Token,
     metrics::{Limit, Refusals},
 };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bevy::prelude::*;
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 
 use super::{
     Prefetcher, Step,
@@ -24,12 +24,12 @@ const MAX_CLIMBERS: usize = 4096;
 #[derive(Resource, Debug, Default, Deref, DerefMut)]
 pub(super) struct Climbers(HashMap<Step, Climber>);
 
-/// A client that climbs a tower.
+/// A caller that climbs a tower.
 #[derive(Debug)]
 pub(super) struct Climber {
     last_step_at: Instant,
-    /// The client that took the last step, which pays for the floors above.
-    client: ClientId,
+    /// The caller that took the last step, which pays for the floors above.
+    caller: CallerId,
     /// How many floors above the last step to prefetch.
     window: u32,
     /// Floors whose prefetch has started and that were not requested yet.
@@ -41,8 +41,8 @@ pub(super) struct Climber {
 impl Climber {
     /// A climber after its first step. The window starts at one floor and doubles with every step, because one step may
     /// be chance (Linux's readahead also starts small).
-    const fn new(client: ClientId, now: Instant) -> Self {
-        Self { last_step_at: now, client, window: 1, prefetched: VecDeque::new(), needs_prefetch: true }
+    const fn new(caller: CallerId, now: Instant) -> Self {
+        Self { last_step_at: now, caller, window: 1, prefetched: VecDeque::new(), needs_prefetch: true }
     }
 }
 
@@ -53,20 +53,20 @@ pub(super) fn update_climbers(
     prefetcher: Res<'_, Prefetcher>,
 ) {
     let now = Instant::now();
-    for StepOf { step, client } in batches.drain() {
+    for StepOf { step, caller } in batches.drain() {
         if let Some(climber) = climbers.get_mut(&step) {
             // A step of another climber to the same floor.
             climber.last_step_at = now;
         } else if let Some(mut climber) = steps_below(step, prefetcher.ahead).find_map(|below| climbers.remove(&below))
         {
-            (climber.last_step_at, climber.client, climber.needs_prefetch) = (now, client, true);
+            (climber.last_step_at, climber.caller, climber.needs_prefetch) = (now, caller, true);
             climber.window = (2 * climber.window).min(prefetcher.ahead);
             // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
             prefetcher.count("used", climber.prefetched.drain(..reached).len());
             climbers.insert(step, climber);
         } else if climbers.len() < MAX_CLIMBERS {
-            climbers.insert(step, Climber::new(client, now));
+            climbers.insert(step, Climber::new(caller, now));
         }
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn prefetch(mut climbers: ResMut<'_, Climbers>, prefetcher: Res<'_, P
             if !prefetcher.may_prefetch() && !prefetcher.may_prefetch_or_request_wake() {
                 return;
             }
-            prefetcher.start_prefetch(&spec, last_step.tower.tenant(), climber.client);
+            prefetcher.start_prefetch(&spec, last_step.tower.tenant(), climber.caller);
             climber.prefetched.push_back(number);
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::{
         cache::Chains,
-        clients::Clients,
+        callers::Callers,
         config::{Config, Quota},
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
@@ -137,8 +137,8 @@ mod tests {
     fn prefetching_app(budget: usize, runtime: &Handle) -> App {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
-        let clients = Clients::new(config.client_identity.clone());
-        let generation = GenerationQueue::new(1, 1, Quota::default(), clients, Packs::built_in(), &registry).unwrap();
+        let callers = Callers::new(config.client_identity.clone());
+        let generation = GenerationQueue::new(1, 1, Quota::default(), callers, Packs::built_in(), &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime).unwrap();
         let mut app = App::new();
@@ -158,8 +158,8 @@ mod tests {
 
     /// Runs one update with these steps. Returns the last step of every climber.
     fn after(app: &mut App, steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-        let client = ClientId(1);
-        let batch = steps.into_iter().map(|step| StepOf { step, client }).collect();
+        let caller = CallerId(1);
+        let batch = steps.into_iter().map(|step| StepOf { step, caller }).collect();
         app.world().resource::<StepBatches>().send(batch);
         app.update();
         app.world().resource::<Climbers>().keys().copied().collect()

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use bevy::prelude::*;
-use floor_cache::{ClientId, Options, Priority};
+use floor_cache::{CallerId, Options, Priority};
 use floor_gen::FloorSpec;
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
@@ -80,14 +80,14 @@ impl Prefetcher {
         self.may_prefetch() && self.in_progress.wake_requested.swap(false, Ordering::SeqCst)
     }
 
-    /// Fetches the floor through the chain of `tenant`, as background work of `client`, which pays for it if it is
+    /// Fetches the floor through the chain of `tenant`, as background work of `caller`, which pays for it if it is
     /// generated.
-    pub(super) fn start_prefetch(&self, spec: &FloorSpec, tenant: Option<TenantId>, client: ClientId) {
+    pub(super) fn start_prefetch(&self, spec: &FloorSpec, tenant: Option<TenantId>, caller: CallerId) {
         let (chain, outcomes) = (self.chains.of(tenant).clone(), self.outcomes.clone());
         let key = key::of(spec);
         let guard = self.in_progress.begin();
         self.runtime.spawn(async move {
-            let options = Options { priority: Priority::Background, client, ..Options::default() };
+            let options = Options { priority: Priority::Background, caller, ..Options::default() };
             if chain.get(key, options).await.is_ok() {
                 outcomes.with_label_values(&["prefetched"]).inc();
             }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_channel::{Receiver, Sender};
 use bevy::prelude::*;
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 use tokio::time::Instant;
 
 use super::tower::{AccessHistories, Step, StepOf, Tower};
@@ -62,12 +62,12 @@ impl Default for AccessRecorder {
 }
 
 impl AccessRecorder {
-    /// Records an access of `client` to a scheduled floor of `tower`, and whether memory missed it. Never waits: a
+    /// Records an access of `caller` to a scheduled floor of `tower`, and whether memory missed it. Never waits: a
     /// concurrent access may be missed.
-    pub fn record(&self, client: ClientId, tower: Tower, number: u32, was_missed: bool) {
+    pub fn record(&self, caller: CallerId, tower: Tower, number: u32, was_missed: bool) {
         if let Some(step) = self.histories.record(Step { tower, number }, was_missed) {
             // If the channel is full, the step is dropped.
-            let _ = self.sender.try_send(StepOf { step, client });
+            let _ = self.sender.try_send(StepOf { step, caller });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, mem, sync::Mutex};
 
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 use floor_gen::{FloorSpec, PackHash};
 
 use crate::{packs::Packs, tenants::TenantId};
@@ -60,11 +60,11 @@ pub struct Step {
     pub number: u32,
 }
 
-/// A step, and the client that took it.
+/// A step, and the caller that took it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepOf {
     pub(super) step: Step,
-    pub(super) client: ClientId,
+    pub(super) caller: CallerId,
 }
 
 /// Histories with a lock each.

@@ -20,8 +20,8 @@ pub(crate) struct TracedCall {
     pub(crate) code: Code,
     /// The message of an error.
     pub(crate) message: Option<String>,
-    pub(crate) client: IpAddr,
-    /// The name of the client's token, or the subject of its certificate.
+    pub(crate) caller: IpAddr,
+    /// The name of the caller's token, or the subject of its certificate.
     pub(crate) name: Option<String>,
     pub(crate) started: Instant,
     pub(crate) took: Duration,

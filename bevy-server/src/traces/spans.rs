@@ -53,7 +53,7 @@ impl Trace<'_> {
             KeyValue::new("rpc.service", SERVICE_NAME),
             KeyValue::new("rpc.method", call.rpc.name()),
             KeyValue::new("rpc.grpc.status_code", i64::from(call.code as i32)),
-            KeyValue::new("client.address", call.client.to_string()),
+            KeyValue::new("client.address", call.caller.to_string()),
             KeyValue::new("floors.count", integer(call.floors)),
             KeyValue::new("floors.bytes", i64::try_from(call.bytes).unwrap_or(i64::MAX)),
         ];

@@ -71,17 +71,17 @@ impl Flights {
     /// A foreground caller does not join a background flight, which may wait behind every caller or be rejected. It
     /// starts its own flight, and later callers join that one. No caller joins a flight that its source has abandoned.
     fn lead(&self, key: Hashed, options: Options) -> Result<(Leader, Waiter), Waiter> {
-        let Options { priority, client, .. } = options;
+        let Options { priority, caller, .. } = options;
         let mut table = self.table(&key).lock();
         if let Some(flight) = table.get(&key)
             && (flight.priority == Priority::Foreground || priority == Priority::Background)
-            && let Some(demand) = flight.demand.join(client)
+            && let Some(demand) = flight.demand.join(caller)
         {
             return Err(Waiter { key: *key.key(), outcome: flight.outcome.clone(), _demand: Some(demand) });
         }
         let (sender, receiver) = oneshot::channel();
         let (outcome, id, demand) = (receiver.shared(), Arc::new(()), Demand::none());
-        let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join(client) };
+        let waiter = Waiter { key: *key.key(), outcome: outcome.clone(), _demand: demand.join(caller) };
         table.insert(key, Flight { outcome, demand: demand.clone(), priority, id: id.clone() });
         Ok((Leader { flights: self.clone(), key, demand, id, sender: Some(sender) }, waiter))
     }

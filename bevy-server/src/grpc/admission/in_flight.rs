@@ -79,7 +79,7 @@ impl InFlight {
     }
 
     /// Cuts off the calls that are still in flight: streams end with `UNAVAILABLE` before their next floor, and responses
-    /// that their clients do not take are reset.
+    /// that their callers do not take are reset.
     pub fn cut_off(&self) {
         self.0.all.cut_off.send_replace(true);
     }

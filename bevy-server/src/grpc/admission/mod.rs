@@ -15,18 +15,18 @@ use tonic::{Code, Status};
 pub use in_flight::{InFlight, InFlightGuard};
 pub(super) use memory::Memory;
 pub(super) use offload::{INLINE, Offload};
-pub(super) use peer::{Caller, Peer};
+pub(super) use peer::{Identity, Peer};
 pub(super) use request_body::{Charge, RequestBody, TimeLimit, discard, head_bytes};
 
 use super::{options::CallOptions, status};
 use crate::{
-    clients::{Budgets, Client, Reserved},
+    callers::{Budgets, Caller, Reserved},
     config::NoCache,
     headers::X_FORWARDED_FOR,
     metrics::{Limit, Refusals},
 };
 
-/// What a call that waits for its floors, or for its client to take the answer, costs beside its message: the states of
+/// What a call that waits for its floors, or for its caller to take the answer, costs beside its message: the states of
 /// its task and of its stream, 7 KiB, and as much again, because the allocator keeps freed memory that is in pieces.
 pub(super) const WAITING_CALL_BYTES: usize = 16 << 10;
 
@@ -41,22 +41,22 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Admits a call of `caller`, which is in flight until its guards are dropped.
-    pub(super) fn admit(&self, caller: &Caller) -> Result<InFlightGuard, Status> {
+    /// Admits a call of `identity`, which is in flight until its guards are dropped.
+    pub(super) fn admit(&self, identity: &Identity) -> Result<InFlightGuard, Status> {
         let in_flight = self.in_flight.try_begin().ok_or_else(status::draining)?;
-        caller.refusal.clone().map_or(Ok(in_flight), Err)
+        identity.refusal.clone().map_or(Ok(in_flight), Err)
     }
 
     /// Refuses a call that skips the cache and may not.
     pub(super) fn check_no_cache(
         &self,
         options: &CallOptions,
-        client: &Client,
+        caller: &Caller,
         headers: &HeaderMap,
     ) -> Result<(), Status> {
         // A proxy on this machine forwards calls of others.
-        let is_forwarded = || headers.contains_key(&X_FORWARDED_FOR) && client.is_loopback();
-        if !options.no_cache || client.may_skip_cache(self.no_cache, is_forwarded()) {
+        let is_forwarded = || headers.contains_key(&X_FORWARDED_FOR) && caller.is_loopback();
+        if !options.no_cache || caller.may_skip_cache(self.no_cache, is_forwarded()) {
             return Ok(());
         }
         self.refusals.count(Limit::NoCache);
@@ -64,51 +64,51 @@ impl Admission {
     }
 
     /// Who pays for a request with these headers.
-    pub(super) const fn charge<'a>(&'a self, client: &'a Client, head: &'a HeaderMap) -> Charge<'a> {
-        Charge { client, budget: &self.budgets.receiving, head }
+    pub(super) const fn charge<'a>(&'a self, caller: &'a Caller, head: &'a HeaderMap) -> Charge<'a> {
+        Charge { caller, budget: &self.budgets.receiving, head }
     }
 
-    /// The result of `work`. If it has to wait, the client pays for the call meanwhile.
+    /// The result of `work`. If it has to wait, the caller pays for the call meanwhile.
     pub(super) async fn charge_waiting<T>(
         &self,
-        client: &Client,
+        caller: &Caller,
         mut work: Pin<&mut impl Future<Output = Result<T, Status>>>,
     ) -> Result<T, Status> {
         // A hit in memory is ready at once.
         if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             return result;
         }
-        let _waiting = self.reserve_call(client, WAITING_CALL_BYTES)?;
+        let _waiting = self.reserve_call(caller, WAITING_CALL_BYTES)?;
         work.await
     }
 
-    /// Reserves memory for what a call of `client` holds until it is answered.
-    pub(super) fn reserve_call(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.budgets.receiving.try_reserve(client, bytes).ok_or_else(|| {
+    /// Reserves memory for what a call of `caller` holds until it is answered.
+    pub(super) fn reserve_call(&self, caller: &Caller, bytes: usize) -> Result<Reserved, Status> {
+        self.budgets.receiving.try_reserve(caller, bytes).ok_or_else(|| {
             self.refusals.count(Limit::Receiving);
             status::request_budget_exhausted()
         })
     }
 
     /// Reserves memory for a watch of health.
-    pub(super) fn reserve_watch(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        self.budgets.watches.try_reserve(client, bytes).ok_or_else(|| {
+    pub(super) fn reserve_watch(&self, caller: &Caller, bytes: usize) -> Result<Reserved, Status> {
+        self.budgets.watches.try_reserve(caller, bytes).ok_or_else(|| {
             self.refusals.count(Limit::Watches);
             status::too_many_watches()
         })
     }
 
-    /// Reserves memory for a response of `client` with a message, or a window, of `bytes`.
-    pub(super) fn reserve_unsent(&self, client: &Client, bytes: usize) -> Result<Reserved, Status> {
-        let reserved = self.budgets.unsent.try_reserve(client, WAITING_CALL_BYTES + bytes);
+    /// Reserves memory for a response of `caller` with a message, or a window, of `bytes`.
+    pub(super) fn reserve_unsent(&self, caller: &Caller, bytes: usize) -> Result<Reserved, Status> {
+        let reserved = self.budgets.unsent.try_reserve(caller, WAITING_CALL_BYTES + bytes);
         reserved.ok_or_else(|| self.refuse_unsent())
     }
 
-    /// The memory of an answer of `bytes` over HTTP/2, which tells when it has to wait: the client pays then. Mostly it is
+    /// The memory of an answer of `bytes` over HTTP/2, which tells when it has to wait: the caller pays then. Mostly it is
     /// sent at once.
-    pub(super) fn pay_when_waiting(&self, client: &Client, bytes: usize) -> Result<Memory, Status> {
-        let has_room = self.budgets.unsent.has_room(client, WAITING_CALL_BYTES + bytes);
-        has_room.then(|| Memory::PaidBy(client.clone())).ok_or_else(|| self.refuse_unsent())
+    pub(super) fn pay_when_waiting(&self, caller: &Caller, bytes: usize) -> Result<Memory, Status> {
+        let has_room = self.budgets.unsent.has_room(caller, WAITING_CALL_BYTES + bytes);
+        has_room.then(|| Memory::PaidBy(caller.clone())).ok_or_else(|| self.refuse_unsent())
     }
 
     fn refuse_unsent(&self) -> Status {
@@ -116,7 +116,7 @@ impl Admission {
         status::unsent_budget_exhausted()
     }
 
-    /// Counts a call that `limit` refused because of what its client does. Other errors are not counted.
+    /// Counts a call that `limit` refused because of what its caller does. Other errors are not counted.
     pub(super) fn count_refusal(&self, limit: Limit, status: &Status) {
         if matches!(status.code(), Code::ResourceExhausted | Code::PermissionDenied) {
             self.refusals.count(limit);

@@ -1,5 +1,5 @@
-//! The bodies of requests, for every protocol and service: a client must send one in time, and a call that waits for its
-//! body is charged to its client.
+//! The bodies of requests, for every protocol and service: a caller must send one in time, and a call that waits for its
+//! body is charged to its caller.
 
 use std::{
     pin::{Pin, pin},
@@ -16,7 +16,7 @@ use tonic::Status;
 use tower::BoxError;
 
 use crate::{
-    clients::{Budget, Client, Reserved},
+    callers::{Budget, Caller, Reserved},
     grpc::status,
 };
 
@@ -36,7 +36,7 @@ pub(in crate::grpc) fn head_bytes(headers: &HeaderMap) -> usize {
     headers.len().next_power_of_two() * HEADER_ENTRY_BYTES + values
 }
 
-/// How much time a client has to send a request.
+/// How much time a caller has to send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::grpc) enum TimeLimit {
     /// [`REQUEST_TIMEOUT`] for the whole request.
@@ -48,7 +48,7 @@ pub(in crate::grpc) enum TimeLimit {
 /// Who pays for a call that waits for its body, and for which head.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::grpc) struct Charge<'a> {
-    pub(in crate::grpc) client: &'a Client,
+    pub(in crate::grpc) caller: &'a Caller,
     pub(in crate::grpc) budget: &'a Budget,
     pub(in crate::grpc) head: &'a HeaderMap,
 }
@@ -57,13 +57,13 @@ impl Charge<'_> {
     /// Reserves `bytes` until the message is handed on.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED if the client has too much already.
+    /// RESOURCE_EXHAUSTED if the caller has too much already.
     pub(in crate::grpc) fn reserve(&self, bytes: usize) -> Result<Reserved, Status> {
-        self.budget.try_reserve(self.client, bytes).ok_or_else(status::request_budget_exhausted)
+        self.budget.try_reserve(self.caller, bytes).ok_or_else(status::request_budget_exhausted)
     }
 }
 
-/// A request body that fails if its client does not send it in time, or if its client has too many calls that wait.
+/// A request body that fails if its caller does not send it in time, or if its caller has too many calls that wait.
 pub(in crate::grpc) struct RequestBody<'a, B> {
     body: Pin<B>,
     charge: Option<Charge<'a>>,
@@ -143,7 +143,7 @@ where
 }
 
 /// Reads the rest of a refused request: a response that is sent before its request has ended is followed by a reset,
-/// which some clients report instead of the response. `body` limits the time.
+/// which some callers report instead of the response. `body` limits the time.
 pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error = Status>) {
     let mut body = pin!(body);
     while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {}

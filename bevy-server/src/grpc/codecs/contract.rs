@@ -16,8 +16,8 @@ use super::{
     StreamCodec, UnaryCodec, head,
 };
 use crate::{
-    clients::{Budgets, Clients},
-    config::ClientIdentity,
+    callers::{Budgets, Callers},
+    config::CallerIdentity,
     grpc::{
         Rpc,
         admission::{Charge, Offload},
@@ -164,11 +164,11 @@ async fn decode(
     uri: &Uri,
     chunks: impl Iterator<Item = Vec<u8>>,
 ) -> Result<Bytes, Status> {
-    let (clients, budgets) = (Clients::new(ClientIdentity::default()), Budgets::new(1 << 30, false));
-    let (client, head) = (clients.unknown(), HeaderMap::new());
+    let (callers, budgets) = (Callers::new(CallerIdentity::default()), Budgets::new(1 << 30, false));
+    let (caller, head) = (callers.unknown(), HeaderMap::new());
     let frames = chunks.map(|chunk| Ok::<_, Status>(http_body::Frame::data(Bytes::from(chunk)))).collect::<Vec<_>>();
     let mut body = StreamBody::new(futures_util::stream::iter(frames));
-    let charge = Charge { client: &client, budget: &budgets.receiving, head: &head };
+    let charge = Charge { caller: &caller, budget: &budgets.receiving, head: &head };
     codec.decode(Incoming { rpc, uri, body: &mut body, charge, offload: &Offload::new() }).await
 }
 
@@ -278,7 +278,7 @@ async fn a_unary_answer_is_the_stored_floor_with_its_metadata() {
             names_packs: true,
             is_private: false,
             offload: &Offload::new(),
-            client: &Clients::new(ClientIdentity::default()).unknown(),
+            caller: &Callers::new(CallerIdentity::default()).unknown(),
         };
         let response = codec.encode(outgoing).await.unwrap();
         assert_eq!(
@@ -301,9 +301,9 @@ async fn a_unary_answer_is_the_stored_floor_with_its_metadata() {
 #[tokio::test]
 async fn a_stream_has_its_floors_and_ends_with_its_metadata_and_its_error() {
     async fn clause(codec: impl StreamCodec, case: Case) {
-        let (offload, client) = (Offload::new(), Clients::new(ClientIdentity::default()).unknown());
+        let (offload, caller) = (Offload::new(), Callers::new(CallerIdentity::default()).unknown());
         let stored = Bytes::from(framed(0, &floor().encode_to_vec()));
-        let sent = codec.encode_floor(stored, &offload, &client).await.unwrap();
+        let sent = codec.encode_floor(stored, &offload, &caller).await.unwrap();
         assert_eq!(text_or_bytes(case, &sent), framed(0, &case.floor()), "{:?}", case.kind);
         for (error, word) in [(None, "0"), (Some(Status::unavailable("closing")), "closing")] {
             let end = codec.end(error.as_ref(), with("floor-served-by", "lru=1"));

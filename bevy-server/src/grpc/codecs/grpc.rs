@@ -10,7 +10,7 @@ use tonic::{Status, metadata::MetadataValue};
 
 use super::{Codec, Incoming, Outgoing, StreamCodec, StreamEnd, UnaryCodec, message, respond};
 use crate::{
-    clients::Client,
+    callers::Caller,
     grpc::{
         admission::Offload,
         body::{FloorBody, OK_TRAILERS},
@@ -52,7 +52,7 @@ impl UnaryCodec for Grpc {
 }
 
 impl StreamCodec for Grpc {
-    async fn encode_floor(&self, frame: Bytes, _: &Offload, _: &Client) -> Result<Bytes, Status> {
+    async fn encode_floor(&self, frame: Bytes, _: &Offload, _: &Caller) -> Result<Bytes, Status> {
         Ok(frame)
     }
 

@@ -18,7 +18,7 @@ use super::{
     Codec, Incoming, Outgoing, StreamCodec, StreamEnd, UnaryCodec, content_type::is_one_of, grpc, message, respond,
 };
 use crate::{
-    clients::Client,
+    callers::Caller,
     grpc::{
         admission::Offload,
         body::{FloorBody, OK_TRAILERS},
@@ -98,9 +98,9 @@ impl Codec for GrpcWeb {
 
 impl UnaryCodec for GrpcWeb {
     async fn encode(&self, outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
-        let Outgoing { mut frame, headers, offload, client, .. } = outgoing;
+        let Outgoing { mut frame, headers, offload, caller, .. } = outgoing;
         if self.answer == BodyEncoding::Base64 {
-            frame = encoded(frame.into_bytes(), offload, client).await?.into();
+            frame = encoded(frame.into_bytes(), offload, caller).await?.into();
         }
         frame.push(self.last_frame(&OK_TRAILERS));
         Ok(respond(headers, FloorBody::whole(frame)))
@@ -108,10 +108,10 @@ impl UnaryCodec for GrpcWeb {
 }
 
 impl StreamCodec for GrpcWeb {
-    async fn encode_floor(&self, frame: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+    async fn encode_floor(&self, frame: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
         match self.answer {
             BodyEncoding::Binary => Ok(frame),
-            BodyEncoding::Base64 => encoded(frame, offload, client).await,
+            BodyEncoding::Base64 => encoded(frame, offload, caller).await,
         }
     }
 
@@ -133,9 +133,9 @@ impl BodyEncoding {
 }
 
 /// The base64 of `bytes`.
-async fn encoded(bytes: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+async fn encoded(bytes: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
     let estimate = Duration::from_nanos(bytes.len() as u64);
-    offload.run(client, estimate, move || STANDARD.encode(bytes).into()).await
+    offload.run(caller, estimate, move || STANDARD.encode(bytes).into()).await
 }
 
 fn trailers_frame(trailers: &HeaderMap) -> Bytes {

@@ -8,7 +8,7 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use tonic::Status;
 
-use crate::{clients::Reserved, grpc::admission::Charge};
+use crate::{callers::Reserved, grpc::admission::Charge};
 
 /// A message up to this length is charged with its call, a longer one by itself.
 const UNBUDGETED_BYTES: usize = 1 << 10;

@@ -29,7 +29,7 @@ use super::{
     answer::Frame,
     body::FloorBody,
 };
-use crate::clients::Client;
+use crate::callers::Caller;
 
 /// A codec of calls to the floor service, as the head of a request names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub(super) trait StreamCodec: Codec + Send + Sync + 'static {
         &self,
         frame: Bytes,
         offload: &Offload,
-        client: &Client,
+        caller: &Caller,
     ) -> impl Future<Output = Result<Bytes, Status>> + Send;
 
     /// The end of a stream with this metadata, and with its error if it failed.
@@ -120,7 +120,7 @@ pub(super) struct Outgoing<'a> {
     /// Whether the answer is for its caller only.
     pub(super) is_private: bool,
     pub(super) offload: &'a Offload,
-    pub(super) client: &'a Client,
+    pub(super) caller: &'a Caller,
 }
 
 /// How a stream ends.

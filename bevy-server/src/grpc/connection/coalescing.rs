@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::transport::{Input, Output, Transport};
-use crate::clients::{Budget, Client, Reserved};
+use crate::callers::{Budget, Caller, Reserved};
 
 /// Maximum of unsent bytes. Beyond it writes wait until the client has read some.
 const MAX_UNSENT_BYTES: usize = 256 << 10;
@@ -57,7 +57,7 @@ pub(super) struct CoalescingIo {
 impl CoalescingIo {
     /// The I/O for a connection over `transport`, and the buffer that [`FlushAfterPoll`] sends. What the buffer holds
     /// for a slow reader counts as `unsent` bytes of the client.
-    pub(super) fn new(transport: Transport, unsent: Option<(Budget, Client)>) -> (Self, WriteBuffer) {
+    pub(super) fn new(transport: Transport, unsent: Option<(Budget, Caller)>) -> (Self, WriteBuffer) {
         let (input, output) = transport.split();
         let write_buffer = WriteBuffer::new(output, unsent);
         let io = Self {
@@ -243,7 +243,7 @@ struct BufferState {
     /// How many of `bytes` the output has accepted.
     sent: usize,
     /// Where unsent bytes are counted.
-    unsent: Option<(Budget, Client)>,
+    unsent: Option<(Budget, Caller)>,
     /// The unsent bytes, while the client does not read.
     reserved: Option<Reserved>,
     /// The input, after the connection has ended.
@@ -251,7 +251,7 @@ struct BufferState {
 }
 
 impl WriteBuffer {
-    fn new(output: Output, unsent: Option<(Budget, Client)>) -> Self {
+    fn new(output: Output, unsent: Option<(Budget, Caller)>) -> Self {
         let state = BufferState { output, bytes: Vec::new(), sent: 0, unsent, reserved: None, input: None };
         Self(Arc::new(Mutex::new(state)))
     }
@@ -298,7 +298,7 @@ impl BufferState {
 
     /// Bytes that are accepted before some are sent.
     fn room(&self) -> usize {
-        let is_beyond_share = || self.unsent.as_ref().is_some_and(|(budget, client)| budget.is_exceeded_by(client));
+        let is_beyond_share = || self.unsent.as_ref().is_some_and(|(budget, caller)| budget.is_exceeded_by(caller));
         let limit = if is_beyond_share() { MAX_UNSENT_BYTES_BEYOND_SHARE } else { MAX_UNSENT_BYTES };
         limit.saturating_sub(self.unsent())
     }
@@ -387,7 +387,7 @@ impl BufferState {
         // Before the new reservation, so that no byte counts twice.
         self.reserved = None;
         let bytes = self.bytes.capacity() + self.output.buffered();
-        self.reserved = self.unsent.as_ref().map(|(budget, client)| budget.reserve(client, bytes));
+        self.reserved = self.unsent.as_ref().map(|(budget, caller)| budget.reserve(caller, bytes));
     }
 }
 
@@ -408,8 +408,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        clients::{Budgets, Clients},
-        config::ClientIdentity,
+        callers::{Budgets, Callers},
+        config::CallerIdentity,
         grpc::connection::transport::CountingSocket,
     };
 
@@ -429,7 +429,7 @@ mod tests {
     }
 
     /// The I/O of a connection, and its peer.
-    async fn connect(unsent: Option<(Budget, Client)>) -> (CoalescingIo, WriteBuffer, TcpStream) {
+    async fn connect(unsent: Option<(Budget, Caller)>) -> (CoalescingIo, WriteBuffer, TcpStream) {
         let (ours, theirs) = sockets().await;
         let (io, write_buffer) = CoalescingIo::new(Transport::Tcp(ours), unsent);
         (io, write_buffer, theirs)
@@ -443,16 +443,16 @@ mod tests {
         let mut roots = RootCertStore::empty();
         roots.add(certificate.clone()).unwrap();
         let provider = Arc::new(ring::default_provider());
-        let client = ClientConfig::builder_with_provider(Arc::clone(&provider));
-        let client = client.with_safe_default_protocol_versions().unwrap();
-        let client = TlsConnector::from(Arc::new(client.with_root_certificates(roots).with_no_client_auth()));
+        let caller = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let caller = caller.with_safe_default_protocol_versions().unwrap();
+        let caller = TlsConnector::from(Arc::new(caller.with_root_certificates(roots).with_no_client_auth()));
         let server = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let server = server.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
         let (ours, theirs) = sockets().await;
         let (accepted, peer) = tokio::join!(
             TlsAcceptor::from(Arc::new(server)).accept(CountingSocket::new(ours)),
-            client.connect("localhost".try_into().unwrap(), theirs),
+            caller.connect("localhost".try_into().unwrap(), theirs),
         );
         let (io, write_buffer) = CoalescingIo::new(Transport::Tls(Box::new(accepted.unwrap())), None);
         (io, write_buffer, peer.unwrap())
@@ -460,13 +460,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_beyond_its_share_gets_small_buffers() {
-        let clients = Clients::new(ClientIdentity::default());
-        let (client, budget) =
-            (clients.at(std::net::IpAddr::from([10, 0, 0, 1])), Budgets::new(MAX_UNSENT_BYTES, false).unsent);
+        let callers = Callers::new(CallerIdentity::default());
+        let (caller, budget) =
+            (callers.at(std::net::IpAddr::from([10, 0, 0, 1])), Budgets::new(MAX_UNSENT_BYTES, false).unsent);
         let piece = [7; 4 << 10];
         let mut connections = Vec::new();
         for _ in 0..4 {
-            let (mut io, write_buffer, peer) = connect(Some((budget.clone(), client.clone()))).await;
+            let (mut io, write_buffer, peer) = connect(Some((budget.clone(), caller.clone()))).await;
             while poll_fn(|cx| Poll::Ready(Pin::new(&mut io).poll_write(cx, &piece))).await.is_ready() {}
             connections.push((io, write_buffer, peer));
         }

@@ -361,7 +361,7 @@ impl Response {
         if let Poll::Ready(sent) = sent {
             return Ok(sent?);
         }
-        if !data.pay(|client, bytes| self.router.reserve_unsent(client, bytes)) {
+        if !data.pay(|caller, bytes| self.router.reserve_unsent(caller, bytes)) {
             return Err(Unsent::BeyondShare);
         }
         let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);

@@ -34,7 +34,7 @@ use super::{
     transport::Transport,
 };
 use crate::{
-    clients::{Budget, Client, Clients},
+    callers::{Budget, Caller, Callers},
     config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     cores::Cores,
@@ -71,7 +71,7 @@ const MAX_HTTP1_BUFFER_BYTES: usize = 16 << 10;
 /// What every connection needs.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct ConnectionDeps {
-    pub(in crate::grpc) clients: Clients,
+    pub(in crate::grpc) callers: Callers,
     pub(in crate::grpc) unsent: Budget,
     pub(in crate::grpc) limiter: ConnectionLimiter,
     pub(in crate::grpc) limits: ConnectionLimits,
@@ -98,7 +98,7 @@ pub(in crate::grpc) async fn serve(
     let mut connections = Connections::default();
     loop {
         let (stream, peer, admitted) = tokio::select! {
-            accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)) => accepted,
+            accepted = acceptor.accept(|peer| deps.callers.is_trusted_proxy(peer)) => accepted,
             Some(()) = connections.remove_ended() => continue,
             _ = closed.wait_for(|closed| *closed) => break,
         };
@@ -107,7 +107,7 @@ pub(in crate::grpc) async fn serve(
     cores.iter().for_each(|core| _ = core.closing.send_replace(true));
     // Those in the backlog: the system would reset them, and their clients may already have sent a call.
     for _ in 0..MAX_BACKLOG {
-        let accepted = acceptor.accept(|peer| deps.clients.is_trusted_proxy(peer)).now_or_never();
+        let accepted = acceptor.accept(|peer| deps.callers.is_trusted_proxy(peer)).now_or_never();
         let Some((stream, peer, admitted)) = accepted else { break };
         start(&mut connections, stream, peer.ip(), admitted, &cores);
     }
@@ -175,12 +175,12 @@ async fn open_and_serve(
             return Err(error.into());
         }
     };
-    let behind_proxy = deps.clients.is_trusted_proxy(peer).then(|| deps.clients.clone());
+    let behind_proxy = deps.callers.is_trusted_proxy(peer).then(|| deps.callers.clone());
     let payers = match &behind_proxy {
-        None => Payers::Client(deps.clients.clone(), opened.client.id()),
-        Some(clients) => Payers::BehindProxy(clients.clone()),
+        None => Payers::Caller(deps.callers.clone(), opened.caller.id()),
+        Some(callers) => Payers::BehindProxy(callers.clone()),
     };
-    let router = routes.for_client(opened.client, behind_proxy);
+    let router = routes.for_caller(opened.caller, behind_proxy);
     match opened.version {
         HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, payers, deps.limits, closed).await,
         HttpVersion::Http1 => serve_http1(opened.io, opened.write_buffer, router, deps.limits, closed).await,
@@ -192,7 +192,7 @@ struct Opened {
     io: CoalescingIo,
     write_buffer: WriteBuffer,
     version: HttpVersion,
-    client: Client,
+    caller: Caller,
 }
 
 /// Finds the client and the version of HTTP, after the TLS handshake if there is one. Puts the write buffer into `slot`.
@@ -207,15 +207,15 @@ async fn open(
         // Boxed, so that a connection does not keep the memory that its handshake needs.
         Some(config) => Box::pin(deps.handshakes.run_in(&deps.common, stream, config)).await?,
     };
-    let client = match &negotiated.subject {
-        Some(subject) => deps.clients.certified(subject, peer),
-        None => deps.clients.at(peer),
+    let caller = match &negotiated.subject {
+        Some(subject) => deps.callers.certified(subject, peer),
+        None => deps.callers.at(peer),
     };
-    let (mut io, write_buffer) = CoalescingIo::new(transport, Some((deps.unsent.clone(), client.clone())));
+    let (mut io, write_buffer) = CoalescingIo::new(transport, Some((deps.unsent.clone(), caller.clone())));
     let _ = slot.set(write_buffer.clone());
     // Also if the version is negotiated: until the preface has arrived, nothing else limits the time.
     let detected = io.detect_version().await?;
-    Ok(Opened { io, write_buffer, version: negotiated.version.unwrap_or(detected), client })
+    Ok(Opened { io, write_buffer, version: negotiated.version.unwrap_or(detected), caller })
 }
 
 /// Serves HTTP/2 until the client closes the connection or is asked to.

@@ -36,7 +36,7 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = services.access_recorder.as_ref().filter(|_| scheduled) {
         let tower = Tower::of(&spec, options.tenant, sides);
-        recorder.record(call.client.id(), tower, spec.number(), served.by != TierKind::Lru.name());
+        recorder.record(call.caller.id(), tower, spec.number(), served.by != TierKind::Lru.name());
     }
     Ok(Answer {
         frame: served.value.into(),

@@ -19,7 +19,7 @@ pub(super) use stream_floors::FloorWindows;
 use super::{Rpc, admission::Offload, answer::Answer, options::CallOptions, status::from_source_error};
 use crate::{
     cache::Chains,
-    clients::Client,
+    callers::Caller,
     observer::{CallRecord, LookupTimer},
     packs::Packs,
     prefetch::AccessRecorder,
@@ -40,7 +40,7 @@ pub(super) struct Services {
 /// A call that a service answers.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
-    pub(super) client: &'a Client,
+    pub(super) caller: &'a Caller,
     pub(super) options: CallOptions,
     /// For traces and the access log.
     pub(super) record: Option<&'a Arc<CallRecord>>,

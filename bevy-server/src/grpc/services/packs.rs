@@ -39,6 +39,6 @@ pub(super) async fn get(services: &Services, call: &Call<'_>, message: Bytes) ->
     let names_packs = names_version(packs, &request.pack);
     let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.or_invalid(invalid))?;
     let time = Duration::from_nanos(if pack.is_framed() { 0 } else { 2 * pack.pack().files().encoded_len() as u64 });
-    let framed = services.offload.run(call.client, time, move || pack.framed_files());
+    let framed = services.offload.run(call.caller, time, move || pack.framed_files());
     Ok(Answer::of_frame(call.options.with_deadline(framed).await?, names_packs))
 }

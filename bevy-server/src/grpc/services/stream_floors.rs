@@ -25,7 +25,7 @@ use crate::{
 
 /// Maximum of floors per window: enough for batch lookups in every tier and for generation on every core.
 const WINDOW_FLOORS: usize = 16;
-/// Maximum of cells per window, unless one floor has more. A client that stops reading makes the server hold one
+/// Maximum of cells per window, unless one floor has more. A caller that stops reading makes the server hold one
 /// window, about 100 KiB for any floor size.
 const WINDOW_CELLS: usize = 160_000;
 
@@ -65,7 +65,7 @@ impl FloorWindows {
             (range, keys)
         };
         let keys;
-        (self.range, keys) = services.offload.run(call.client, time, resolve).await?;
+        (self.range, keys) = services.offload.run(call.caller, time, resolve).await?;
         keys.map_err(|error| status::from_module_error(&services.packs.note(error)))
     }
 }

@@ -16,7 +16,7 @@ use prost::{
 use tonic::Status;
 
 use crate::{
-    clients::Client,
+    callers::Caller,
     grpc::{
         Rpc, SERVICE_NAME,
         admission::{Charge, Offload, WAITING_CALL_BYTES},
@@ -86,7 +86,7 @@ pub(super) async fn request(rpc: Rpc, json: Bytes, charge: Charge<'_>, offload: 
         return parse(rpc, &json);
     }
     let _waiting = charge.reserve(WAITING_CALL_BYTES + json.len())?;
-    offload.run(charge.client, parsing_time(json.len()), move || parse(rpc, &json)).await?
+    offload.run(charge.caller, parsing_time(json.len()), move || parse(rpc, &json)).await?
 }
 
 fn parse(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
@@ -103,29 +103,29 @@ fn parse(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
 }
 
 /// The JSON of an encoded response.
-pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
     if rpc == Rpc::BatchGetFloors {
-        return batch(message, offload, client).await.map(Bytes::from);
+        return batch(message, offload, caller).await.map(Bytes::from);
     }
     let time = writing_time(message.len());
     let convert = move || {
         let mut json = Vec::with_capacity(3 * message.len());
         CODECS.of(rpc).1.encode(message, &mut json).map(|()| json)
     };
-    let mut json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
+    let mut json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     // Until it is sent, its client pays for its length.
     json.shrink_to_fit();
     Ok(json.into())
 }
 
 /// The JSON of a floor of a stream, which has a prefix, as it has itself.
-pub(super) async fn enveloped(floor: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+pub(super) async fn enveloped(floor: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
     let time = writing_time(floor.len());
     let convert = move || {
         let mut json = vec![0; FRAME_PREFIX_BYTES];
         CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map(|()| json)
     };
-    let mut json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
+    let mut json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     let length = u32::try_from(json.len() - FRAME_PREFIX_BYTES).expect("a floor is far below 4 GiB");
     json[1..FRAME_PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
     Ok(json.into())
@@ -140,7 +140,7 @@ pub(super) fn detail(name: &str, message: &[u8]) -> Option<serde_json::Value> {
 
 /// The JSON of a `BatchGetFloorsResponse`, a floor at a time: decoded, all floors together would take many times the
 /// memory of the answer, and others would wait for all of them.
-async fn batch(mut message: Bytes, offload: &Offload, client: &Client) -> Result<Vec<u8>, Status> {
+async fn batch(mut message: Bytes, offload: &Offload, caller: &Caller) -> Result<Vec<u8>, Status> {
     let mut json = Vec::with_capacity(3 * message.len());
     json.extend_from_slice(b"{\"floors\":[");
     let mut is_first = true;
@@ -151,7 +151,7 @@ async fn batch(mut message: Bytes, offload: &Offload, client: &Client) -> Result
         is_first = false;
         let time = writing_time(floor.len());
         let convert = move || CODECS.floor.encode(floor, &mut json).map(|()| json);
-        json = offload.run(client, time, convert).await?.map_err(|error| defect(&error))?;
+        json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     }
     json.extend_from_slice(b"]}");
     json.shrink_to_fit();
@@ -185,7 +185,7 @@ mod tests {
     use tonic_types::StatusExt;
 
     use super::*;
-    use crate::{clients::Clients, config::ClientIdentity};
+    use crate::{callers::Callers, config::CallerIdentity};
 
     #[test]
     fn a_wrong_field_is_named_as_in_grpc() {
@@ -217,8 +217,8 @@ mod tests {
     async fn a_batch_has_the_json_of_the_whole_message() {
         let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
         let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
-        let (offload, client) = (Offload::new(), Clients::new(ClientIdentity::default()).unknown());
-        let response = |message| response(Rpc::BatchGetFloors, message, &offload, &client);
+        let (offload, caller) = (Offload::new(), Callers::new(CallerIdentity::default()).unknown());
+        let response = |message| response(Rpc::BatchGetFloors, message, &offload, &caller);
         let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
         assert_eq!(json, wanted);

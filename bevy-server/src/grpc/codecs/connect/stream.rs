@@ -10,7 +10,7 @@ use tonic::Status;
 
 use super::{error, headers, json};
 use crate::{
-    clients::Client,
+    callers::Caller,
     grpc::{
         admission::Offload,
         body::FloorBody,
@@ -64,10 +64,10 @@ impl Codec for ConnectStream {
 }
 
 impl StreamCodec for ConnectStream {
-    async fn encode_floor(&self, frame: Bytes, offload: &Offload, client: &Client) -> Result<Bytes, Status> {
+    async fn encode_floor(&self, frame: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
         match self.0 {
             Encoding::Proto => Ok(frame),
-            Encoding::Json => json::enveloped(frame, offload, client).await,
+            Encoding::Json => json::enveloped(frame, offload, caller).await,
         }
     }
 

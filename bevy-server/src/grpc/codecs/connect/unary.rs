@@ -73,12 +73,12 @@ pub(super) const fn content_type(encoding: Encoding) -> &'static str {
 /// The response with an answer.
 pub(super) async fn encode(
     encoding: Encoding,
-    Outgoing { rpc, frame, headers, offload, client, .. }: Outgoing<'_>,
+    Outgoing { rpc, frame, headers, offload, caller, .. }: Outgoing<'_>,
 ) -> Result<Response<FloorBody>, Status> {
     let message = frame.without_prefix();
     let body = match encoding {
         Encoding::Proto => message,
-        Encoding::Json => json::response(rpc, message.into_bytes(), offload, client).await?.into(),
+        Encoding::Json => json::response(rpc, message.into_bytes(), offload, caller).await?.into(),
     };
     Ok(respond(headers, FloorBody::whole(body)))
 }

@@ -1,4 +1,4 @@
-//! The page `/clients`: who had floors generated and was refused floors lately.
+//! The page `/callers`: who had floors generated and was refused floors lately.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use serde_json::Value;
 
 use super::{OpsState, json::json};
-use crate::clients::ClientActivity;
+use crate::callers::CallerActivity;
 
 pub(super) async fn most_active(State(state): State<Arc<OpsState>>) -> Response {
-    let clients: Vec<_> = state.clients.most_active().iter().map(row).collect();
-    json(StatusCode::OK, &serde_json::json!({ "clients": clients }))
+    let callers: Vec<_> = state.callers.most_active().iter().map(row).collect();
+    json(StatusCode::OK, &serde_json::json!({ "clients": callers }))
 }
 
-fn row(client: &ClientActivity) -> Value {
-    let ClientActivity { name, floors, cells, refusals, offloaded } = client;
+fn row(caller: &CallerActivity) -> Value {
+    let CallerActivity { name, floors, cells, refusals, offloaded } = caller;
     let offloaded = offloaded.as_millis() as u64;
     serde_json::json!({
         "name": &**name, "floors": floors, "cells": cells, "refusals": refusals, "offloadedMs": offloaded,

@@ -1,4 +1,4 @@
-//! Quotas: what one client may use of something in a time, such as the cells that it may have generated. A token may have a
+//! Quotas: what one caller may use of something in a time, such as the cells that it may have generated. A token may have a
 //! rate of its own.
 
 use std::{
@@ -7,18 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 
 use crate::config::Quota;
 
-/// Clients whose use is remembered. Beyond it, those that are not remembered share one quota.
+/// Callers whose use is remembered. Beyond it, those that are not remembered share one quota.
 const MAX_CLIENTS: usize = 65_536;
-/// The least time between two removals of clients without use. Each reads all that are remembered.
+/// The least time between two removals of callers without use. Each reads all that are remembered.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
-/// The client that stands for all that are not remembered.
-const OTHERS: ClientId = ClientId(u64::MAX);
+/// The caller that stands for all that are not remembered.
+const OTHERS: CallerId = CallerId(u64::MAX);
 
-/// The quotas of all clients, by the generic cell rate algorithm (ITU-T I.371): per client one time, at which its use
+/// The quotas of all callers, by the generic cell rate algorithm (ITU-T I.371): per caller one time, at which its use
 /// so far would be paid off.
 #[derive(Debug)]
 pub(crate) struct Quotas {
@@ -26,22 +26,22 @@ pub(crate) struct Quotas {
     state: Mutex<State>,
 }
 
-/// Cells that a client was charged for. They are given back when this is dropped before they are generated.
+/// Cells that a caller was charged for. They are given back when this is dropped before they are generated.
 #[derive(Debug)]
 pub(crate) struct Charge {
     quotas: Arc<Quotas>,
-    client: ClientId,
+    caller: CallerId,
     cells: u64,
 }
 
 impl Charge {
-    /// Charges `client` for `cells`.
+    /// Charges `caller` for `cells`.
     ///
     /// # Errors
     /// When its quota does not allow that many: how long to wait.
-    pub(crate) fn new(quotas: &Arc<Quotas>, client: ClientId, cells: u64) -> Result<Self, Duration> {
-        quotas.charge(client, cells)?;
-        Ok(Self { quotas: quotas.clone(), client, cells })
+    pub(crate) fn new(quotas: &Arc<Quotas>, caller: CallerId, cells: u64) -> Result<Self, Duration> {
+        quotas.charge(caller, cells)?;
+        Ok(Self { quotas: quotas.clone(), caller, cells })
     }
 
     /// The cells are generated now.
@@ -53,7 +53,7 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         if self.cells > 0 {
-            self.quotas.refund(self.client, self.cells);
+            self.quotas.refund(self.caller, self.cells);
         }
     }
 }
@@ -61,11 +61,11 @@ impl Drop for Charge {
 #[derive(Debug)]
 struct State {
     quota: Quota,
-    /// The cells per second of clients with a rate of their own; `None` for no limit.
-    rates: HashMap<ClientId, Option<u64>>,
-    /// When the use of a client is paid off, in nanoseconds since the start.
-    paid_off: HashMap<ClientId, u128>,
-    /// The size at which clients without use are removed next, and the earliest time, in nanoseconds since the start.
+    /// The cells per second of callers with a rate of their own; `None` for no limit.
+    rates: HashMap<CallerId, Option<u64>>,
+    /// When the use of a caller is paid off, in nanoseconds since the start.
+    paid_off: HashMap<CallerId, u128>,
+    /// The size at which callers without use are removed next, and the earliest time, in nanoseconds since the start.
     remove_at: usize,
     remove_after: u128,
 }
@@ -77,27 +77,27 @@ impl Quotas {
         Self { started: Instant::now(), state: Mutex::new(state) }
     }
 
-    /// Replaces the limits. What clients have used stays.
+    /// Replaces the limits. What callers have used stays.
     pub(crate) fn set(&self, quota: Quota) {
         self.lock().quota = quota;
     }
 
-    /// Replaces the rates of the clients that have one of their own. What clients have used stays.
-    pub(crate) fn set_rates(&self, rates: HashMap<ClientId, Option<u64>>) {
+    /// Replaces the rates of the callers that have one of their own. What callers have used stays.
+    pub(crate) fn set_rates(&self, rates: HashMap<CallerId, Option<u64>>) {
         self.lock().rates = rates;
     }
 
-    /// Charges `client` for `cells`.
+    /// Charges `caller` for `cells`.
     ///
     /// # Errors
-    /// If the client's quota does not allow as many now: how long until it does.
-    pub(crate) fn charge(&self, client: ClientId, cells: u64) -> Result<(), Duration> {
+    /// If the caller's quota does not allow as many now: how long until it does.
+    pub(crate) fn charge(&self, caller: CallerId, cells: u64) -> Result<(), Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
-        let Some(rate) = state.rate(client) else { return Ok(()) };
-        let client = state.entry(client, now);
+        let Some(rate) = state.rate(caller) else { return Ok(()) };
+        let caller = state.entry(caller, now);
         let burst = nanoseconds(state.quota.burst_cells, rate);
-        let paid_off = state.paid_off.entry(client).or_default();
+        let paid_off = state.paid_off.entry(caller).or_default();
         let after = now.max(*paid_off) + nanoseconds(cells, rate);
         if let Some(wait) = wait(after, now + burst) {
             return Err(wait);
@@ -106,32 +106,32 @@ impl Quotas {
         Ok(())
     }
 
-    /// Charges `client` for `cells` also beyond its quota, up to twice the burst. Returns how long it is beyond.
-    pub(crate) fn charge_beyond(&self, client: ClientId, cells: u64) -> Option<Duration> {
+    /// Charges `caller` for `cells` also beyond its quota, up to twice the burst. Returns how long it is beyond.
+    pub(crate) fn charge_beyond(&self, caller: CallerId, cells: u64) -> Option<Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
-        let rate = state.rate(client)?;
-        let client = state.entry(client, now);
+        let rate = state.rate(caller)?;
+        let caller = state.entry(caller, now);
         let burst = nanoseconds(state.quota.burst_cells, rate);
-        let paid_off = state.paid_off.entry(client).or_default();
+        let paid_off = state.paid_off.entry(caller).or_default();
         *paid_off = (now.max(*paid_off) + nanoseconds(cells, rate)).min(now + 2 * burst);
         wait(*paid_off, now + burst)
     }
 
-    /// How long `client` is beyond its quota. `None` if it is not.
-    pub(crate) fn beyond(&self, client: ClientId) -> Option<Duration> {
+    /// How long `caller` is beyond its quota. `None` if it is not.
+    pub(crate) fn beyond(&self, caller: CallerId) -> Option<Duration> {
         let now = self.started.elapsed().as_nanos();
         let mut state = self.lock();
-        let rate = state.rate(client)?;
-        let client = state.entry(client, now);
+        let rate = state.rate(caller)?;
+        let caller = state.entry(caller, now);
         let burst = nanoseconds(state.quota.burst_cells, rate);
-        wait(*state.paid_off.get(&client)?, now + burst)
+        wait(*state.paid_off.get(&caller)?, now + burst)
     }
 
-    fn refund(&self, client: ClientId, cells: u64) {
+    fn refund(&self, caller: CallerId, cells: u64) {
         let mut state = self.lock();
-        let Some(rate) = state.rate(client) else { return };
-        if let Some(paid_off) = state.paid_off.get_mut(&client) {
+        let Some(rate) = state.rate(caller) else { return };
+        if let Some(paid_off) = state.paid_off.get_mut(&caller) {
             *paid_off = paid_off.saturating_sub(nanoseconds(cells, rate));
         }
     }
@@ -142,23 +142,23 @@ impl Quotas {
 }
 
 impl State {
-    /// The cells per second of `client`; `None` for no limit.
-    fn rate(&self, client: ClientId) -> Option<u64> {
-        self.rates.get(&client).copied().unwrap_or(self.quota.cells_per_second)
+    /// The cells per second of `caller`; `None` for no limit.
+    fn rate(&self, caller: CallerId) -> Option<u64> {
+        self.rates.get(&caller).copied().unwrap_or(self.quota.cells_per_second)
     }
 
-    /// The client under which the use of `client` is counted.
-    fn entry(&mut self, client: ClientId, now: u128) -> ClientId {
+    /// The caller under which the use of `caller` is counted.
+    fn entry(&mut self, caller: CallerId, now: u128) -> CallerId {
         if self.paid_off.len() >= self.remove_at && now >= self.remove_after {
             self.remove_after = now + REMOVAL_INTERVAL.as_nanos();
             self.paid_off.retain(|_, paid_off| *paid_off > now);
             self.remove_at = (2 * self.paid_off.len()).clamp(1024, MAX_CLIENTS);
         }
         let is_known = self.paid_off.len() < MAX_CLIENTS
-            || self.paid_off.contains_key(&client)
-            // Their number is bounded by the tokens file, so that other clients cannot take their places.
-            || self.rates.contains_key(&client);
-        if is_known { client } else { OTHERS }
+            || self.paid_off.contains_key(&caller)
+            // Their number is bounded by the tokens file, so that other callers cannot take their places.
+            || self.rates.contains_key(&caller);
+        if is_known { caller } else { OTHERS }
     }
 }
 
@@ -177,8 +177,8 @@ fn nanoseconds(cells: u64, rate: u64) -> u128 {
 mod tests {
     use super::*;
 
-    const A: ClientId = ClientId(1);
-    const B: ClientId = ClientId(2);
+    const A: CallerId = CallerId(1);
+    const B: CallerId = CallerId(2);
 
     fn quotas(rate: u64) -> Quotas {
         Quotas::new(Quota { cells_per_second: Some(rate), burst_cells: 1000 })
@@ -216,12 +216,12 @@ mod tests {
     #[test]
     fn a_client_with_a_rate_of_its_own_has_that_one() {
         let quotas = quotas(10);
-        let unlimited = ClientId(3);
+        let unlimited = CallerId(3);
         quotas.set_rates(HashMap::from([(B, Some(1)), (unlimited, None)]));
-        for client in [A, B] {
-            assert_eq!(quotas.charge(client, 1000), Ok(()), "the burst is the same for all");
+        for caller in [A, B] {
+            assert_eq!(quotas.charge(caller, 1000), Ok(()), "the burst is the same for all");
         }
-        let wait = |client| quotas.charge(client, 100).unwrap_err().as_secs_f64();
+        let wait = |caller| quotas.charge(caller, 100).unwrap_err().as_secs_f64();
         assert!((9.0..=10.0).contains(&wait(A)), "{}", wait(A));
         assert!((99.0..=100.0).contains(&wait(B)), "{}", wait(B));
         assert_eq!(quotas.charge(unlimited, u64::MAX), Ok(()));
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn the_memory_for_clients_is_bounded() {
         let quotas = quotas(1);
-        for client in 1..=2 * MAX_CLIENTS as u64 {
-            let _ = quotas.charge(ClientId(client), 10);
+        for caller in 1..=2 * MAX_CLIENTS as u64 {
+            let _ = quotas.charge(CallerId(caller), 10);
         }
         assert!(quotas.lock().paid_off.len() <= MAX_CLIENTS + 1);
     }

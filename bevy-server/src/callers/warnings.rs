@@ -1,4 +1,4 @@
-//! At most one warning a second about clients, however many of them cause it.
+//! At most one warning a second about callers, however many of them cause it.
 
 use std::time::{Duration, Instant};
 

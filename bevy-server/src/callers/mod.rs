@@ -1,4 +1,4 @@
-//! Clients: who calls, and how much each may use. The gRPC port looks a client up for each connection, or for
+//! Callers: who calls, and how much each may use. The gRPC port looks a caller up for each connection, or for
 //! each call with a token or behind a trusted proxy.
 
 mod budget;
@@ -18,30 +18,30 @@ use std::{
 };
 
 use bevy::prelude::*;
-use floor_cache::ClientId;
+use floor_cache::CallerId;
 use frames::FrameBudgets;
 use http::HeaderMap;
 use recent::RecentUse;
 use tokio::sync::Semaphore;
 
 pub use budget::Budgets;
-pub(crate) use budget::{Budget, ClientUse, Reserved};
+pub(crate) use budget::{Budget, CallerUse, Reserved};
 pub(crate) use quota::{Charge, Quotas};
-pub(crate) use recent::ClientActivity;
+pub(crate) use recent::CallerActivity;
 pub(crate) use warnings::WarningLimiter;
 
 use crate::{
-    config::{ClientIdentity, NoCache},
+    config::{CallerIdentity, NoCache},
     headers::X_FORWARDED_FOR,
     tenants::TenantId,
 };
 
-/// Limit for the stored part of a name: a certificate may have a long subject. All of it identifies the client.
+/// Limit for the stored part of a name: a certificate may have a long subject. All of it identifies the caller.
 const MAX_NAME_CHARS: usize = 256;
 /// The address that stands for an unknown one.
 pub(crate) const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// The places of a client in the lines for work beside the threads of connections, short and long.
+/// The places of a caller in the lines for work beside the threads of connections, short and long.
 #[derive(Debug)]
 pub(crate) struct Turns {
     pub(crate) short: Arc<Semaphore>,
@@ -49,7 +49,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// As many places as all clients have together.
+    /// As many places as all callers have together.
     pub(crate) fn new() -> Self {
         // One core remains for other calls, if there are several.
         let places = thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1));
@@ -57,30 +57,30 @@ impl Turns {
     }
 }
 
-/// Adds [`Clients`].
+/// Adds [`Callers`].
 #[derive(Debug)]
-pub struct ClientsPlugin(pub Clients);
+pub struct CallersPlugin(pub Callers);
 
-impl Plugin for ClientsPlugin {
+impl Plugin for CallersPlugin {
     fn build(&self, app: &mut App) {
         app.insert_resource(self.0.clone());
     }
 }
 
-/// The clients of the server. Cheap to clone.
+/// The callers of the server. Cheap to clone.
 ///
-/// A client is the name of a token, or else the subject of a certificate, or else an address: of IPv4 the whole, of
+/// A caller is the name of a token, or else the subject of a certificate, or else an address: of IPv4 the whole, of
 /// IPv6 the /64 network, since one host commonly has all of that.
 #[derive(Resource, Debug, Clone)]
-pub struct Clients(Arc<Registry>);
+pub struct Callers(Arc<Registry>);
 
 #[derive(Debug)]
 struct Registry {
-    /// The clients with a connection or a call, so that its size is bounded by theirs.
-    clients: Mutex<HashMap<ClientId, Weak<ClientState>>>,
-    identity: ClientIdentity,
+    /// The callers with a connection or a call, so that its size is bounded by theirs.
+    callers: Mutex<HashMap<CallerId, Weak<CallerState>>>,
+    identity: CallerIdentity,
     /// Hashes names to identifiers. Its random key keeps a caller from choosing a certificate subject whose hash is the
-    /// identifier of another client.
+    /// identifier of another caller.
     name_hasher: RandomState,
     frames: FrameBudgets,
     recent: RecentUse,
@@ -88,54 +88,54 @@ struct Registry {
     warnings: Mutex<WarningLimiter>,
 }
 
-/// How a client has proved who it is. The variant is a part of the hash of a name, so that a token and a certificate of
-/// the same name are two clients.
+/// How a caller has proved who it is. The variant is a part of the hash of a name, so that a token and a certificate of
+/// the same name are two callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Proof {
     Token,
     Certificate,
-    /// Not a client: the tenant as a whole, in the queue of generation.
+    /// Not a caller: the tenant as a whole, in the queue of generation.
     Tenant,
 }
 
-/// A client, and the address from which it calls. Cheap to clone; the registry forgets a client when its last clone is
+/// A caller, and the address from which it calls. Cheap to clone; the registry forgets a caller when its last clone is
 /// dropped.
 ///
-/// Clones of one `Client` count their references apart from others of the same client, so that connections on several
+/// Clones of one `Caller` count their references apart from others of the same caller, so that connections on several
 /// cores do not write one count for each call.
 #[derive(Debug, Clone)]
-pub struct Client(Arc<Caller>);
+pub struct Caller(Arc<Calling>);
 
 #[derive(Debug)]
-struct Caller {
-    state: Arc<ClientState>,
-    /// A client with a name may call from several addresses.
+struct Calling {
+    state: Arc<CallerState>,
+    /// A caller with a name may call from several addresses.
     address: IpAddr,
     /// That of its token. Not of the state: a changed tokens file may move a token to another tenant.
     tenant: Option<TenantId>,
 }
 
 #[derive(Debug)]
-struct ClientState {
-    id: ClientId,
+struct CallerState {
+    id: CallerId,
     /// What it has proved, and its name. `None` for an address.
     name: Option<(Proof, Arc<str>)>,
     registry: Weak<Registry>,
     /// Bytes of responses that wait to be sent.
-    unsent: ClientUse,
+    unsent: CallerUse,
     /// Bytes of requests that are being received.
-    receiving: ClientUse,
+    receiving: CallerUse,
     /// Bytes of watches of health.
-    watches: ClientUse,
+    watches: CallerUse,
     turns: Turns,
 }
 
-impl Clients {
-    /// No clients yet.
+impl Callers {
+    /// No callers yet.
     #[must_use]
-    pub fn new(identity: ClientIdentity) -> Self {
+    pub fn new(identity: CallerIdentity) -> Self {
         Self(Arc::new(Registry {
-            clients: Mutex::default(),
+            callers: Mutex::default(),
             identity,
             name_hasher: RandomState::new(),
             frames: FrameBudgets::new(),
@@ -144,59 +144,59 @@ impl Clients {
         }))
     }
 
-    /// The client at `address`.
+    /// The caller at `address`.
     #[must_use]
-    pub fn at(&self, address: IpAddr) -> Client {
-        self.find_or_add(client_id(address), None, address)
+    pub fn at(&self, address: IpAddr) -> Caller {
+        self.find_or_add(caller_id(address), None, address)
     }
 
-    /// The client whose token is named `name`, at `address`.
+    /// The caller whose token is named `name`, at `address`.
     #[must_use]
-    pub fn named(&self, name: &str, address: IpAddr) -> Client {
+    pub fn named(&self, name: &str, address: IpAddr) -> Caller {
         self.find_or_add(self.named_id(name), Some((Proof::Token, name)), address)
     }
 
-    /// The client whose certificate has `subject`, at `address`. The caller has checked the certificate.
+    /// The caller whose certificate has `subject`, at `address`. The caller has checked the certificate.
     #[must_use]
-    pub fn certified(&self, subject: &str, address: IpAddr) -> Client {
+    pub fn certified(&self, subject: &str, address: IpAddr) -> Caller {
         let id = self.proved_id(Proof::Certificate, subject);
         self.find_or_add(id, Some((Proof::Certificate, subject)), address)
     }
 
-    /// The identifier of the client whose token is named `name`, the same for as long as the server runs.
+    /// The identifier of the caller whose token is named `name`, the same for as long as the server runs.
     #[must_use]
-    pub fn named_id(&self, name: &str) -> ClientId {
+    pub fn named_id(&self, name: &str) -> CallerId {
         self.proved_id(Proof::Token, name)
     }
 
-    /// The identifier under which all clients of the tenant `name` generate.
+    /// The identifier under which all callers of the tenant `name` generate.
     #[must_use]
-    pub(crate) fn tenant_id(&self, name: &str) -> ClientId {
+    pub(crate) fn tenant_id(&self, name: &str) -> CallerId {
         self.proved_id(Proof::Tenant, name)
     }
 
-    /// The client that stands for all whose address is unknown.
+    /// The caller that stands for all whose address is unknown.
     #[must_use]
-    pub fn unknown(&self) -> Client {
+    pub fn unknown(&self) -> Caller {
         self.at(UNKNOWN_ADDRESS)
     }
 
-    fn proved_id(&self, proof: Proof, name: &str) -> ClientId {
+    fn proved_id(&self, proof: Proof, name: &str) -> CallerId {
         // 0 is the server itself, and the greatest stands for all whose quota is not remembered.
-        ClientId(self.0.name_hasher.hash_one((proof, name)).clamp(1, u64::MAX - 1))
+        CallerId(self.0.name_hasher.hash_one((proof, name)).clamp(1, u64::MAX - 1))
     }
 
-    fn find_or_add(&self, id: ClientId, name: Option<(Proof, &str)>, address: IpAddr) -> Client {
-        let mut clients = self.0.lock();
-        if let Some(state) = clients.get(&id).and_then(Weak::upgrade) {
-            return Client::new(state, address, None);
+    fn find_or_add(&self, id: CallerId, name: Option<(Proof, &str)>, address: IpAddr) -> Caller {
+        let mut callers = self.0.lock();
+        if let Some(state) = callers.get(&id).and_then(Weak::upgrade) {
+            return Caller::new(state, address, None);
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
-        let [unsent, receiving, watches] = [(); 3].map(|()| ClientUse::default());
+        let [unsent, receiving, watches] = [(); 3].map(|()| CallerUse::default());
         let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
-        let state = Arc::new(ClientState { id, name, registry, unsent, receiving, watches, turns });
-        clients.insert(id, Arc::downgrade(&state));
-        Client::new(state, address, None)
+        let state = Arc::new(CallerState { id, name, registry, unsent, receiving, watches, turns });
+        callers.insert(id, Arc::downgrade(&state));
+        Caller::new(state, address, None)
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -205,14 +205,14 @@ impl Clients {
         self.0.identity.is_trusted(address)
     }
 
-    /// The client that a trusted proxy names in `headers`: the last address in `x-forwarded-for` that is not a trusted
+    /// The caller that a trusted proxy names in `headers`: the last address in `x-forwarded-for` that is not a trusted
     /// proxy itself. `None` without such an address.
     #[must_use]
-    pub fn forwarded(&self, headers: &HeaderMap) -> Option<Client> {
+    pub fn forwarded(&self, headers: &HeaderMap) -> Option<Caller> {
         self.forwarded_address(headers).map(|address| self.at(address))
     }
 
-    /// The address of the client that a trusted proxy names in `headers`, as [`forwarded`](Self::forwarded).
+    /// The address of the caller that a trusted proxy names in `headers`, as [`forwarded`](Self::forwarded).
     #[must_use]
     pub fn forwarded_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let values = headers.get_all(&X_FORWARDED_FOR).iter().rev();
@@ -221,24 +221,24 @@ impl Clients {
         hops.map_while(hop_address).find(|address| !self.is_trusted_proxy(*address))
     }
 
-    /// The client that a trusted proxy names in `headers`, or the one that stands for all that are unknown.
+    /// The caller that a trusted proxy names in `headers`, or the one that stands for all that are unknown.
     #[must_use]
-    pub(crate) fn forwarded_id(&self, headers: &HeaderMap) -> ClientId {
-        client_id(self.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS))
+    pub(crate) fn forwarded_id(&self, headers: &HeaderMap) -> CallerId {
+        caller_id(self.forwarded_address(headers).unwrap_or(UNKNOWN_ADDRESS))
     }
 
-    /// Takes from the budget of `client` an HTTP/2 frame that leads to nothing. False if none is left.
+    /// Takes from the budget of `caller` an HTTP/2 frame that leads to nothing. False if none is left.
     #[must_use]
-    pub(crate) fn take_frame(&self, client: ClientId) -> bool {
-        self.0.frames.take(client)
+    pub(crate) fn take_frame(&self, caller: CallerId) -> bool {
+        self.0.frames.take(caller)
     }
 
     /// As [`take_frame`](Self::take_frame), also if none is left. [`beyond_budget`](Self::beyond_budget) then tells.
-    pub(crate) fn charge_frame(&self, client: ClientId) {
-        self.0.frames.charge(client);
+    pub(crate) fn charge_frame(&self, caller: CallerId) {
+        self.0.frames.charge(caller);
     }
 
-    /// How long the client that a trusted proxy names in `headers` is beyond its budget for frames that lead to nothing.
+    /// How long the caller that a trusted proxy names in `headers` is beyond its budget for frames that lead to nothing.
     #[must_use]
     pub(crate) fn beyond_budget(&self, headers: &HeaderMap) -> Option<Duration> {
         if !self.0.frames.may_be_exceeded() {
@@ -247,19 +247,19 @@ impl Clients {
         self.0.frames.beyond(self.forwarded_id(headers))
     }
 
-    /// Counts a floor of `cells` that is generated for `client`.
-    pub(crate) fn count_generated(&self, client: ClientId, cells: u64) {
-        self.0.recent.generated(client, cells, || self.state(client).map(|state| state.label()));
+    /// Counts a floor of `cells` that is generated for `caller`.
+    pub(crate) fn count_generated(&self, caller: CallerId, cells: u64) {
+        self.0.recent.generated(caller, cells, || self.state(caller).map(|state| state.label()));
     }
 
-    /// Counts a floor that is not generated for `client`, and warns of it with the `reason`. Returns the name of the
-    /// client's token.
-    pub(crate) fn report_refused(&self, client: ClientId, reason: &'static str) -> Option<Arc<str>> {
-        let state = self.state(client);
-        let name = self.0.recent.refused(client, || state.as_ref().map(|state| state.label()));
+    /// Counts a floor that is not generated for `caller`, and warns of it with the `reason`. Returns the name of the
+    /// caller's token.
+    pub(crate) fn report_refused(&self, caller: CallerId, reason: &'static str) -> Option<Arc<str>> {
+        let state = self.state(caller);
+        let name = self.0.recent.refused(caller, || state.as_ref().map(|state| state.label()));
         let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
         if let Some(suppressed) = suppressed {
-            tracing::warn!(client = &*name, reason, suppressed, "a floor was refused");
+            tracing::warn!(caller = &*name, reason, suppressed, "a floor was refused");
         }
         match &state?.name {
             Some((Proof::Token, name)) => Some(Arc::clone(name)),
@@ -267,31 +267,31 @@ impl Clients {
         }
     }
 
-    /// The clients that had the most generated and were refused the most in the last one to two minutes.
-    pub(crate) fn most_active(&self) -> Vec<ClientActivity> {
+    /// The callers that had the most generated and were refused the most in the last one to two minutes.
+    pub(crate) fn most_active(&self) -> Vec<CallerActivity> {
         self.0.recent.most_active()
     }
 
-    /// The state of `client`. `None` if it has no connection and no call.
-    fn state(&self, client: ClientId) -> Option<Arc<ClientState>> {
-        self.0.lock().get(&client).and_then(Weak::upgrade)
+    /// The state of `caller`. `None` if it has no connection and no call.
+    fn state(&self, caller: CallerId) -> Option<Arc<CallerState>> {
+        self.0.lock().get(&caller).and_then(Weak::upgrade)
     }
 }
 
 impl Registry {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, Weak<ClientState>>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<CallerId, Weak<CallerState>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Client {
-    fn new(state: Arc<ClientState>, address: IpAddr, tenant: Option<TenantId>) -> Self {
-        Self(Arc::new(Caller { state, address, tenant }))
+impl Caller {
+    fn new(state: Arc<CallerState>, address: IpAddr, tenant: Option<TenantId>) -> Self {
+        Self(Arc::new(Calling { state, address, tenant }))
     }
 
     /// Its identifier, the same for as long as the server runs.
     #[must_use]
-    pub fn id(&self) -> ClientId {
+    pub fn id(&self) -> CallerId {
         self.0.state.id
     }
 
@@ -301,7 +301,7 @@ impl Client {
         self.0.address
     }
 
-    /// The name of its token, or the subject of its certificate. `None` for a client that is an address.
+    /// The name of its token, or the subject of its certificate. `None` for a caller that is an address.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.0.state.name.as_ref().map(|(_, name)| &**name)
@@ -313,19 +313,19 @@ impl Client {
         self.0.state.name.is_some()
     }
 
-    /// The tenant of its token. `None` for a client without one.
+    /// The tenant of its token. `None` for a caller without one.
     #[must_use]
     pub fn tenant(&self) -> Option<TenantId> {
         self.0.tenant
     }
 
-    /// The same client, as one of `tenant`.
+    /// The same caller, as one of `tenant`.
     #[must_use]
     pub fn of_tenant(self, tenant: Option<TenantId>) -> Self {
         Self::new(Arc::clone(&self.0.state), self.0.address, tenant)
     }
 
-    /// The same client, calling from `address`.
+    /// The same caller, calling from `address`.
     pub(crate) fn calling_from(&self, address: IpAddr) -> Self {
         if address == self.0.address {
             return self.clone();
@@ -350,15 +350,15 @@ impl Client {
         }
     }
 
-    pub(crate) fn unsent(&self) -> &ClientUse {
+    pub(crate) fn unsent(&self) -> &CallerUse {
         &self.0.state.unsent
     }
 
-    pub(crate) fn receiving(&self) -> &ClientUse {
+    pub(crate) fn receiving(&self) -> &CallerUse {
         &self.0.state.receiving
     }
 
-    pub(crate) fn watches(&self) -> &ClientUse {
+    pub(crate) fn watches(&self) -> &CallerUse {
         &self.0.state.watches
     }
 
@@ -375,7 +375,7 @@ impl Client {
 }
 
 /// Its name, or else its address.
-impl fmt::Display for Client {
+impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),
@@ -384,20 +384,20 @@ impl fmt::Display for Client {
     }
 }
 
-impl ClientState {
+impl CallerState {
     /// Its name, or else its address or network.
     fn label(&self) -> Arc<str> {
         self.name.as_ref().map_or_else(|| address_name(self.id).into(), |(_, name)| Arc::clone(name))
     }
 }
 
-impl Drop for ClientState {
+impl Drop for CallerState {
     fn drop(&mut self) {
         let Some(registry) = self.registry.upgrade() else { return };
-        let mut clients = registry.lock();
+        let mut callers = registry.lock();
         // A new state may have replaced this one between the drop of its last handle and now.
-        if clients.get(&self.id).is_some_and(|client| client.strong_count() == 0) {
-            clients.remove(&self.id);
+        if callers.get(&self.id).is_some_and(|caller| caller.strong_count() == 0) {
+            callers.remove(&self.id);
         }
     }
 }
@@ -408,21 +408,21 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
     hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// The identifier of the client at `address`. 0 is no client: it stands for the server itself.
-pub(crate) fn client_id(address: IpAddr) -> ClientId {
+/// The identifier of the caller at `address`. 0 is no caller: it stands for the server itself.
+pub(crate) fn caller_id(address: IpAddr) -> CallerId {
     match address.to_canonical() {
-        IpAddr::V4(address) => ClientId(u64::from(u32::from(address)).max(1)),
+        IpAddr::V4(address) => CallerId(u64::from(u32::from(address)).max(1)),
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments().map(u64::from);
             // The network ::/64 has the addresses of IPv4 and of loopback.
-            ClientId((a << 48 | b << 32 | c << 16 | d).max(1))
+            CallerId((a << 48 | b << 32 | c << 16 | d).max(1))
         }
     }
 }
 
-/// The address or the network whose identifier is `client`, which is the inverse of [`client_id`].
-fn address_name(client: ClientId) -> String {
-    match (client.0, u32::try_from(client.0)) {
+/// The address or the network whose identifier is `caller`, which is the inverse of [`client_id`].
+fn address_name(caller: CallerId) -> String {
+    match (caller.0, u32::try_from(caller.0)) {
         (1, _) => "::1 or unknown".to_owned(),
         (_, Ok(address)) => Ipv4Addr::from(address).to_string(),
         (network, Err(_)) => format!("{}/64", Ipv6Addr::from(u128::from(network) << 64)),
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_client_is_one_address_or_one_ipv6_network() {
-        let same = |a, b| client_id(address(a)) == client_id(address(b));
+        let same = |a, b| caller_id(address(a)) == caller_id(address(b));
         assert!(same("10.0.0.1", "::ffff:10.0.0.1"));
         assert!(!same("10.0.0.1", "10.0.0.2"));
         assert!(same("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"));
@@ -452,16 +452,16 @@ mod tests {
 
     #[test]
     fn an_operator_sees_clients_by_their_names_or_addresses() {
-        let clients = Clients::new(ClientIdentity::default());
+        let callers = Callers::new(CallerIdentity::default());
         let here = address("10.0.0.1");
         let known =
-            [clients.at(here), clients.at(address("2001:db8:1:2::9")), clients.named("game", here), clients.unknown()];
-        for (cells, client) in (1..).zip(&known) {
-            clients.count_generated(client.id(), cells);
+            [callers.at(here), callers.at(address("2001:db8:1:2::9")), callers.named("game", here), callers.unknown()];
+        for (cells, caller) in (1..).zip(&known) {
+            callers.count_generated(caller.id(), cells);
         }
-        clients.count_generated(ClientId(77), 1);
-        clients.report_refused(known[2].id(), "queue");
-        let shown = clients.most_active();
+        callers.count_generated(CallerId(77), 1);
+        callers.report_refused(known[2].id(), "queue");
+        let shown = callers.most_active();
         let mut rows: Vec<_> = shown.iter().map(|row| (&*row.name, row.floors, row.cells, row.refusals)).collect();
         // Of equal rows the order is random.
         rows[3..].sort_unstable();
@@ -472,50 +472,50 @@ mod tests {
 
     #[test]
     fn a_client_is_forgotten_with_its_last_handle() {
-        let clients = Clients::new(ClientIdentity::default());
-        let first = clients.at(address("10.0.0.1"));
-        let again = clients.at(address("10.0.0.1"));
+        let callers = Callers::new(CallerIdentity::default());
+        let first = callers.at(address("10.0.0.1"));
+        let again = callers.at(address("10.0.0.1"));
         assert!(Arc::ptr_eq(&first.0.state, &again.0.state));
         drop((first, again));
-        assert!(clients.0.lock().is_empty());
+        assert!(callers.0.lock().is_empty());
     }
 
     #[test]
     fn clients_with_the_same_name_and_different_proofs_are_different() {
-        let clients = Clients::new(ClientIdentity::default());
+        let callers = Callers::new(CallerIdentity::default());
         let (here, there) = (address("10.0.0.1"), address("10.0.0.2"));
-        let (token, certificate) = (clients.named("game", here), clients.certified("game", here));
-        let ids = [clients.at(here).id(), token.id(), certificate.id()];
+        let (token, certificate) = (callers.named("game", here), callers.certified("game", here));
+        let ids = [callers.at(here).id(), token.id(), certificate.id()];
         assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
-        assert_eq!(clients.named("game", there).id(), token.id(), "a name is one client at any address");
-        assert_ne!(clients.named("other", here).id(), token.id());
-        assert_eq!((clients.named_id("game"), token.name(), token.address()), (token.id(), Some("game"), here));
+        assert_eq!(callers.named("game", there).id(), token.id(), "a name is one client at any address");
+        assert_ne!(callers.named("other", here).id(), token.id());
+        assert_eq!((callers.named_id("game"), token.name(), token.address()), (token.id(), Some("game"), here));
         assert_eq!((token.calling_from(there).address(), token.calling_from(there).id()), (there, token.id()));
     }
 
     #[test]
     fn who_may_skip_the_cache_depends_on_address_and_proof() {
-        let clients = Clients::new(ClientIdentity::default());
+        let callers = Callers::new(CallerIdentity::default());
         let (loopback, elsewhere) = (address("127.0.0.1"), address("10.0.0.1"));
-        let certified = clients.certified("CN=game", elsewhere);
-        for (client, allowed, may) in [
-            (clients.at(loopback), NoCache::Loopback, true),
-            (clients.at(elsewhere), NoCache::Loopback, false),
-            (clients.named("game", loopback), NoCache::Loopback, true),
-            (clients.named("game", elsewhere), NoCache::Loopback, false),
-            (clients.at(loopback), NoCache::Authenticated, false),
-            (clients.named("game", elsewhere), NoCache::Authenticated, true),
+        let certified = callers.certified("CN=game", elsewhere);
+        for (caller, allowed, may) in [
+            (callers.at(loopback), NoCache::Loopback, true),
+            (callers.at(elsewhere), NoCache::Loopback, false),
+            (callers.named("game", loopback), NoCache::Loopback, true),
+            (callers.named("game", elsewhere), NoCache::Loopback, false),
+            (callers.at(loopback), NoCache::Authenticated, false),
+            (callers.named("game", elsewhere), NoCache::Authenticated, true),
             (certified, NoCache::Authenticated, true),
-            (clients.named("game", loopback), NoCache::None, false),
+            (callers.named("game", loopback), NoCache::None, false),
         ] {
-            assert_eq!(client.may_skip_cache(allowed, false), may, "{client} {allowed}");
+            assert_eq!(caller.may_skip_cache(allowed, false), may, "{caller} {allowed}");
         }
     }
 
     #[test]
     fn only_hops_behind_trusted_proxies_count() {
-        let clients = Clients::new(ClientIdentity { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] });
-        let forwarded = |values: &[&'static str]| clients.forwarded(&headers(values)).map(|client| client.address());
+        let callers = Callers::new(CallerIdentity { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] });
+        let forwarded = |values: &[&'static str]| callers.forwarded(&headers(values)).map(|caller| caller.address());
         assert_eq!(forwarded(&["198.51.100.7"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9, 198.51.100.7, 10.1.2.3"]), Some(address("198.51.100.7")));
         assert_eq!(forwarded(&["203.0.113.9", "198.51.100.7"]), Some(address("198.51.100.7")));
@@ -524,7 +524,7 @@ mod tests {
         assert_eq!(forwarded(&["203.0.113.9, nonsense, 10.1.2.3"]), None);
         assert_eq!(forwarded(&["10.1.2.3"]), None);
         assert_eq!(forwarded(&[]), None);
-        assert!(clients.is_trusted_proxy(address("::ffff:10.9.9.9")));
-        assert!(!clients.is_trusted_proxy(address("11.0.0.1")));
+        assert!(callers.is_trusted_proxy(address("::ffff:10.9.9.9")));
+        assert!(!callers.is_trusted_proxy(address("11.0.0.1")));
     }
 }
