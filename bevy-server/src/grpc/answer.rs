@@ -18,8 +18,18 @@ pub(super) struct Answer {
     pub(super) served: ServedBy,
     /// The steps of the lookup, if the call is traced.
     pub(super) steps: Option<Arc<[Step]>>,
-    /// Whether the request named the versions of all its packs, so that the answer depends on the generator version alone.
-    pub(super) names_packs: bool,
+    pub(super) validity: Validity,
+}
+
+/// For how long the same request has this answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Validity {
+    /// It is of this moment.
+    Now,
+    /// Until a pack of the request gets another current version.
+    PackVersion,
+    /// As long as the generator has its version.
+    GeneratorVersion,
 }
 
 /// What served the floors of an answer.
@@ -35,17 +45,17 @@ pub(super) enum ServedBy {
 
 impl Answer {
     /// A frame that no tier served.
-    pub(super) fn of_frame(frame: impl Into<Frame>, names_packs: bool) -> Self {
-        Self { frame: frame.into(), served: ServedBy::Nothing, steps: None, names_packs }
+    pub(super) fn of_frame(frame: impl Into<Frame>, validity: Validity) -> Self {
+        Self { frame: frame.into(), served: ServedBy::Nothing, steps: None, validity }
     }
 
-    /// A message that no tier served.
+    /// A message of this moment, which no tier served.
     pub(super) fn of_message(message: &impl Message) -> Self {
         let length = message.encoded_len();
         let mut bytes = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length);
         put_prefix(&mut bytes, length);
         message.encode(&mut bytes).expect("a BytesMut grows");
-        Self::of_frame(bytes.freeze(), false)
+        Self::of_frame(bytes.freeze(), Validity::Now)
     }
 
     /// Adds the metadata, with the trace if `options` asks for one.

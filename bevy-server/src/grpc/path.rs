@@ -369,7 +369,7 @@ impl FloorService {
             rpc,
             frame: answer.frame,
             headers,
-            names_packs: answer.names_packs,
+            validity: answer.validity,
             is_private: identity.needs_token,
             offload: &services.offload,
             caller,

@@ -21,6 +21,7 @@ use crate::{
     grpc::{
         Rpc,
         admission::{Charge, Offload},
+        answer::Validity,
         body::FloorBody,
     },
 };
@@ -275,7 +276,7 @@ async fn a_unary_answer_is_the_stored_floor_with_its_metadata() {
             rpc: Rpc::GetFloor,
             frame: stored.clone().into(),
             headers,
-            names_packs: true,
+            validity: Validity::GeneratorVersion,
             is_private: false,
             offload: &Offload::new(),
             caller: &Callers::new(CallerIdentity::default()).unknown(),

@@ -26,7 +26,7 @@ pub(super) use refusal::Refusal;
 use super::{
     Rpc,
     admission::{Charge, Offload},
-    answer::Frame,
+    answer::{Frame, Validity},
     body::FloorBody,
 };
 use crate::callers::Caller;
@@ -115,8 +115,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) frame: Frame,
     /// The content type and the metadata.
     pub(super) headers: HeaderMap,
-    /// Whether the request named the versions of all its packs.
-    pub(super) names_packs: bool,
+    pub(super) validity: Validity,
     /// Whether the answer is for its caller only.
     pub(super) is_private: bool,
     pub(super) offload: &'a Offload,

@@ -18,11 +18,11 @@ use tonic::Status;
 
 use super::{
     Call, Services,
-    resolve::{Refused, Unresolved, decoded, names_version, resolve},
+    resolve::{Refused, Unresolved, decoded, resolve, validity},
 };
 use crate::{
     grpc::{
-        answer::{Answer, Frame, ServedBy, ServedCounts, put_prefix},
+        answer::{Answer, Frame, ServedBy, ServedCounts, Validity, put_prefix},
         status::{Violation, invalid, malformed},
     },
     key,
@@ -35,7 +35,7 @@ const PAUSE_ABOVE: usize = 64;
 pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     // Hundreds of specs and disk reads would block the connection's task.
     tokio::task::yield_now().await;
-    let Requested { specs, names_packs } = decoded(services, call, message, decode).await?;
+    let Requested { specs, validity } = decoded(services, call, message, decode).await?;
     let keys: Vec<_> = specs.iter().map(key::of).collect();
     if keys.len() > PAUSE_ABOVE {
         tokio::task::yield_now().await;
@@ -44,13 +44,13 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     let mut counts = ServedCounts::default();
     counts.add(&served);
     let steps = served.iter().find_map(|served| served.trace.clone());
-    Ok(Answer { frame: batch_frame(&served), served: ServedBy::Several(counts), steps, names_packs })
+    Ok(Answer { frame: batch_frame(&served), served: ServedBy::Several(counts), steps, validity })
 }
 
 /// The requested floors.
 struct Requested {
     specs: Vec<FloorSpec>,
-    names_packs: bool,
+    validity: Validity,
 }
 
 fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Requested, Refused> {
@@ -78,8 +78,8 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Res
         let description = format!("the floors of a batch have {MAX_BATCH_CELLS} cells at most, these have {cells}");
         return Err(invalid(vec![Violation::new("specs", description)]).into());
     }
-    let names_packs = request.specs.iter().all(|spec| names_version(packs, &spec.pack));
-    Ok(Requested { specs, names_packs })
+    let validity = validity(packs, request.specs.iter().map(|spec| &*spec.pack));
+    Ok(Requested { specs, validity })
 }
 
 /// A `floors.v1.BatchGetFloorsResponse` of slices: the stored floors themselves, and before each its tag and length.

@@ -1,6 +1,6 @@
 //! `GetFloor`: one floor.
 
-use std::{slice, time::Duration};
+use std::{iter, slice, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::TierKind;
@@ -11,11 +11,11 @@ use tonic::Status;
 
 use super::{
     Call, Services,
-    resolve::{Refused, decoded, names_version, resolve},
+    resolve::{Refused, decoded, resolve, validity},
 };
 use crate::{
     grpc::{
-        answer::{Answer, ServedBy},
+        answer::{Answer, ServedBy, Validity},
         status::{from_source_error, invalid, malformed},
     },
     key,
@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     let options = &call.options;
-    let Requested { spec, sides, scheduled, names_packs } = decoded(services, call, message, decode).await?;
+    let Requested { spec, sides, scheduled, validity } = decoded(services, call, message, decode).await?;
     let key = key::of(&spec);
     let timer = LookupTimer::start(call.record);
     // A hit in memory is ready at the first poll: no task, no timer, no allocation.
@@ -42,7 +42,7 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
         frame: served.value.into(),
         served: ServedBy::Tier { name: served.by, coalesced: served.coalesced },
         steps: served.trace,
-        names_packs,
+        validity,
     })
 }
 
@@ -53,7 +53,7 @@ struct Requested {
     sides: (u32, u32),
     /// Whether its kind was not requested by name.
     scheduled: bool,
-    names_packs: bool,
+    validity: Validity,
 }
 
 fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Result<Requested, Refused> {
@@ -65,6 +65,6 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Res
         spec,
         sides: (requested.width, requested.height),
         scheduled: requested.kind == 0,
-        names_packs: names_version(packs, &requested.pack),
+        validity: validity(packs, iter::once(&*requested.pack)),
     })
 }

@@ -1,6 +1,6 @@
 //! `ListPacks` and `GetPack`: what packs the caller may use, and the files of one.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use bytes::Bytes;
 use floor_proto::v1;
@@ -9,7 +9,7 @@ use tonic::Status;
 
 use super::{
     Call, Services,
-    resolve::{find_pack, names_version},
+    resolve::{find_pack, validity},
 };
 use crate::{
     grpc::{
@@ -36,9 +36,9 @@ pub(super) fn list(services: &Services, call: &Call<'_>, message: Bytes) -> Resu
 pub(super) async fn get(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
     let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
     let packs = services.packs.for_caller(call.options.tenant);
-    let names_packs = names_version(packs, &request.pack);
+    let validity = validity(packs, iter::once(&*request.pack));
     let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.or_invalid(invalid))?;
     let time = Duration::from_nanos(if pack.is_framed() { 0 } else { 2 * pack.pack().files().encoded_len() as u64 });
     let framed = services.offload.run(call.caller, time, move || pack.framed_files());
-    Ok(Answer::of_frame(call.options.with_deadline(framed).await?, names_packs))
+    Ok(Answer::of_frame(call.options.with_deadline(framed).await?, validity))
 }

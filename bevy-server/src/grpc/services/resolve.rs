@@ -12,6 +12,7 @@ use super::{Call, Services};
 use crate::{
     grpc::{
         admission::INLINE,
+        answer::Validity,
         status::{self, Violation},
     },
     packs::{FoundPack, UnknownPack, VisiblePacks},
@@ -94,13 +95,14 @@ pub(super) fn find_pack(
     })
 }
 
-/// Whether `requested` names the version of its pack, so that a floor of it never changes. The built-in pack is that of the
-/// generator version.
-pub(super) fn names_version(packs: VisiblePacks<'_>, requested: &str) -> bool {
-    match requested {
+/// For how long a floor of the packs `requested` stays the same: for good if each is named with its version. The built-in
+/// pack is that of the generator version.
+pub(super) fn validity<'a>(packs: VisiblePacks<'_>, mut requested: impl Iterator<Item = &'a str>) -> Validity {
+    let is_version = |pack| match pack {
         "" => packs.default_is_built_in(),
         pack => pack == BUILT_IN || pack.contains('@'),
-    }
+    };
+    if requested.all(is_version) { Validity::GeneratorVersion } else { Validity::PackVersion }
 }
 
 /// Resolves the spec in `field` of the request, if that takes no longer than `allowed`, from which it takes its time. What is

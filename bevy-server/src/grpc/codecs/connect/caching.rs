@@ -7,6 +7,7 @@ use prost::encoding::{DecodeContext, WireType, decode_key, skip_field};
 use crate::{
     grpc::{
         Rpc,
+        answer::Validity,
         body::FloorBody,
         codecs::{Encoding, Outgoing, respond},
     },
@@ -20,16 +21,16 @@ const IMMUTABLE_PRIVATE: &str = "private, immutable, max-age=31536000";
 const SHORT: &str = "public, max-age=60";
 const SHORT_PRIVATE: &str = "private, max-age=60";
 
-/// Adds to the answer to a GET or HEAD what caches may do with it. Returns the response without a body if the client, who
-/// has answers with the tags `known`, knows it.
+/// Adds to the answer to a GET or HEAD what caches may do with it; `names_version`: the request named the generator
+/// version. Returns the response without a body if the client, who has answers with the tags `known`, knows it.
 pub(super) fn add(
     outgoing: &mut Outgoing<'_>,
     encoding: Encoding,
-    names_versions: bool,
+    names_version: bool,
     known: &[HeaderValue],
 ) -> Option<Response<FloorBody>> {
-    let Outgoing { rpc, frame, headers, is_private, .. } = outgoing;
-    headers.insert(header::CACHE_CONTROL, cache_control(*rpc, names_versions, *is_private, headers));
+    let Outgoing { rpc, frame, headers, validity, is_private, .. } = outgoing;
+    headers.insert(header::CACHE_CONTROL, cache_control(*validity, names_version, *is_private, headers));
     if *is_private {
         // One URL names other floors for callers of another tenant.
         headers.append(header::VARY, HeaderValue::from_static("authorization"));
@@ -46,24 +47,17 @@ pub(super) fn add(
     })
 }
 
-fn cache_control(rpc: Rpc, names_versions: bool, is_private: bool, answer: &HeaderMap) -> HeaderValue {
+fn cache_control(validity: Validity, names_version: bool, is_private: bool, answer: &HeaderMap) -> HeaderValue {
     // What the server did for one call says nothing of the next.
     let is_traced = answer.contains_key(&FLOOR_SERVER_US);
-    HeaderValue::from_static(match (names_versions, is_private) {
-        _ if is_traced || !may_be_stored(rpc) => "no-store",
+    let is_immutable = names_version && validity == Validity::GeneratorVersion;
+    HeaderValue::from_static(match (is_immutable, is_private) {
+        _ if is_traced || validity == Validity::Now => "no-store",
         (true, false) => IMMUTABLE,
         (true, true) => IMMUTABLE_PRIVATE,
         (false, false) => SHORT,
         (false, true) => SHORT_PRIVATE,
     })
-}
-
-/// Whether the answer depends on the request, the generator and the pack alone.
-const fn may_be_stored(rpc: Rpc) -> bool {
-    match rpc {
-        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::StreamFloors | Rpc::GetPack => true,
-        Rpc::GetServerInfo | Rpc::ListPacks => false,
-    }
 }
 
 /// The entity tag of a floor with this content hash.

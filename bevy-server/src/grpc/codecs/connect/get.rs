@@ -26,12 +26,9 @@ pub(in crate::grpc) struct ConnectGet {
     known: Vec<HeaderValue>,
 }
 
-/// Whether the RPC answers GET and HEAD: if it is unary and changes nothing.
+/// Whether the RPC answers GET and HEAD: if it is unary and changes nothing, as all RPCs.
 pub(in crate::grpc) const fn answers_get(rpc: Rpc) -> bool {
-    match rpc {
-        Rpc::GetFloor | Rpc::BatchGetFloors | Rpc::GetServerInfo | Rpc::GetPack | Rpc::ListPacks => true,
-        Rpc::StreamFloors => false,
-    }
+    !rpc.is_stream()
 }
 
 impl ConnectGet {
@@ -74,10 +71,24 @@ impl UnaryCodec for ConnectGet {
     }
 
     async fn encode(&self, mut outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
-        let names_versions = self.names_version && outgoing.names_packs;
-        match caching::add(&mut outgoing, self.encoding(), names_versions, &self.known) {
+        match caching::add(&mut outgoing, self.encoding(), self.names_version, &self.known) {
             Some(not_modified) => Ok(not_modified),
             None => unary::encode(self.encoding(), outgoing).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+    use prost_types::{FileDescriptorSet, method_options::IdempotencyLevel};
+
+    #[test]
+    fn every_rpc_is_declared_to_change_nothing() {
+        let files = FileDescriptorSet::decode(floor_proto::FILE_DESCRIPTOR_SET).unwrap().file;
+        for method in files.iter().flat_map(|file| &file.service).flat_map(|service| &service.method) {
+            let level = method.options.as_ref().map(|options| options.idempotency_level());
+            assert_eq!(level, Some(IdempotencyLevel::NoSideEffects), "{} must not be answered by GET", method.name());
         }
     }
 }
