@@ -51,7 +51,7 @@ fn plugins(config: &Config) -> Result<Vec<Add>, StartError> {
     // First, so that a store can log what it did with damaged data when it is opened.
     let log = logging::install(&config.log);
     let Checked { tokens, packs, warnings } = config_check::check(config)?;
-    let runtime = RuntimePlugin::start()?;
+    let runtime = RuntimePlugin::start().map_err(StartError::Runtime)?;
     // Before the stores: a port in use is the most frequent error.
     let grpc = GrpcPlugin::bind(config, runtime.handle())?;
     let ops = OpsPlugin::bind(config, grpc.address().port(), runtime.handle())?;
@@ -109,9 +109,15 @@ fn log_start(config: &Config, grpc: &GrpcPlugin, ops: &OpsPlugin) {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, sync::mpsc};
+    use std::{
+        fs,
+        sync::mpsc,
+        thread,
+        time::{Duration, Instant},
+    };
 
     use bevy::app::AppExit;
+    use floor_cache::OpenError;
     use floor_proto::v1::{FloorSpec, GetFloorRequest, floor_service_client::FloorServiceClient};
     use sha2::{Digest, Sha256};
     use tempfile::TempDir;
@@ -139,6 +145,19 @@ mod tests {
         Ok(answer.metadata().get("floor-served-by").unwrap().to_str().unwrap().to_owned())
     }
 
+    /// The plugins, once the store of the last app is closed: a writer thread ends after its app.
+    fn opened(config: &Config) -> Vec<Add> {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            match plugins(config) {
+                Err(StartError::Cache(OpenError::Locked { .. })) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                opened => return opened.unwrap(),
+            }
+        }
+    }
+
     #[test]
     fn plugins_work_in_any_order() {
         let data = TempDir::new().unwrap();
@@ -152,7 +171,7 @@ mod tests {
         let config = Config::from_toml(&config).unwrap();
         let mut served_by = "generated";
         for (start, is_reversed) in [0, 4, 9].into_iter().flat_map(|start| [(start, false), (start, true)]) {
-            let mut plugins = plugins(&config).unwrap();
+            let mut plugins = opened(&config);
             plugins.rotate_left(start);
             if is_reversed {
                 plugins.reverse();
@@ -170,7 +189,7 @@ mod tests {
             let (stranger, caller) = answers.recv().unwrap();
             assert_eq!(stranger.unwrap_err().code(), Code::Unauthenticated, "{start}, {is_reversed}");
             assert_eq!(caller.unwrap(), served_by, "{start}, {is_reversed}");
-            // The last app has written its floors and closed its store.
+            // The last app has written its floors.
             served_by = "lmdb";
         }
     }

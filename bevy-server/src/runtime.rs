@@ -1,9 +1,11 @@
 //! What the process has: tokio's runtime, the threads that serve connections, descriptors and memory.
 
+use std::io;
+
 use bevy::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{cores::CoreThreads, descriptors, memory, metrics::MetricsRegistry, start_error::StartError};
+use crate::{cores::CoreThreads, descriptors, memory, metrics::MetricsRegistry};
 
 /// The tokio runtime, for plugins and systems.
 #[derive(Resource, Debug, Clone, Deref)]
@@ -21,12 +23,11 @@ impl RuntimePlugin {
     /// Starts the threads.
     ///
     /// # Errors
-    /// [`StartError::Runtime`], when the system has no thread or no descriptor left.
-    pub fn start() -> Result<Self, StartError> {
+    /// When the system has no thread or no descriptor left.
+    pub fn start() -> io::Result<Self> {
         descriptors::raise_limit();
-        let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build();
-        let runtime = runtime.map_err(StartError::Runtime)?;
-        Ok(Self { cores: CoreThreads::start().map_err(StartError::Runtime)?, runtime })
+        let runtime = Builder::new_multi_thread().enable_all().thread_name("tokio").build()?;
+        Ok(Self { cores: CoreThreads::start()?, runtime })
     }
 
     /// For what a plugin opens.

@@ -41,6 +41,7 @@ fn check((status, answer): &(u16, Value), expected: &Outcome, shown: &str) {
     }
 }
 
+// Long because it is a table: a line for each input.
 #[test]
 fn json_of_requests() {
     let data = TempDir::new().unwrap();
@@ -292,6 +293,7 @@ fn check_value(found: Result<String, String>, expected: &Outcome, shown: &str) {
     }
 }
 
+// Long because it is a table: a line for each value.
 #[test]
 fn variables_of_shells_and_compose_files() {
     let data = TempDir::new().unwrap();

@@ -116,6 +116,7 @@ fn setup(data: &TempDir, endpoint: &str, sample: &str) -> Setup {
         .with("PREFETCH__AHEAD", "0")
 }
 
+// Long because it reads every attribute of one call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_caller_is_traced_has_spans_in_the_callers_trace() {
     let data = TempDir::new().unwrap();

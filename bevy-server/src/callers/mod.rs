@@ -259,7 +259,7 @@ impl Callers {
         let name = self.0.recent.refused(caller, || state.as_ref().map(|state| state.label()));
         let suppressed = self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).admit();
         if let Some(suppressed) = suppressed {
-            tracing::warn!(caller = &*name, reason, suppressed, "a floor was refused");
+            tracing::warn!(client = &*name, reason, suppressed, "a floor was refused");
         }
         match &state?.name {
             Some((Proof::Token, name)) => Some(Arc::clone(name)),

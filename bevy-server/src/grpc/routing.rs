@@ -108,6 +108,7 @@ mod tests {
         format!("{:?}", route(&request.body(()).unwrap()))
     }
 
+    // Long because it is a table: a line for each head.
     #[test]
     fn the_content_type_decides_who_answers() {
         let (floor, stream) = (Rpc::GetFloor.path(), Rpc::StreamFloors.path());

@@ -91,7 +91,7 @@ impl AccessLog {
             target: "floors::access",
             rpc = call.rpc.name(),
             code = code_name(call.code),
-            caller = %call.caller,
+            client = %call.caller,
             name = call.name,
             tenant = call.tenant,
             duration_us = microseconds(call.took),

@@ -1,4 +1,4 @@
-//! The page `/callers`: who had floors generated and was refused floors lately.
+//! The page `/clients`: who had floors generated and was refused floors lately.
 
 use std::sync::Arc;
 

@@ -144,6 +144,7 @@ impl Input {
     }
 }
 
+// Long because it is that table.
 /// All inputs, in the order of the table in docs/benchmarks.md.
 pub(crate) fn all() -> Vec<Input> {
     let no_calls = Vec::new;
