@@ -18,7 +18,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The name of the threads, and of those beside them (`grpc/offload.rs`).
+/// The name of the threads, and of those beside them (`grpc/admission/offload.rs`).
 const THREAD_NAME: &str = "connections";
 const OFFLOAD_THREAD_NAME: &str = "offload";
 

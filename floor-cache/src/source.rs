@@ -72,7 +72,7 @@ impl GenerationRequest {
 /// The count of abandoned work, beyond any number of callers.
 const ABANDONED: usize = usize::MAX;
 
-/// The callers that wait for a value, by caller. A [`Source`] reads it to skip work that no caller waits for, and to serve
+/// The lookups that wait for a value, by caller. A [`Source`] reads it to skip work that no caller waits for, and to serve
 /// work in the place of the caller that is served first. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Demand(Arc<DemandState>);
@@ -85,7 +85,7 @@ struct DemandState {
 
 #[derive(Default)]
 struct Waiting {
-    /// How many callers of each caller wait.
+    /// How many lookups of each caller wait.
     callers: HashMap<CallerId, usize>,
     observer: Option<Box<dyn DemandObserver>>,
 }
@@ -93,9 +93,9 @@ struct Waiting {
 /// Is told which callers wait for a value. It is called under the lock of the demand, so it must not wait for another
 /// caller.
 pub trait DemandObserver: Send + Sync {
-    /// The first caller of `caller` waits.
+    /// The first lookup of `caller` waits.
     fn joined(&self, caller: CallerId);
-    /// The last caller of `caller` has left.
+    /// The last lookup of `caller` has left.
     fn left(&self, caller: CallerId);
 }
 

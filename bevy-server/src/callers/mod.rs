@@ -156,7 +156,7 @@ impl Callers {
         self.find_or_add(self.named_id(name), Some((Proof::Token, name)), address)
     }
 
-    /// The caller whose certificate has `subject`, at `address`. The caller has checked the certificate.
+    /// The caller whose certificate has `subject`, at `address`. The certificate was checked before.
     #[must_use]
     pub fn certified(&self, subject: &str, address: IpAddr) -> Caller {
         let id = self.proved_id(Proof::Certificate, subject);
@@ -420,7 +420,7 @@ pub(crate) fn caller_id(address: IpAddr) -> CallerId {
     }
 }
 
-/// The address or the network whose identifier is `caller`, which is the inverse of [`client_id`].
+/// The address or the network whose identifier is `caller`, which is the inverse of [`caller_id`].
 fn address_name(caller: CallerId) -> String {
     match (caller.0, u32::try_from(caller.0)) {
         (1, _) => "::1 or unknown".to_owned(),

@@ -15,7 +15,7 @@ const MAX_TOKENS: usize = 32;
 /// The series of all other callers, and of a token with this name.
 const OTHER: &str = "other";
 
-/// `floors_generation_refusals_total{reason}` and `floors_client_refusals_total{caller}`.
+/// `floors_generation_refusals_total{reason}` and `floors_client_refusals_total{client}`.
 #[derive(Debug)]
 pub(super) struct RefusedFloors {
     callers: Callers,

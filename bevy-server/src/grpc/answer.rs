@@ -133,9 +133,9 @@ impl ServedCounts {
     }
 }
 
-/// A message behind its frame prefix, as the tiers store it, in slices.
+/// The bytes of an answer in slices: a message behind its frame prefix, as the tiers store it, until a codec changes that.
 #[derive(Debug, Default)]
-pub struct Frame {
+pub(super) struct Frame {
     /// Not empty unless `rest` is.
     pub(super) first: Bytes,
     pub(super) rest: VecDeque<Bytes>,

@@ -48,10 +48,15 @@ enum Frames {
 }
 
 impl FloorBody {
-    /// The body of a unary response with status OK: a message behind its frame prefix, and trailers.
+    /// The body of a unary response with status OK. `message` starts with its frame prefix.
     #[must_use]
-    pub fn unary(message: impl Into<Message>) -> Self {
-        let message = Some(GuardedBytes::new(message.into()));
+    pub fn unary(message: Bytes) -> Self {
+        Self::framed(message.into())
+    }
+
+    /// A message behind its frame prefix, and trailers.
+    pub(super) fn framed(message: Message) -> Self {
+        let message = Some(GuardedBytes::new(message));
         Self { frames: Frames::Unary { message, has_trailers: true }, deadline: None }
     }
 
@@ -274,8 +279,8 @@ impl GuardedBytes {
         }
     }
 
-    /// Reserves the memory, unless it is reserved: `reserve` takes it from the client that it gets, or else from that of the
-    /// connection. False if the client has more than its share.
+    /// Reserves the memory, unless it is reserved: `reserve` takes it from the caller that it gets, or else from that of the
+    /// connection. False if the caller has more than its share.
     pub(super) fn pay(&mut self, reserve: impl FnOnce(Option<&Caller>, usize) -> Option<Reserved>) -> bool {
         let reserved = match &self.memory {
             Memory::Reserved(_) | Memory::OfCall => return true,

@@ -28,7 +28,6 @@ mod stream;
 mod unread_body;
 
 pub use admission::{InFlight, InFlightGuard};
-pub use answer::Frame;
 pub use body::FloorBody;
 pub use call_metrics::RequestMetrics;
 pub use certificates::Certificates;

@@ -38,24 +38,35 @@ pub(super) struct CallOptions {
 }
 
 impl CallOptions {
-    /// The options in `headers` for a call of `rpc`, whose codec found `timeout`.
-    pub(super) fn of(
-        rpc: Rpc,
-        headers: &HeaderMap,
-        caller: &Caller,
-        started: Instant,
-        timeout: Option<Duration>,
-    ) -> Result<Self, Status> {
-        Ok(Self {
+    /// The options in `headers` for a call whose codec found `timeout`, without the `floor-` headers.
+    pub(super) fn of(headers: &HeaderMap, caller: &Caller, started: Instant, timeout: Option<Duration>) -> Self {
+        Self {
             started,
             // A deadline that the clock cannot represent is no deadline.
             deadline: timeout.and_then(|timeout| started.checked_add(timeout)),
             tenant: caller.tenant(),
             caller: caller.id(),
             no_cache: headers.get_all(header::CACHE_CONTROL).iter().any(has_no_cache),
-            trace: floor_headers(headers, rpc)?,
+            trace: false,
             is_recorded: false,
-        })
+        }
+    }
+
+    /// Takes over the `floor-` headers of a call of `rpc`. Fails if it wants floors of another generator version.
+    ///
+    /// One pass over the few headers of a call costs as much as the lookup of one name.
+    pub(super) fn read_floor_headers(&mut self, rpc: Rpc, headers: &HeaderMap) -> Result<(), Status> {
+        for (name, value) in headers {
+            if !name.as_str().starts_with("floor-") {
+                continue;
+            }
+            if *name == FLOOR_TRACE {
+                self.trace |= is_on(value)?;
+            } else if *name == FLOOR_GENERATOR_VERSION && !matches!(rpc, Rpc::GetServerInfo | Rpc::ListPacks) {
+                check_generator_version(value)?;
+            }
+        }
+        Ok(())
     }
 
     /// The options of the lookups.
@@ -66,8 +77,8 @@ impl CallOptions {
 
     /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
     pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-        let Some(deadline) = self.deadline else { return work.await };
         let mut work = pin!(work);
+        let Some(deadline) = self.deadline else { return work.await };
         // Mostly it is ready at once, and then no timer is needed.
         if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             return result;
@@ -91,24 +102,6 @@ fn has_no_cache(value: &HeaderValue) -> bool {
         .as_bytes()
         .split(|byte| *byte == b',')
         .any(|directive| directive.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
-}
-
-/// Whether the caller asks for the trace. Fails if it wants floors of another generator version.
-///
-/// One pass over the few headers of a call costs as much as the lookup of one name.
-fn floor_headers(headers: &HeaderMap, rpc: Rpc) -> Result<bool, Status> {
-    let mut trace = false;
-    for (name, value) in headers {
-        if !name.as_str().starts_with("floor-") {
-            continue;
-        }
-        if *name == FLOOR_TRACE {
-            trace |= is_on(value)?;
-        } else if *name == FLOOR_GENERATOR_VERSION && !matches!(rpc, Rpc::GetServerInfo | Rpc::ListPacks) {
-            check_generator_version(value)?;
-        }
-    }
-    Ok(trace)
 }
 
 /// Whether a `floor-trace` switches the trace on.

@@ -16,7 +16,7 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, pin::pin, sync::Arc, tim
 use bytes::Bytes;
 use floor_proto::status::code_name;
 use futures_util::{FutureExt as _, TryFutureExt as _, future::BoxFuture};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header, request};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header, request};
 use http_body::Body;
 use hyper::body::Incoming as Http1Body;
 use tonic::{Code, Status};
@@ -115,8 +115,8 @@ impl Router {
         }
     }
 
-    /// As [`call`](Self::call), for what is no gRPC to the floor service. Pages may read it, and caches may store what is no
-    /// error.
+    /// As [`call`](Self::call), for what is no call of gRPC that the floor service answers. Pages may read it, and caches may
+    /// store what is no error.
     async fn call_other<B>(&self, request: Request<B>, route: Route) -> Response<FloorBody>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -138,7 +138,10 @@ impl Router {
             Route::Preflight => cors.preflight(&request),
             Route::Refused(refusal) => self.refuse(request, refusal).await,
         };
-        response.headers_mut().extend(added.unwrap_or_default());
+        // Not `extend`, which would replace a `vary` of the answer.
+        for (name, value) in &added.unwrap_or_default() {
+            response.headers_mut().append(name, value.clone());
+        }
         if !matches!(route, Route::Floors(..)) || is_error(&response) {
             // Caches may store some errors by default, and a status of 200 that is an error in a header.
             response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -280,12 +283,13 @@ pub struct ServiceDeps {
 
 /// The floor service: the part of the path from the admission of a call on. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct FloorService(Arc<Parts>);
+pub struct FloorService(Arc<Core>);
 
+/// What the calls of a core use, with reference counts and other counts of its own.
 #[derive(Debug)]
-struct Parts {
-    admission: Admission,
-    services: Services,
+struct Core {
+    admission: Arc<Admission>,
+    services: Arc<Services>,
     counts: Arc<CallCounts>,
 }
 
@@ -299,16 +303,17 @@ impl FloorService {
         let counts = Arc::new(CallCounts { metrics, chains: chains.clone(), observer });
         let services = Services { chains, packs, access_recorder, offload, since };
         let admission = Admission { in_flight, budgets, refusals, no_cache };
-        Self(Arc::new(Parts { admission, services, counts }))
+        Self(Arc::new(Core { admission: Arc::new(admission), services: Arc::new(services), counts }))
     }
 
     /// The same service, with what a hit writes of its own, for another core.
     pub(super) fn for_core(&self) -> Self {
-        let Parts { admission, services, counts } = &*self.0;
+        let Core { admission, services, counts } = &*self.0;
         let CallCounts { metrics, chains, observer } = &**counts;
         let counts = CallCounts { metrics: metrics.for_core(), chains: chains.clone(), observer: observer.clone() };
-        let admission = Admission { in_flight: admission.in_flight.for_core(), ..admission.clone() };
-        Self(Arc::new(Parts { admission, services: services.clone(), counts: Arc::new(counts) }))
+        let admission = Admission { in_flight: admission.in_flight.for_core(), ..Admission::clone(admission) };
+        let (admission, services) = (Arc::new(admission), Arc::new(Services::clone(services)));
+        Self(Arc::new(Core { admission, services, counts: Arc::new(counts) }))
     }
 
     /// Answers a call of gRPC by `caller`. Every error is a status in the response.
@@ -352,8 +357,8 @@ impl FloorService {
         identity: &Identity,
         end: &CallEnd,
     ) -> Result<Response<FloorBody>, Status> {
-        let Parts { admission, services, .. } = &*self.0;
-        let (caller, version) = (&identity.caller, head.version);
+        let Core { admission, services, .. } = &*self.0;
+        let caller = &identity.caller;
         let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, identity, end).await?;
         let call = Call { caller, options, record: end.record.as_ref() };
 
@@ -363,24 +368,22 @@ impl FloorService {
 
         let mut headers = codecs::head(codec.content_type());
         answer.add_metadata(&options, &mut headers);
-        let growing = codec.growth() * answer.frame.len();
-        let growing = (growing > 0).then(|| admission.reserve_unsent(caller, growing)).transpose()?;
         let outgoing = Outgoing {
             rpc,
             frame: answer.frame,
             headers,
             validity: answer.validity,
             is_private: identity.needs_token,
+            admission,
             offload: &services.offload,
             caller,
         };
         let response = options.with_deadline(codec.encode(outgoing)).await?;
-        drop(growing);
 
         let unsent = response.body().unsent_bytes();
-        let memory = match version {
-            Version::HTTP_2 => admission.pay_when_waiting(caller, unsent)?,
-            _ => Memory::Reserved(admission.reserve_unsent(caller, unsent)?),
+        let memory = match C::IS_PAID_WHEN_WAITING {
+            true => admission.pay_when_waiting(caller, unsent)?,
+            false => Memory::Reserved(admission.reserve_unsent(caller, unsent)?),
         };
         if let Some(record) = &end.record {
             record.answered(response.headers(), unsent);
@@ -413,7 +416,7 @@ impl FloorService {
         identity: &Identity,
         end: &CallEnd,
     ) -> Result<FloorStream, Status> {
-        let Parts { admission, services, .. } = &*self.0;
+        let Core { admission, services, .. } = &*self.0;
         let Received { in_flight, options, message } = self.receive(codec, rpc, head, body, identity, end).await?;
         let call = Call { caller: &identity.caller, options, record: end.record.as_ref() };
         let stream = pin!(async {
@@ -433,11 +436,11 @@ impl FloorService {
         identity: &Identity,
         end: &CallEnd,
     ) -> Result<Received, Status> {
-        let Parts { admission, services, .. } = &*self.0;
+        let Core { admission, services, .. } = &*self.0;
         let charge = admission.charge(&identity.caller, &head.headers);
         let body = pin!(body);
         let mut body = RequestBody::charged(body, charge);
-        let (held, status) = match self.admit(codec, rpc, &head.headers, identity, end) {
+        let (admitted, status) = match self.admit(codec, rpc, &head.headers, identity, end) {
             Ok((in_flight, options)) => {
                 let incoming = Incoming { rpc, uri: &head.uri, body: &mut body, charge, offload: &services.offload };
                 match options.with_deadline(codec.decode(incoming)).await {
@@ -445,7 +448,7 @@ impl FloorService {
                     Ok(message) => return options.check_deadline().map(|()| Received { in_flight, options, message }),
                     Err(status) => {
                         admission.count_refusal(Limit::Receiving, &status);
-                        (Some(in_flight), status)
+                        (Some((in_flight, options)), status)
                     }
                 }
             }
@@ -453,9 +456,15 @@ impl FloorService {
         };
         // After the deadline nobody waits for the status.
         if !C::EXPECTS_RESET && status.code() != Code::DeadlineExceeded {
-            Box::pin(discard(body)).await;
+            let rest = Box::pin(async {
+                discard(body).await;
+                Ok(())
+            });
+            let _ = match &admitted {
+                Some((_, options)) => options.with_deadline(rest).await,
+                None => rest.await,
+            };
         }
-        drop(held);
         Err(status)
     }
 
@@ -470,8 +479,9 @@ impl FloorService {
     ) -> Result<(InFlightGuard, CallOptions), Status> {
         let admission = &self.0.admission;
         let in_flight = admission.admit(identity)?;
-        let mut options = CallOptions::of(rpc, headers, &identity.caller, end.started, codec.timeout(headers)?)?;
+        let mut options = CallOptions::of(headers, &identity.caller, end.started, codec.timeout(headers)?);
         admission.check_no_cache(&options, &identity.caller, headers)?;
+        options.read_floor_headers(rpc, headers)?;
         options.is_recorded = end.record.as_ref().is_some_and(|record| record.is_traced());
         Ok((in_flight, options))
     }

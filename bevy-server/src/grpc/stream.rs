@@ -27,8 +27,8 @@ use crate::{
 
 /// The floors of one call.
 pub(super) struct FloorStream {
-    services: Services,
-    admission: Admission,
+    services: Arc<Services>,
+    admission: Arc<Admission>,
     caller: Caller,
     options: CallOptions,
     record: Option<Arc<CallRecord>>,
@@ -46,15 +46,15 @@ impl FloorStream {
     /// A stream of `windows`, of which the first is fetched: its error becomes the status of the call, so that a client can
     /// retry, which it cannot after the stream has started.
     pub(super) async fn start(
-        services: &Services,
-        admission: &Admission,
+        services: &Arc<Services>,
+        admission: &Arc<Admission>,
         call: &Call<'_>,
         windows: FloorWindows,
         in_flight: InFlightGuard,
     ) -> Result<Self, Status> {
         let mut stream = Self {
-            services: services.clone(),
-            admission: admission.clone(),
+            services: Arc::clone(services),
+            admission: Arc::clone(admission),
             caller: call.caller.clone(),
             options: call.options,
             record: call.record.cloned(),

@@ -1,5 +1,5 @@
-//! Admission: who calls, and whether the call may have what it needs. What is taken is given back when its guard is
-//! dropped; what is refused is counted here.
+//! Admission: who calls, and whether the call may have what it needs. What is taken is a guard, which gives it back when it
+//! is dropped.
 
 mod in_flight;
 mod memory;
@@ -74,12 +74,19 @@ impl Admission {
         caller: &Caller,
         mut work: Pin<&mut impl Future<Output = Result<T, Status>>>,
     ) -> Result<T, Status> {
-        // A hit in memory is ready at once.
-        if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
-            return result;
-        }
-        let _waiting = self.reserve_call(caller, WAITING_CALL_BYTES)?;
-        work.await
+        let mut waiting = None;
+        let charged = poll_fn(|cx| {
+            let polled = work.as_mut().poll(cx);
+            // A hit in memory is ready at once.
+            if polled.is_pending() && waiting.is_none() {
+                match self.reserve_call(caller, WAITING_CALL_BYTES) {
+                    Ok(reserved) => waiting = Some(reserved),
+                    Err(status) => return Poll::Ready(Err(status)),
+                }
+            }
+            polled
+        });
+        charged.await
     }
 
     /// Reserves memory for what a call of `caller` holds until it is answered.
@@ -104,8 +111,7 @@ impl Admission {
         reserved.ok_or_else(|| self.refuse_unsent())
     }
 
-    /// The memory of an answer of `bytes` over HTTP/2, which tells when it has to wait: the caller pays then. Mostly it is
-    /// sent at once.
+    /// The memory of an answer of `bytes` for which the caller pays once it has to wait. Mostly it is sent at once.
     pub(super) fn pay_when_waiting(&self, caller: &Caller, bytes: usize) -> Result<Memory, Status> {
         let has_room = self.budgets.unsent.has_room(caller, WAITING_CALL_BYTES + bytes);
         has_room.then(|| Memory::PaidBy(caller.clone())).ok_or_else(|| self.refuse_unsent())

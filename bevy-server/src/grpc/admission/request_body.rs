@@ -143,7 +143,7 @@ where
 }
 
 /// Reads the rest of a refused request: a response that is sent before its request has ended is followed by a reset,
-/// which some callers report instead of the response. `body` limits the time.
+/// which some clients report instead of the response. `body` limits the time.
 pub(in crate::grpc) async fn discard(body: impl Body<Data = Bytes, Error = Status>) {
     let mut body = pin!(body);
     while !body.is_end_stream() && matches!(body.as_mut().frame().await, Some(Ok(_))) {}

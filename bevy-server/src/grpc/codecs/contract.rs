@@ -1,13 +1,14 @@
 //! What every codec promises, with a client of each. A clause is a function that gets a codec; `every_codec_keeps` runs it
 //! with all of them.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use floor_proto::{FRAME_PREFIX_BYTES, v1};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, Uri};
 use http_body_util::{BodyExt as _, StreamBody};
+use prometheus::Registry;
 use prost::Message as _;
 use tonic::{Code, Status};
 
@@ -17,13 +18,14 @@ use super::{
 };
 use crate::{
     callers::{Budgets, Callers},
-    config::CallerIdentity,
+    config::{CallerIdentity, NoCache},
     grpc::{
         Rpc,
-        admission::{Charge, Offload},
+        admission::{Admission, Charge, InFlight, Offload},
         answer::Validity,
         body::FloorBody,
     },
+    metrics::Refusals,
 };
 
 /// How a client writes its request and reads the answer.
@@ -66,18 +68,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The place of a kind in their list. A new one does not compile until it has one here.
-const fn index(kind: CodecKind) -> usize {
-    match kind {
-        CodecKind::Grpc(_) => 0,
-        CodecKind::GrpcWeb(_) => 1,
-        CodecKind::ConnectUnary(_) => 2,
-        CodecKind::ConnectGet => 3,
-        CodecKind::ConnectStream(_) => 4,
-    }
-}
-
-/// Runs `$clause` with the codec of each case of which `$wanted` holds.
+/// Runs a clause with the codec of each case: of those of unary calls, of those of streams, or of both.
 macro_rules! every_codec_keeps {
     (unary, $clause:ident) => {
         for case in cases() {
@@ -195,8 +186,8 @@ fn text_or_bytes(case: Case, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn no_codec_is_forgotten() {
-    let tested: std::collections::BTreeSet<_> = cases().iter().map(|case| index(case.kind)).collect();
-    assert_eq!(tested, (0..5).collect(), "`cases` lacks a codec that `index` has");
+    let tested: BTreeSet<_> = cases().iter().map(|case| case.kind.name()).collect();
+    assert_eq!(tested, CodecKind::NAMES.iter().copied().collect(), "`cases` lacks a codec");
 }
 
 #[tokio::test]
@@ -272,12 +263,19 @@ async fn a_unary_answer_is_the_stored_floor_with_its_metadata() {
         let mut headers = head(codec.content_type());
         headers.insert("floor-served-by", HeaderValue::from_static("lru"));
         let stored = Bytes::from(framed(0, &floor().encode_to_vec()));
+        let admission = Admission {
+            in_flight: InFlight::default(),
+            budgets: Budgets::new(1 << 30, false),
+            refusals: Refusals::register(&Registry::new()).unwrap(),
+            no_cache: NoCache::None,
+        };
         let outgoing = Outgoing {
             rpc: Rpc::GetFloor,
             frame: stored.clone().into(),
             headers,
             validity: Validity::GeneratorVersion,
             is_private: false,
+            admission: &admission,
             offload: &Offload::new(),
             caller: &Callers::new(CallerIdentity::default()).unknown(),
         };

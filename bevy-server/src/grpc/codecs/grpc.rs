@@ -46,8 +46,10 @@ impl Codec for Grpc {
 }
 
 impl UnaryCodec for Grpc {
+    const IS_PAID_WHEN_WAITING: bool = true;
+
     async fn encode(&self, Outgoing { frame, headers, .. }: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
-        Ok(respond(headers, FloorBody::unary(frame)))
+        Ok(respond(headers, FloorBody::framed(frame)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Codecs: how a call is written over HTTP. A codec makes an encoded request of what arrives, and a response of stored
-//! bytes; it knows no floor. `contract` tests what all of them promise.
+//! bytes. `contract` tests what all of them promise.
 
 mod connect;
 mod content_type;
@@ -25,15 +25,37 @@ pub(super) use refusal::Refusal;
 
 use super::{
     Rpc,
-    admission::{Charge, Offload},
+    admission::{Admission, Charge, Offload},
     answer::{Frame, Validity},
     body::FloorBody,
 };
 use crate::callers::Caller;
 
-/// A codec of calls to the floor service, as the head of a request names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CodecKind {
+/// Defines [`CodecKind`] from one list.
+macro_rules! codec_kinds {
+    ($($(#[$doc:meta])* $Kind:ident $(($Codec:ty))?,)+) => {
+        /// A codec of calls to the floor service, as the head of a request names it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum CodecKind {
+            $($(#[$doc])* $Kind $(($Codec))?,)+
+        }
+
+        impl CodecKind {
+            /// The names of all.
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$(stringify!($Kind)),+];
+
+            #[cfg(test)]
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Kind { .. } => stringify!($Kind),)+
+                }
+            }
+        }
+    };
+}
+
+codec_kinds! {
     Grpc(Grpc),
     GrpcWeb(GrpcWeb),
     ConnectUnary(ConnectUnary),
@@ -58,10 +80,10 @@ pub(super) trait Codec {
     /// The content type of an answer.
     fn content_type(&self) -> &'static str;
 
-    /// The timeout in the headers of a request.
+    /// Checks the headers of a request, and returns the timeout in them.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT if it is none, UNIMPLEMENTED if the headers name a compression.
+    /// INVALID_ARGUMENT if it is none or of another protocol version, UNIMPLEMENTED if the headers name a compression.
     fn timeout(&self, headers: &HeaderMap) -> Result<Option<Duration>, Status>;
 
     /// The message of a request, in protobuf and without a frame prefix.
@@ -76,10 +98,9 @@ pub(super) trait Codec {
 
 /// Writes the one answer of a call.
 pub(super) trait UnaryCodec: Codec {
-    /// Memory that [`encode`](Self::encode) takes, for each byte of the message.
-    fn growth(&self) -> usize {
-        0
-    }
+    /// Whether the caller pays for an answer once it has to wait, which HTTP/2 tells: the codec has no other transport, and
+    /// the answer is what the cache holds anyway. Else it pays at once.
+    const IS_PAID_WHEN_WAITING: bool = false;
 
     /// The response with an answer.
     async fn encode(&self, outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status>;
@@ -118,6 +139,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) validity: Validity,
     /// Whether the answer is for its caller only.
     pub(super) is_private: bool,
+    /// Takes the memory for encoding.
+    pub(super) admission: &'a Admission,
     pub(super) offload: &'a Offload,
     pub(super) caller: &'a Caller,
 }

@@ -443,16 +443,16 @@ mod tests {
         let mut roots = RootCertStore::empty();
         roots.add(certificate.clone()).unwrap();
         let provider = Arc::new(ring::default_provider());
-        let caller = ClientConfig::builder_with_provider(Arc::clone(&provider));
-        let caller = caller.with_safe_default_protocol_versions().unwrap();
-        let caller = TlsConnector::from(Arc::new(caller.with_root_certificates(roots).with_no_client_auth()));
+        let client = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let client = client.with_safe_default_protocol_versions().unwrap();
+        let client = TlsConnector::from(Arc::new(client.with_root_certificates(roots).with_no_client_auth()));
         let server = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let server = server.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
         let (ours, theirs) = sockets().await;
         let (accepted, peer) = tokio::join!(
             TlsAcceptor::from(Arc::new(server)).accept(CountingSocket::new(ours)),
-            caller.connect("localhost".try_into().unwrap(), theirs),
+            client.connect("localhost".try_into().unwrap(), theirs),
         );
         let (io, write_buffer) = CoalescingIo::new(Transport::Tls(Box::new(accepted.unwrap())), None);
         (io, write_buffer, peer.unwrap())

@@ -66,10 +66,6 @@ impl Codec for ConnectGet {
 }
 
 impl UnaryCodec for ConnectGet {
-    fn growth(&self) -> usize {
-        json::growth(self.encoding())
-    }
-
     async fn encode(&self, mut outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
         match caching::add(&mut outgoing, self.encoding(), self.names_version, &self.known) {
             Some(not_modified) => Ok(not_modified),

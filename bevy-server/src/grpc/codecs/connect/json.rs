@@ -19,8 +19,7 @@ use crate::{
     callers::Caller,
     grpc::{
         Rpc, SERVICE_NAME,
-        admission::{Charge, Offload, WAITING_CALL_BYTES},
-        codecs::Encoding,
+        admission::{Charge, Offload, WAITING_CALL_BYTES, head_bytes},
         status::{Violation, invalid},
     },
 };
@@ -33,15 +32,7 @@ const INLINE_BYTES: usize = 1 << 10;
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
 
 /// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
-const GROWTH: usize = 4;
-
-/// Memory that an answer takes while it is encoded, for each byte of its message.
-pub(super) const fn growth(encoding: Encoding) -> usize {
-    match encoding {
-        Encoding::Proto => 0,
-        Encoding::Json => GROWTH,
-    }
-}
+pub(super) const GROWTH: usize = 4;
 
 /// About how long it takes to read a request in JSON.
 const fn parsing_time(bytes: usize) -> Duration {
@@ -85,7 +76,7 @@ pub(super) async fn request(rpc: Rpc, json: Bytes, charge: Charge<'_>, offload: 
     if json.len() <= INLINE_BYTES {
         return parse(rpc, &json);
     }
-    let _waiting = charge.reserve(WAITING_CALL_BYTES + json.len())?;
+    let _waiting = charge.reserve(WAITING_CALL_BYTES + head_bytes(charge.head) + json.len())?;
     offload.run(charge.caller, parsing_time(json.len()), move || parse(rpc, &json)).await?
 }
 

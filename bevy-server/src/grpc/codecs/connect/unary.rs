@@ -53,10 +53,6 @@ impl Codec for ConnectUnary {
 }
 
 impl UnaryCodec for ConnectUnary {
-    fn growth(&self) -> usize {
-        json::growth(self.0)
-    }
-
     async fn encode(&self, outgoing: Outgoing<'_>) -> Result<Response<FloorBody>, Status> {
         encode(self.0, outgoing).await
     }
@@ -73,12 +69,15 @@ pub(super) const fn content_type(encoding: Encoding) -> &'static str {
 /// The response with an answer.
 pub(super) async fn encode(
     encoding: Encoding,
-    Outgoing { rpc, frame, headers, offload, caller, .. }: Outgoing<'_>,
+    Outgoing { rpc, frame, headers, admission, offload, caller, .. }: Outgoing<'_>,
 ) -> Result<Response<FloorBody>, Status> {
     let message = frame.without_prefix();
     let body = match encoding {
         Encoding::Proto => message,
-        Encoding::Json => json::response(rpc, message.into_bytes(), offload, caller).await?.into(),
+        Encoding::Json => {
+            let _growing = admission.reserve_unsent(caller, json::GROWTH * message.len())?;
+            json::response(rpc, message.into_bytes(), offload, caller).await?.into()
+        }
     };
     Ok(respond(headers, FloorBody::whole(body)))
 }
