@@ -2,7 +2,7 @@
 
 use std::{
     future::poll_fn,
-    pin::pin,
+    pin::Pin,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -75,9 +75,12 @@ impl CallOptions {
         Options { no_cache: self.no_cache, trace, priority: Priority::Foreground, caller: self.caller }
     }
 
-    /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first.
-    pub(super) async fn with_deadline<T>(&self, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-        let mut work = pin!(work);
+    /// The result of `work`, or DEADLINE_EXCEEDED if the deadline comes first. It takes a reference, because a future that
+    /// another one gets by value is in it twice.
+    pub(super) async fn with_deadline<T>(
+        &self,
+        mut work: Pin<&mut impl Future<Output = Result<T, Status>>>,
+    ) -> Result<T, Status> {
         let Some(deadline) = self.deadline else { return work.await };
         // Mostly it is ready at once, and then no timer is needed.
         if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {

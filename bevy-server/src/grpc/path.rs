@@ -11,7 +11,13 @@
 //! | encode | [`UnaryCodec`], [`StreamCodec`] | the response |
 //! | send | [`FloorBody`] | what the response holds until it is sent |
 
-use std::{convert::Infallible, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Instant};
+use std::{
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Instant,
+};
 
 use bytes::Bytes;
 use floor_proto::status::code_name;
@@ -122,11 +128,12 @@ impl Router {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let Port { cors, tonic, .. } = &*self.0.port;
-        // A cache may give the answer to a GET to a page.
-        let is_get = matches!(route, Route::Floors(_, CodecKind::ConnectGet));
-        let is_read_by_pages =
-            is_get || matches!(route, Route::Refused(_)) || request.headers().contains_key(header::ORIGIN);
-        let is_for_pages = is_read_by_pages && !matches!(route, Route::Tonic | Route::Preflight | Route::NoMethod);
+        let is_for_pages = match route {
+            // A cache may give the answer to a GET to a page.
+            Route::Floors(_, CodecKind::ConnectGet) | Route::Refused(_) => true,
+            Route::Floors(..) => request.headers().contains_key(header::ORIGIN),
+            Route::NoMethod | Route::Tonic | Route::Preflight => false,
+        };
         let added = is_for_pages.then(|| cors.added(request.headers()));
         let mut response = match route {
             Route::Floors(rpc, codec) => self.floors(rpc, codec, request).await,
@@ -339,7 +346,8 @@ impl FloorService {
     ) -> Response<FloorBody> {
         let (head, body) = request.into_parts();
         let mut end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &identity.caller);
-        match caught(self.answer_unary(&mut codec, rpc, head, body, &identity, &end)).await {
+        let answered = caught(pin!(self.answer_unary(&mut codec, rpc, head, body, &identity, &end))).await;
+        match answered {
             Ok(response) => {
                 end.code = Code::Ok;
                 response
@@ -378,7 +386,7 @@ impl FloorService {
             offload: &services.offload,
             caller,
         };
-        let response = options.with_deadline(codec.encode(outgoing)).await?;
+        let response = options.with_deadline(pin!(codec.encode(outgoing))).await?;
 
         let unsent = response.body().unsent_bytes();
         let memory = match C::IS_PAID_WHEN_WAITING {
@@ -401,7 +409,8 @@ impl FloorService {
     ) -> Response<FloorBody> {
         let (head, body) = request.into_parts();
         let end = CallEnd::of(Arc::clone(&self.0.counts), rpc, &head.headers, &identity.caller);
-        match caught(self.open_stream(&mut codec, rpc, head, body, &identity, &end)).await {
+        let opened = caught(pin!(self.open_stream(&mut codec, rpc, head, body, &identity, &end))).await;
+        match opened {
             Ok(stream) => stream.respond(codec, end),
             Err(status) => failed(&codec, end, rpc, status),
         }
@@ -443,7 +452,7 @@ impl FloorService {
         let (admitted, status) = match self.admit(codec, rpc, &head.headers, identity, end) {
             Ok((in_flight, options)) => {
                 let incoming = Incoming { rpc, uri: &head.uri, body: &mut body, charge, offload: &services.offload };
-                match options.with_deadline(codec.decode(incoming)).await {
+                match options.with_deadline(pin!(codec.decode(incoming))).await {
                     // No work starts after the deadline.
                     Ok(message) => return options.check_deadline().map(|()| Received { in_flight, options, message }),
                     Err(status) => {
@@ -456,12 +465,12 @@ impl FloorService {
         };
         // After the deadline nobody waits for the status.
         if !C::EXPECTS_RESET && status.code() != Code::DeadlineExceeded {
-            let rest = Box::pin(async {
+            let mut rest = Box::pin(async {
                 discard(body).await;
                 Ok(())
             });
             let _ = match &admitted {
-                Some((_, options)) => options.with_deadline(rest).await,
+                Some((_, options)) => options.with_deadline(rest.as_mut()).await,
                 None => rest.await,
             };
         }
@@ -495,7 +504,7 @@ struct Received {
 }
 
 /// The result of `call`. A panic becomes a status of this call and does not affect others.
-async fn caught<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+async fn caught<T>(call: Pin<&mut impl Future<Output = Result<T, Status>>>) -> Result<T, Status> {
     let result = AssertUnwindSafe(call).catch_unwind().await;
     result.unwrap_or_else(|panic| Err(status::panicked(panic.as_ref())))
 }
@@ -508,4 +517,45 @@ fn failed(codec: &impl Codec, mut end: CallEnd, rpc: Rpc, status: Status) -> Res
     }
     tracing::debug!(rpc = rpc.name(), code = code_name(status.code()), message = status.message(), "refused");
     codec.failed(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use http_body_util::Full;
+    use prometheus::Registry;
+
+    use super::*;
+    use crate::{config::Config, generation::GenerationQueue};
+
+    /// It is moved several times, and each byte costs an instruction then. A future that gets another one by value has it
+    /// twice.
+    const MOST_BYTES: usize = 4 << 10;
+
+    #[tokio::test]
+    async fn the_future_of_a_hit_is_small() {
+        let registry = Registry::new();
+        let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
+        let callers = Callers::new(config.client_identity.clone());
+        let queue = GenerationQueue::new(1, 1, config.quota, callers.clone(), Packs::built_in(), &registry).unwrap();
+        let handle = tokio::runtime::Handle::current();
+        let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue), &handle).unwrap();
+        let service = FloorService::new(ServiceDeps {
+            chains: chain.into(),
+            packs: Packs::built_in(),
+            metrics: RequestMetrics::register(&registry).unwrap(),
+            refusals: Refusals::register(&registry).unwrap(),
+            in_flight: InFlight::default(),
+            access_recorder: None,
+            budgets: Budgets::new(1 << 20, false),
+            no_cache: config.no_cache,
+            observer: None,
+        });
+        let caller = callers.at(Ipv4Addr::LOCALHOST.into());
+        let request = Request::post(Rpc::GetFloor.path()).body(Full::<Bytes>::default()).unwrap();
+        let call = service.unary(Rpc::GetFloor, Grpc, request, caller.into());
+        let size = size_of_val(&call);
+        assert!(size <= MOST_BYTES, "{size} bytes");
+    }
 }

@@ -1,6 +1,6 @@
 //! `GetFloor`: one floor.
 
-use std::{iter, slice, time::Duration};
+use std::{iter, pin::pin, slice, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::TierKind;
@@ -32,7 +32,7 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     // A hit in memory is ready at the first poll: no task, no timer, no allocation.
     let chain = services.chains.of(options.tenant);
     let get = async { chain.get(key, options.of_lookup()).await.map_err(from_source_error) };
-    let served = options.with_deadline(get).await?;
+    let served = options.with_deadline(pin!(get)).await?;
     timer.finish(slice::from_ref(&served));
     if let Some(recorder) = services.access_recorder.as_ref().filter(|_| scheduled) {
         let tower = Tower::of(&spec, options.tenant, sides);

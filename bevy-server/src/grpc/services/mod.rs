@@ -8,7 +8,7 @@ mod packs;
 mod resolve;
 mod stream_floors;
 
-use std::{sync::Arc, time::Instant};
+use std::{pin::pin, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use floor_cache::{Key, Served};
@@ -65,7 +65,7 @@ impl Services {
         let timer = LookupTimer::start(call.record);
         let chain = self.chains.of(call.options.tenant);
         let get = async { chain.get_many(keys, call.options.of_lookup()).await.map_err(from_source_error) };
-        let served = call.options.with_deadline(get).await?;
+        let served = call.options.with_deadline(pin!(get)).await?;
         timer.finish(&served);
         Ok(served)
     }

@@ -1,6 +1,6 @@
 //! `ListPacks` and `GetPack`: what packs the caller may use, and the files of one.
 
-use std::{iter, time::Duration};
+use std::{iter, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use floor_proto::v1;
@@ -40,5 +40,5 @@ pub(super) async fn get(services: &Services, call: &Call<'_>, message: Bytes) ->
     let pack = find_pack(packs, &request.pack, "pack").map_err(|unresolved| unresolved.or_invalid(invalid))?;
     let time = Duration::from_nanos(if pack.is_framed() { 0 } else { 2 * pack.pack().files().encoded_len() as u64 });
     let framed = services.offload.run(call.caller, time, move || pack.framed_files());
-    Ok(Answer::of_frame(call.options.with_deadline(framed).await?, validity))
+    Ok(Answer::of_frame(call.options.with_deadline(pin!(framed)).await?, validity))
 }

@@ -75,7 +75,7 @@ pub(super) async fn decoded<T: Send + 'static>(
             let packs = packs.clone();
             let decode = move || decode(packs.for_caller(tenant), &message, Duration::MAX);
             // Boxed because it is rare.
-            Ok(call.options.with_deadline(Box::pin(services.offload.run(call.caller, time, decode))).await??)
+            Ok(call.options.with_deadline(Box::pin(services.offload.run(call.caller, time, decode)).as_mut()).await??)
         }
         decoded => Ok(decoded?),
     }

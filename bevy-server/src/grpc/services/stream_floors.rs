@@ -1,6 +1,6 @@
 //! `StreamFloors`: a window of floors at a time, in order.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::{Key, Served};
@@ -47,7 +47,7 @@ impl FloorWindows {
 
     /// The floors of the next window. None after the last one.
     pub(in crate::grpc) async fn next(&mut self, services: &Services, call: &Call<'_>) -> Result<Vec<Served>, Status> {
-        let keys = call.options.with_deadline(self.next_keys(services, call)).await?;
+        let keys = call.options.with_deadline(pin!(self.next_keys(services, call))).await?;
         if keys.is_empty() { Ok(Vec::new()) } else { services.get_many(call, &keys).await }
     }
 
