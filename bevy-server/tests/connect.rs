@@ -512,13 +512,16 @@ fn tokens_are_asked_for_and_make_answers_private() {
     let digest: String = Sha256::digest(SECRET).iter().map(|byte| format!("{byte:02x}")).collect();
     let path = data.path().join("tokens.toml");
     fs::write(&path, format!("[[token]]\nname = \"game\"\nsha256 = \"{digest}\"\n")).unwrap();
-    let server = Setup::new(&data).with("AUTH__TOKENS_FILE", &path.display().to_string()).start();
+    let setup = Setup::new(&data).with("AUTH__TOKENS_FILE", &path.display().to_string());
+    let server = setup.with("GRPC__CORS_ORIGINS", "[\"https://game.example\"]").start();
     let (status, head, body) = post_json(&server, "GetFloor", &wanted(1, 1));
     assert_eq!((status, header(&head, "www-authenticate")), (401, Some("bearer")));
     assert_eq!(parse(&body)["code"], "unauthenticated");
     let token = format!("authorization: Bearer {SECRET}\r\n");
     let (status, head, _) = get_url(&server, "GetFloor", "encoding=json&message={%22spec%22:{%22number%22:1}}", &token);
     assert_eq!((status, header(&head, "cache-control")), (200, Some("private, max-age=60")));
+    let varies = |name: &str| head.lines().any(|line| line.starts_with("vary: ") && line.contains(name));
+    assert!(varies("authorization") && varies("origin"), "{head}");
     let stream = post(&server, "StreamFloors", "application/connect+proto", "", &envelope(b""));
     assert_eq!(parse(&envelopes(&stream.2)[0].1)["error"]["code"], "unauthenticated");
 }
