@@ -5,22 +5,22 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 
 const CRATES: [(&str, &str); 18] = [
     ("floor-proto", "proto"),
-    ("floor-gen", "floor-gen"),
-    ("floor-wire", "floor-wire"),
-    ("floor-pack", "floor-pack"),
-    ("floor-query", "floor-query"),
-    ("floor-export", "floor-export"),
-    ("floor-cache", "floor-cache"),
-    ("floor-http2", "http2"),
+    ("floor-gen", "crates/floor-gen"),
+    ("floor-wire", "crates/floor-wire"),
+    ("floor-pack", "crates/floor-pack"),
+    ("floor-query", "crates/floor-query"),
+    ("floor-export", "crates/floor-export"),
+    ("floor-cache", "crates/floor-cache"),
+    ("floor-http2", "crates/floor-http2"),
     ("bevy-server", "bevy-server"),
-    ("floor-client", "client"),
-    ("floorctl", "floorctl"),
-    ("floor-module", "module"),
-    ("floor-frozen", "module/frozen"),
-    ("floor-web", "web/wasm"),
-    ("floor-web-export", "web/export"),
+    ("floor-client", "crates/floor-client"),
+    ("floorctl", "crates/floorctl"),
+    ("floor-module", "crates/floor-module"),
+    ("floor-frozen", "crates/floor-frozen"),
+    ("floor-web", "crates/floor-web"),
+    ("floor-web-export", "crates/floor-web-export"),
     ("floor-gen-c", "clients/c"),
-    ("test-support", "test-support"),
+    ("test-support", "crates/test-support"),
     ("benches", "benches"),
 ];
 
@@ -171,7 +171,7 @@ fn the_generator_depends_on_the_reader_and_the_hash_of_packs_alone() {
 
 #[test]
 fn the_clients_game_dependencies_are_optional_and_off_by_default() {
-    let manifest = manifest("client");
+    let manifest = manifest("crates/floor-client");
     for name in ["bevy", "floor-gen", "floor-pack", "floor-wire"] {
         let dependency = manifest["dependencies"].get(name);
         let optional = |entry: &toml::Value| entry.get("optional").and_then(toml::Value::as_bool) == Some(true);

@@ -6,9 +6,9 @@ use libfuzzer_sys::fuzz_target;
 
 // The files themselves, because the decoder is no public part of the crate.
 #[allow(dead_code, unreachable_pub, unused_imports, reason = "the server uses all of it")]
-#[path = "../../http2/src/hpack/mod.rs"]
+#[path = "../../crates/floor-http2/src/hpack/mod.rs"]
 mod hpack;
-#[path = "../../http2/src/hpack/reference.rs"]
+#[path = "../../crates/floor-http2/src/hpack/reference.rs"]
 mod reference;
 
 fuzz_target!(|data: &[u8]| {

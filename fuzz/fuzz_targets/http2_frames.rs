@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, unreachable_pub, reason = "the tests use all of it")]
-#[path = "../../http2/tests/simulation/mod.rs"]
+#[path = "../../crates/floor-http2/tests/simulation/mod.rs"]
 mod simulation;
 
 fuzz_target!(|data: &[u8]| simulation::run(data));

@@ -55,7 +55,7 @@ fn every_client_calls_every_rpc() {
         let constant = constants.lines().find_map(|line| line.strip_suffix(&format!(" = \"{rpc}\"")));
         let python = format!("calls.{}", constant.unwrap_or_else(|| panic!("calls.py does not name {rpc}")));
         for (client, call) in [
-            ("client/src/client.rs", format!("Rpc::{rpc}")),
+            ("crates/floor-client/src/client.rs", format!("Rpc::{rpc}")),
             (
                 if rpc == "StreamFloors" { "clients/go/stream.go" } else { "clients/go/client.go" },
                 format!(".rpc.{rpc}"),

@@ -4,7 +4,7 @@
 import { zipSync } from "fflate";
 import { bytes, type BufferExports, load, text, write } from "./wasm";
 
-/** An encoded floor, and the settings of web/export/src/settings.rs. */
+/** An encoded floor, and the settings of crates/floor-web-export/src/settings.rs. */
 export interface Wanted { floor: Uint8Array<ArrayBuffer>; settings: string }
 export type Exported = { name: string; content: Uint8Array<ArrayBuffer> } | { error: string };
 

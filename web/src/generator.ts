@@ -1,4 +1,4 @@
-// The WebAssembly module of web/wasm: floors as wire bytes, the search, and the pack that both are of.
+// The WebAssembly module of crates/floor-web: floors as wire bytes, the search, and the pack that both are of.
 
 import { Guests } from "./guests";
 import { type Files, parseCanonical } from "./pack-files";

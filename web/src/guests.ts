@@ -1,4 +1,4 @@
-// Runs the generators that packs bring along, in the engine that runs this script: the imports of web/wasm/src/guests.rs.
+// Runs the generators that packs bring along, in the engine that runs this script: the imports of crates/floor-web/src/guests.rs.
 // An engine has no bound on time, so a generator without an end runs until its thread is ended.
 
 import { type BufferExports, write } from "./wasm";

@@ -1,5 +1,5 @@
 // Outlines of sets of cells as paths, in units of cells, as floorctl's maps have them
-// (floor-export/src/picture/contour.rs).
+// (crates/floor-export/src/picture/contour.rs).
 
 /** The directions east, south, west and north, in which an outline runs with its cells on the right. */
 const STEPS = [[1, 0], [0, 1], [-1, 0], [0, -1]] as const;

@@ -8,7 +8,7 @@ export interface Source { path: string; size: number; file(): Promise<File> }
 
 export interface Limits { files: number; bytes: number }
 
-/** Extensions of text, as in floor-gen/src/pack/files.rs. */
+/** Extensions of text, as in crates/floor-gen/src/pack/files.rs. */
 const TEXT = /\.(toml|txt|json|md)$/;
 /** The most bytes that a `.floorpack` file adds to a file: the line before it, and the line feed after it. */
 const FRAME = 64;
@@ -17,7 +17,7 @@ const MAX_DEPTH = 16;
 
 export const isText = (path: string): boolean => TEXT.test(path);
 
-/** The files of a canonical form (floor-gen/src/pack/files.rs), which the module wrote. */
+/** The files of a canonical form (crates/floor-gen/src/pack/files.rs), which the module wrote. */
 export function parseCanonical(bytes: Uint8Array<ArrayBuffer>): Files {
   const files: Files = new Map();
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-// Shortest paths, the critical path and the areas behind locks: what floor-export/src/picture/paths.rs computes.
+// Shortest paths, the critical path and the areas behind locks: what crates/floor-export/src/picture/paths.rs computes.
 
 import { type Floor, type Point, passable, Terrain } from "./floor";
 

@@ -1,4 +1,4 @@
-// Draws the cells of a floor, as floorctl's PNG does (floor-export/src/picture/sprites.rs).
+// Draws the cells of a floor, as floorctl's PNG does (crates/floor-export/src/picture/sprites.rs).
 
 import { Terrain } from "./floor";
 import { type Fog, knownTerrain, visibleThing } from "./fog";

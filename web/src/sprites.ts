@@ -284,7 +284,7 @@ const trap: Paint = (ctx, palette) => {
   line(ctx, [[0.5, 0.45], [0.5, 0.66]], 0.13, css(palette.ink));
 };
 
-/** The form of each role whose rooms are tinted, in the order of `ROLES`, as in floor-export/src/picture/roles.rs. */
+/** The form of each role whose rooms are tinted, in the order of `ROLES`, as in crates/floor-export/src/picture/roles.rs. */
 const ROLE_FORMS: number[][][][] = [
   [], [[[0.3, 0.6], [0.5, 0.38], [0.7, 0.6]]], [[[0.3, 0.4], [0.5, 0.62], [0.7, 0.4]]], [],
   [[[0.5, 0.28], [0.7, 0.5], [0.5, 0.72], [0.3, 0.5], [0.5, 0.28]]],

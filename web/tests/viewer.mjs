@@ -628,7 +628,7 @@ await check("a pack's own generator makes the floors on record, and one that fai
   page.on("request", (request) => requests.push(new URL(request.url()).pathname));
   await page.click("#pack");
   await page.setInputFiles("#pack-file-input", join(repository, "packs/tower-3.floorpack"));
-  const [reference, ...record] = readFileSync(join(repository, "floor-pack/tests/tower-3-served.txt"), "utf8").trimEnd().split("\n");
+  const [reference, ...record] = readFileSync(join(repository, "crates/floor-pack/tests/tower-3-served.txt"), "utf8").trimEnd().split("\n");
   await page.waitForFunction((state) => document.querySelector("#pack-state").textContent.startsWith(state), reference.replace("@", ", "));
   assert(requests.includes("/modules.wasm"), "its engine is loaded when it is wanted");
   assert.equal(new Set(await sheet(page)).size, 16);

@@ -7,7 +7,7 @@ use crate::{root, section};
 
 const PROTOCOL: &str = include_str!("../../../docs/protocol.md");
 const PAGE: &str = include_str!("../../../docs/clients/rust.md");
-const README: &str = include_str!("../../../client/README.md");
+const README: &str = include_str!("../../../crates/floor-client/README.md");
 
 /// The numbers of the table, in milliseconds unless they are counts: what stands before each, and its unit.
 const RULES: [(&str, &str, u32); 7] = [
@@ -26,7 +26,7 @@ type Place = (&'static str, &'static str, &'static str, u32);
 /// Where each client has these numbers, in their order. Clients over HTTP/1.1 send no pings.
 const CLIENTS: [(&str, &[Place]); 6] = [
     (
-        "client/src",
+        "crates/floor-client/src",
         &[
             ("options.rs", "DEFAULT_DEADLINE: Duration = Duration::from_secs(", ")", 1_000),
             ("options.rs", "DEFAULT_RETRIES: usize = ", ";", 1),
@@ -74,7 +74,7 @@ const CLIENTS: [(&str, &[Place]); 6] = [
         ],
     ),
     (
-        "examples/csharp",
+        "clients/csharp",
         &[
             ("FloorClient.cs", "Timeout { get; set; } = TimeSpan.FromSeconds(", ")", 1_000),
             ("FloorClient.cs", "int Retries = ", ";", 1),
@@ -84,7 +84,7 @@ const CLIENTS: [(&str, &[Place]); 6] = [
         ],
     ),
     (
-        "examples/godot",
+        "clients/godot",
         &[
             ("floor_client.gd", "TIMEOUT_SECONDS := ", "\n", 1_000),
             ("floor_client.gd", "RETRIES := ", "\n", 1),

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Behaviour, FloorGenerator, FloorKind, InvalidPackError, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
 
 // Compiled to build/.
-const vectors = new URL("../../../proto/vectors/", import.meta.url);
+const vectors = new URL("../../../proto/vectors", import.meta.url);
 const json = (path: string) => JSON.parse(readFileSync(new URL(path, vectors), "utf8"));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -170,7 +170,7 @@ test("the floors are those of the server", { skip: server ? false : "FLOOR_SERVE
 });
 
 /** The floors of a pack with a generator of its own, from the server's tests: `KIND WxH tower SEED floor NUMBER: HASH BYTES B`. */
-const record = readFileSync(new URL("../../../floor-pack/tests/tower-3-served.txt", import.meta.url), "utf8");
+const record = readFileSync(new URL("../../../crates/floor-pack/tests/tower-3-served.txt", import.meta.url), "utf8");
 const kinds = ["", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 
 test("a pack's own generator makes the floors on record", () => {
