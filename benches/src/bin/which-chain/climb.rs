@@ -27,9 +27,9 @@ const QUICK_CALLS: u64 = 500;
 const RUNS: usize = 10;
 const QUICK_RUNS: usize = 2;
 
-/// A variant: its name, the floors that the server prefetches, and whether the same climb came before.
-const VARIANTS: [(&str, &str, bool); 3] =
-    [("without prefetching", "0", false), ("with prefetching", "2", false), ("every floor in memory", "0", true)];
+/// A variant: its name, whether the server prefetches, and whether the same climb came before.
+const VARIANTS: [(&str, bool, bool); 3] =
+    [("without prefetching", false, false), ("with prefetching", true, false), ("every floor in memory", false, true)];
 
 const LOAD: &str = "climb";
 
@@ -43,8 +43,8 @@ pub(crate) fn run(common: &Common) -> anyhow::Result<()> {
     let climb =
         Replay { messages: floors.collect(), pace: Some(Pace::PerSecond(CALLS_PER_SECOND)), is_repeated: false };
     for run in 0..runs {
-        for (name, ahead, is_repeated) in alternate(run, &VARIANTS) {
-            let setup = Setup::new().with("PREFETCH__AHEAD", ahead);
+        for (name, prefetches, is_repeated) in alternate(run, &VARIANTS) {
+            let setup = Setup::new().with("GENERATION__PREFETCH", prefetches.to_string());
             let sample = Stores::empty(&["lru"])?.measure(&setup, &Replay { is_repeated, ..climb.clone() })?;
             ensure!(sample.unanswered + sample.refused == 0, "{name}: calls were refused or not answered in time");
             record.add(sample.named(LOAD, name, run))?;

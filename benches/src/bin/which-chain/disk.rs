@@ -130,7 +130,7 @@ fn limit_of(cgroup: &Path) -> anyhow::Result<u64> {
 /// Fills `store` with floors 1 ..= `floors`, by a server without a limit.
 fn fill(stores: &Stores, store: &str, floors: u32) -> anyhow::Result<()> {
     let setup = Setup::new().with("CACHE__CHAIN", format!("[{store:?}]")).with("CACHE__BYPASS", "off");
-    let server = setup.with("PREFETCH__AHEAD", "0").start_in(stores.data.path())?;
+    let server = setup.with("GENERATION__PREFETCH", "false").start_in(stores.data.path())?;
     let messages: Arc<[Bytes]> = (1..=floors).map(|number| floor_request(TOWER, number)).collect();
     ClosedLoop::new([server.grpc], Rpc::GetFloor, SHAPE, messages).fill(store)?;
     server.stop()
