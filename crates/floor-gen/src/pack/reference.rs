@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::Pack;
@@ -11,18 +11,22 @@ use super::params::Param;
 use crate::spec::Kind;
 
 impl Pack {
-    /// The table of all numbers in Markdown, by group, with the values of the built-in pack.
+    /// The table of all numbers in Markdown, by group, with the values of the built-in pack. Numbers with one meaning are
+    /// one row.
     #[must_use]
     pub fn reference() -> String {
         let mut text = String::new();
         for params in groups() {
             let group = params[0].group;
             let table = if Kind::from_name(group).is_some() { format!("kinds.{group}") } else { group.into() };
-            text += &format!("\n| `[{table}]` | tower | range | unit | meaning |\n|---|---|---|---|---|\n");
-            for param in params {
-                let Param { name, unit, least, greatest, .. } = param;
-                let meaning = param.meaning();
-                text += &format!("| `{name}` | {} | {least} to {greatest} | {unit} | {meaning} |\n", default(param));
+            text += &format!("\n| `[{table}]` | tower | range | meaning |\n|---|---|---|---|\n");
+            for row in params.chunk_by(|one, next| one.meaning() == next.meaning()) {
+                let names: Vec<_> = row.iter().map(|param| format!("`{}`", param.name)).collect();
+                let values: Vec<_> = row.iter().map(|param| default(param).to_string()).collect();
+                let mut ranges: Vec<_> = row.iter().map(range).collect();
+                ranges.dedup();
+                let [names, values, ranges] = [names, values, ranges].map(|column| column.join(", "));
+                text += &format!("| {names} | {values} | {ranges} | {} |\n", row[0].meaning());
             }
         }
         text
@@ -94,6 +98,12 @@ fn shape(of: Shape, tables: &mut BTreeMap<String, String>) -> String {
             format!(r#""type": "object", "additionalProperties": {{ {} }}"#, shape(Shape::Table(Table::THEME), tables))
         }
     }
+}
+
+/// The range in the table, with its unit.
+fn range(param: &Param) -> String {
+    let Param { least, greatest, unit, .. } = param;
+    format!("{least}-{greatest} {}", unit.replace("per cent", "%"))
 }
 
 /// The value of the built-in pack, for kinds that say nothing of their own.
