@@ -106,9 +106,9 @@ params! {
         rise_span: "thousandths" 0, 5_000, "";
     }
     rooms Rooms forms {
-        cells: "cells" 100, 20_000, "Cells of floor and rock for each room.";
-        spread: "per cent" 0, 80, "How much `cells` varies from floor to floor.";
-        least: "rooms" 2, 50, "Rooms of the smallest floor.";
+        cells: "cells" 100, 20_000, "Cells of floor and rock for each room; how much that varies from floor to floor; rooms of the smallest floor.";
+        spread: "per cent" 0, 80, "";
+        least: "rooms" 2, 50, "";
         width_least: "per cent" 10, 200, "Sides of a room, of the distance between rooms.";
         width_most: "per cent" 10, 200, "";
         height_least: "per cent" 10, 200, "";
@@ -117,9 +117,9 @@ params! {
         corridor_most: "cells" 2, 40, "";
         corridor_chance: "thousandths" 0, 1_000, "How often a corridor leads to a new room; how often a connection has a door.";
         door_chance: "thousandths" 0, 1_000, "";
-        failures: "attempts" 1, 50, "Failed attempts after which a room takes no more neighbours.";
-        compared: "sides" 1, 32, "Rooms and sides compared for each attempt.";
-        tries: "attempts" 1, 32, "Attempts to place a shape before another is drawn.";
+        failures: "attempts" 1, 50, "Failed attempts after which a room takes no more neighbours; rooms and sides compared for each attempt; attempts to place a shape before another is drawn.";
+        compared: "sides" 1, 32, "";
+        tries: "attempts" 1, 32, "";
     }
     locks Locks {
         rooms_per_lock: "rooms" 1, 255, "Rooms for each lock on the way to the exit; least rooms of a floor with a lock.";
@@ -132,9 +132,9 @@ params! {
         cells_per_lock: "cells" 500, 300_000, "Where rooms lie open to each other: cells for each lock; least cells of a floor with a lock.";
         first_lock_cells: "cells" 256, 300_000, "";
         most_nested: "locks" 0, 8, "Most locks where rooms lie open to each other.";
-        first_vault_cells: "cells" 256, 300_000, "There, least cells of a floor with a locked room with loot; with two.";
+        first_vault_cells: "cells" 256, 300_000, "Where rooms lie open to each other: least cells of a floor with a locked room with loot; with two.";
         second_vault_cells: "cells" 256, 300_000, "";
-        cells_per_secret: "cells" 500, 300_000, "There, cells for each secret room.";
+        cells_per_secret: "cells" 500, 300_000, "Where rooms lie open to each other: cells for each secret room.";
     }
     niches Niches forms {
         width: "cells" 3, 20, "Greatest size of a niche.";
@@ -152,8 +152,8 @@ params! {
         shop_chance: "thousandths" 0, 1_000, "";
     }
     lakes Lakes {
-        amount: "thousandths" 0, 10_000, "Lakes, of those that the size of the floor allows.";
-        cells: "cells" 500, 300_000, "Cells of a floor for each lake.";
+        amount: "thousandths" 0, 10_000, "Lakes, of those that the size of the floor allows; cells of a floor for each.";
+        cells: "cells" 500, 300_000, "";
         width_least: "per cent" 1, 60, "Size of a lake, of the floor's.";
         width_most: "per cent" 1, 60, "";
         height_least: "per cent" 1, 60, "";
@@ -219,11 +219,11 @@ params! {
         guard_above: "levels" 0, 1_000, "";
         boss_level: "thousandths" 500, 2_000, "A boss's level, of the room's; levels that are added.";
         boss_above: "levels" 0, 1_000, "";
-        in_a_pack: "monsters" 1, 20, "Most monsters in one pack.";
-        reach: "steps" 1, 60, "Steps from the leader within which a pack stands.";
-        cells_per_pack: "cells" 20, 10_000, "Cells of a room for each further pack; most packs of a room.";
+        in_a_pack: "monsters" 1, 20, "Most monsters in one pack; steps from its leader within which it stands.";
+        reach: "steps" 1, 60, "";
+        cells_per_pack: "cells" 20, 10_000, "Cells of a room for each further pack; most packs of a room; cells of a room that holds a full pack.";
         packs_most: "packs" 1, 8, "";
-        full_room: "cells" 9, 1_000, "Cells of a room that holds a full pack.";
+        full_room: "cells" 9, 1_000, "";
         level_at_entry: "thousandths" 0, 1_000, "Level of monsters at the entry, of the floor's; what the way to the exit adds.";
         level_rise: "thousandths" 0, 500, "";
         combat: "thousandths" 0, 5_000, "Strength of a room of this role; 0: no monsters.";
@@ -237,15 +237,15 @@ params! {
         in_a_patrol: "monsters" 1, 6, "";
     }
     windows Windows {
-        chance: "thousandths" 0, 1_000, "How often a floor has a window that shows a reward.";
-        thickest: "cells" 1, 8, "Thickest wall that a window is cut through.";
-        detour: "doors" 2, 12, "Least doors on the walk to the reward.";
-        depth: "cells" 1, 8, "Greatest distance from the window to the reward.";
-        worth: "tenths" 0, 1_000, "Worth of the reward, of ordinary loot's.";
+        chance: "thousandths" 0, 1_000, "How often a floor has a window that shows a reward; thickest wall that it is cut through.";
+        thickest: "cells" 1, 8, "";
+        detour: "doors" 2, 12, "Least doors on the walk to the reward; its greatest distance from the window; its worth, of ordinary loot's.";
+        depth: "cells" 1, 8, "";
+        worth: "tenths" 0, 1_000, "";
     }
     traps Traps {
-        rooms: "rooms" 1, 1_000, "Rooms for each trap.";
-        clearance: "cells" 0, 10, "Cells around a trap without doors and stairs.";
+        rooms: "rooms" 1, 1_000, "Rooms for each trap; cells around it without doors and stairs.";
+        clearance: "cells" 0, 10, "";
     }
     vaults Vaults {
         chance: "thousandths" 0, 1_000, "How often a floor of another kind than event gets each of its vaults; most vaults.";
@@ -292,9 +292,9 @@ params! {
         detour: "doors" 2, 12, "";
     }
     halls Halls forms {
-        cells: "cells" 200, 20_000, "Cells of floor and rock for each hall; how much that varies from floor to floor.";
+        cells: "cells" 200, 20_000, "Cells of floor and rock for each hall; how much that varies from floor to floor; spots tried for each.";
         spread: "per cent" 0, 80, "";
-        spots: "spots" 1, 60, "Spots tried for each hall.";
+        spots: "spots" 1, 60, "";
         scattered: "weight" 0, 1_000, "Halls at random; around a great hall; along a gallery; around a middle of rock.";
         great_hall: "weight" 0, 1_000, "";
         gallery: "weight" 0, 1_000, "";
@@ -302,8 +302,8 @@ params! {
         gap: "cells" 3, 6, "Least rock between two halls.";
         least: "per cent" 10, 200, "Sides of a hall, of the largest room's.";
         most: "per cent" 10, 200, "";
-        door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
-        halls_per_loop: "halls" 1, 255, "Halls for each loop.";
+        door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door; halls for each loop.";
+        halls_per_loop: "halls" 1, 255, "";
     }
     cavern Cavern {
         chambers: "weight" 0, 1_000, "Chambers of all sizes; a great chamber among small ones; a river through chambers; small chambers with many necks.";
@@ -331,26 +331,26 @@ params! {
         spread: "per cent" 0, 80, "";
         plot_least: "cells" 4, 30, "Least side of a plot; rock between two plots (3 on floors with a side under 64).";
         gap: "cells" 3, 8, "";
-        compared: "plots" 1, 32, "Plots compared for the far side of the first cycles.";
-        full: "thousandths" 200, 1_000, "Share of the plots that hold a room.";
-        tries: "tries" 1, 100, "Starts tried for each ear, a path between two rooms.";
+        compared: "plots" 1, 32, "Plots compared for the far side of the first cycles; share of the plots that hold a room; starts tried for each ear, a path between two rooms.";
+        full: "thousandths" 200, 1_000, "";
+        tries: "tries" 1, 100, "";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
         fill_least: "thousandths" 100, 1_000, "Share of its plot's sides that a room fills.";
         fill_most: "thousandths" 100, 1_000, "";
     }
     maze Maze {
-        cells: "cells" 200, 20_000, "Cells of floor and rock for each room; how much that varies from floor to floor.";
+        cells: "cells" 200, 20_000, "Cells of floor and rock for each room; how much that varies from floor to floor; spots tried for each.";
         spread: "per cent" 0, 80, "";
-        spots: "spots" 1, 60, "Spots tried for each room.";
+        spots: "spots" 1, 60, "";
         pitch_least: "cells" 3, 5, "Cells from one passage to the next.";
         pitch_most: "cells" 3, 5, "";
         winding: "weight" 0, 1_000, "Long, winding passages; many short branches; passages around the middle; many rooms.";
         bushy: "weight" 0, 1_000, "";
         rings: "weight" 0, 1_000, "";
         chambers: "weight" 0, 1_000, "";
-        jumps: "thousandths" 0, 1_000, "How often a bushy maze goes on from another crossing.";
-        tangential: "thousandths" 0, 1_000, "How often a passage of a maze of rings leads around the middle.";
-        braid: "thousandths" 0, 1_000, "How often a dead end is opened.";
+        jumps: "thousandths" 0, 1_000, "How often a bushy maze goes on from another crossing; a passage of a maze of rings leads around the middle; a dead end is opened.";
+        tangential: "thousandths" 0, 1_000, "";
+        braid: "thousandths" 0, 1_000, "";
     }
     boss Boss forms {
         arena_least: "per cent" 20, 60, "Sides of the arena, of the floor's.";
@@ -362,8 +362,8 @@ params! {
         even: "weight" 0, 1_000, "Rooms of the approach fill the floor evenly; lie door to door; have long corridors and branches that wander.";
         dense: "weight" 0, 1_000, "";
         winding: "weight" 0, 1_000, "";
-        approach: "per cent" 10, 100, "Rooms of the approach, of those of a floor without an arena.";
-        shrine: "thousandths" 0, 1_000, "How often the room before the gate is a shrine.";
+        approach: "per cent" 10, 100, "Rooms of the approach, of those of a floor without an arena; how often the room before the gate is a shrine.";
+        shrine: "thousandths" 0, 1_000, "";
         rooms_per_secret: "rooms" 1, 255, "Rooms of the approach for each secret room; most secret rooms.";
         most_secrets: "rooms" 0, 8, "";
         rooms_per_loop: "rooms" 1, 255, "Rooms for each loop; least doors on the walk that it shortens.";
@@ -424,8 +424,8 @@ params! {
         rest_chance: "thousandths" 0, 1_000, "How often an act of at least three scenes ends with a rest.";
         scenes_per_gate: "scenes" 1, 60, "Scenes of the walk for each gate; most gates.";
         most_gates: "gates" 0, 10, "";
-        side_chance: "thousandths" 0, 1_000, "How often a plot beside the walk holds a side scene.";
-        full: "thousandths" 0, 1_000, "Least share of the plots that hold a scene, if there is space.";
+        side_chance: "thousandths" 0, 1_000, "How often a plot beside the walk holds a side scene; least share of the plots that hold a scene, if there is space.";
+        full: "thousandths" 0, 1_000, "";
         shortcut_chance: "thousandths" 0, 1_000, "How often two neighbouring scenes of an act are joined; least doors on the walk between them.";
         detour: "doors" 2, 12, "";
     }

@@ -19,14 +19,11 @@ impl Pack {
         for params in groups() {
             let group = params[0].group;
             let table = if Kind::from_name(group).is_some() { format!("kinds.{group}") } else { group.into() };
-            text += &format!("\n| `[{table}]` | tower | range | meaning |\n|---|---|---|---|\n");
+            text += &format!("\n| `[{table}]` | tower (range) | meaning |\n|---|---|---|\n");
             for row in params.chunk_by(|one, next| one.meaning() == next.meaning()) {
                 let names: Vec<_> = row.iter().map(|param| format!("`{}`", param.name)).collect();
-                let values: Vec<_> = row.iter().map(|param| default(param).to_string()).collect();
-                let mut ranges: Vec<_> = row.iter().map(range).collect();
-                ranges.dedup();
-                let [names, values, ranges] = [names, values, ranges].map(|column| column.join(", "));
-                text += &format!("| {names} | {values} | {ranges} | {} |\n", row[0].meaning());
+                let values: Vec<_> = row.chunk_by(|one, next| range(one) == range(next)).map(values).collect();
+                text += &format!("| {} | {} | {} |\n", names.join(", "), values.join(", "), row[0].meaning());
             }
         }
         text
@@ -100,10 +97,15 @@ fn shape(of: Shape, tables: &mut BTreeMap<String, String>) -> String {
     }
 }
 
-/// The range in the table, with its unit.
-fn range(param: &Param) -> String {
-    let Param { least, greatest, unit, .. } = param;
-    format!("{least}-{greatest} {}", unit.replace("per cent", "%"))
+/// The values of parameters that have one range, and this range.
+fn values(params: &[Param]) -> String {
+    let values: Vec<_> = params.iter().map(|param| default(param).to_string()).collect();
+    let (least, greatest, unit) = range(&params[0]);
+    format!("{} ({least}-{greatest} {})", values.join(", "), unit.replace("per cent", "%"))
+}
+
+fn range(param: &Param) -> (u32, u32, &'static str) {
+    (param.least, param.greatest, param.unit)
 }
 
 /// The value of the built-in pack, for kinds that say nothing of their own.
