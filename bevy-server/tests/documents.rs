@@ -24,7 +24,7 @@ const DASHBOARD: &str = include_str!("../../deploy/grafana/dashboards/floors.jso
 const PAGE: &str = include_str!("../../docs/operating.md");
 const RUNBOOK: &str = include_str!("../../docs/runbook.md");
 const SYSTEMD: &str = include_str!("../../deploy/systemd/floors.toml");
-const CONFIG_MAP: &str = include_str!("../../deploy/kubernetes/configmap.yaml");
+const CONFIG_MAP: &str = include_str!("../../deploy/kubernetes/servers.yaml");
 
 /// The columns of each row of the tables in a section. A column may hold escaped pipes.
 fn rows(section: &str) -> Vec<Vec<String>> {
@@ -107,6 +107,7 @@ fn the_configurations_in_deploy_are_valid() {
 /// The configuration in the manifest of Kubernetes.
 fn config_map() -> String {
     let (_, embedded) = CONFIG_MAP.split_once("  floors.toml: |\n").unwrap();
+    let (embedded, _) = embedded.split_once("\n---\n").unwrap();
     embedded.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use figment::{
     Error, Figment, Metadata, Profile, Provider, Source,
-    providers::{Env, Format, Toml},
+    providers::{Env, Format},
     util::nest,
     value::{Dict, Map, Value},
 };
@@ -23,6 +23,19 @@ const ENVIRONMENT_PREFIX: &str = "FLOORS__";
 const SIMILAR_PREFIX: &str = "FLOORS";
 /// The variable that says what an unknown key is. It is no key, so that versions which do not know it ignore it.
 const UNKNOWN_KEYS: &str = "FLOORS_UNKNOWN_KEYS";
+
+/// TOML by the version of `toml` that everything else uses; figment's own reader brings an older one along.
+struct Toml;
+
+impl Format for Toml {
+    type Error = toml::de::Error;
+
+    const NAME: &'static str = "TOML";
+
+    fn from_str<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Self::Error> {
+        toml::from_str(text)
+    }
+}
 
 /// Defaults, file and environment, merged.
 pub(super) struct Layers {

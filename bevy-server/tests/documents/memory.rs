@@ -5,7 +5,7 @@ use bevy_server::config::Config;
 use crate::{PAGE, SYSTEMD, config_map, deployed};
 
 const COMPOSE: &str = include_str!("../../../docker-compose.yml");
-const DEPLOYMENT: &str = include_str!("../../../deploy/kubernetes/deployment.yaml");
+const SERVERS: &str = include_str!("../../../deploy/kubernetes/servers.yaml");
 const CHART: &str = include_str!("../../../deploy/helm/floor-server/values.yaml");
 const UNIT: &str = include_str!("../../../deploy/systemd/floor-server.service");
 
@@ -38,7 +38,7 @@ fn the_limits_of_the_manifests_have_room_for_a_server() {
     }
     for (name, manifest, limit, mebibytes, configuration) in [
         ("docker-compose.yml", COMPOSE, "\n  mem_limit: 1g # docs/operating.md", 1024, ""),
-        ("deployment.yaml", DEPLOYMENT, "\n            limits: { memory: 1Gi }\n", 1024, &kubernetes),
+        ("servers.yaml", SERVERS, "\n            limits:\n              memory: 1Gi\n", 1024, &kubernetes),
         ("values.yaml", CHART, "\n  limits: { memory: 1Gi }\n", 1024, chart),
         ("floor-server.service", UNIT, "\nMemoryHigh=896M\n", 896, systemd),
     ] {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Behaviour, FloorGenerator, FloorKind, InvalidPackError, RoomRole, type SpecInit, Terrain, loadGenerator } from "@floorserver/floor-gen";
 
 // Compiled to build/.
-const vectors = new URL("../../../proto/vectors", import.meta.url);
+const vectors = new URL("../../../proto/vectors/", import.meta.url);
 const json = (path: string) => JSON.parse(readFileSync(new URL(path, vectors), "utf8"));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

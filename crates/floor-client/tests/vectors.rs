@@ -13,7 +13,7 @@ use prost::Message as _;
 use serde_json::Value;
 
 fn file(path: &str) -> Vec<u8> {
-    fs::read(format!("{}/../../proto/vectors{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read(format!("{}/../../proto/vectors/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn json(path: &str) -> Value {

@@ -57,6 +57,6 @@ pub use generator::{Generator, generate};
 pub use pack::{Pack, Theme};
 pub use spec::{FloorSpec, Kind, PackHash, SpecError};
 
-/// Part of every storage key. It rises by one with every release that changes a byte of any floor; docs/generator.md
-/// lists the versions.
+/// Part of every storage key. It rises by one with every release that changes a byte of any floor; CHANGELOG.md
+/// says what each version changed.
 pub const GENERATOR_VERSION: u32 = 4;

@@ -196,10 +196,7 @@ async fn run(case: &Case, phase: Phase) {
             assert!(warnings.iter().all(|warning| has_all(warning)), "{warnings:?}");
             let held = fixture.chain.contains(&keys(0..1)[0]).await.pop().unwrap().1;
             let refusal = held.unwrap_err().to_string();
-            assert!(
-                case.says[0].split('|').next().is_some_and(|first| refusal.contains(first)),
-                "not \"not held\": {refusal}"
-            );
+            assert!(case.says[0].split('|').any(|one| refusal.contains(one)), "not \"not held\": {refusal}");
         }
         Fails::Writes => {
             assert_eq!((redis.verdict, redis.errors), ("probed", 0), "{redis:?}");

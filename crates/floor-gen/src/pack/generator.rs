@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use toml_spans::de::DeTable;
+use toml::de::DeTable;
 
 use super::error::{PackError, listed};
 use super::files::Files;

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::slice;
 
-use toml_spans::Spanned;
-use toml_spans::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, StoryPart, Theme};
 use super::error::{PackError, PackErrors, listed, nearest, shortened};

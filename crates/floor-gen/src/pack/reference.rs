@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::Pack;
@@ -11,18 +11,19 @@ use super::params::Param;
 use crate::spec::Kind;
 
 impl Pack {
-    /// The table of all numbers in Markdown, by group, with the values of the built-in pack.
+    /// The table of all numbers in Markdown, by group, with the values of the built-in pack. Numbers with one meaning are
+    /// one row.
     #[must_use]
     pub fn reference() -> String {
         let mut text = String::new();
         for params in groups() {
             let group = params[0].group;
             let table = if Kind::from_name(group).is_some() { format!("kinds.{group}") } else { group.into() };
-            text += &format!("\n| `[{table}]` | tower | range | unit | meaning |\n|---|---|---|---|---|\n");
-            for param in params {
-                let Param { name, unit, least, greatest, .. } = param;
-                let meaning = param.meaning();
-                text += &format!("| `{name}` | {} | {least} to {greatest} | {unit} | {meaning} |\n", default(param));
+            text += &format!("\n| `[{table}]` | tower (range) | meaning |\n|---|---|---|\n");
+            for row in params.chunk_by(|one, next| one.meaning() == next.meaning()) {
+                let names: Vec<_> = row.iter().map(|param| format!("`{}`", param.name)).collect();
+                let values: Vec<_> = row.chunk_by(|one, next| range(one) == range(next)).map(values).collect();
+                text += &format!("| {} | {} | {} |\n", names.join(", "), values.join(", "), row[0].meaning());
             }
         }
         text
@@ -94,6 +95,17 @@ fn shape(of: Shape, tables: &mut BTreeMap<String, String>) -> String {
             format!(r#""type": "object", "additionalProperties": {{ {} }}"#, shape(Shape::Table(Table::THEME), tables))
         }
     }
+}
+
+/// The values of parameters that have one range, and this range.
+fn values(params: &[Param]) -> String {
+    let values: Vec<_> = params.iter().map(|param| default(param).to_string()).collect();
+    let (least, greatest, unit) = range(&params[0]);
+    format!("{} ({least}-{greatest} {})", values.join(", "), unit.replace("per cent", "%"))
+}
+
+fn range(param: &Param) -> (u32, u32, &'static str) {
+    (param.least, param.greatest, param.unit)
 }
 
 /// The value of the built-in pack, for kinds that say nothing of their own.

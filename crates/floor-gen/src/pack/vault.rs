@@ -220,7 +220,7 @@ impl Vault {
         let columns = self.width.max(1);
         let mut fail = |i: usize, what: &str| errors.add(first + i / columns, i % columns + 1, what);
         if self.width < 3 || self.height < 3 {
-            return fail(0, "a map has three columns and three rows at the least");
+            return fail(0, "a map has at least three columns and three rows");
         }
         let cells = &self.map;
         let at = |x: usize, y: usize| cells[y * self.width + x];

@@ -100,7 +100,9 @@ fn is_whole(env: &Env<WithoutTls>, data: &File) -> bool {
 
 fn bytes_of_pages(env: &Env<WithoutTls>) -> u64 {
     // The number of a damaged store may be any.
-    (env.info().last_page_number as u64).saturating_add(1).saturating_mul(u64::from(env.stat().page_size))
+    (env.info().last_page_number as u64)
+        .saturating_add(1)
+        .saturating_mul(u64::from(env.unnamed_database_stat().page_size))
 }
 
 /// Begins a transaction that may use up to `space` more bytes, after extending the file by as much.

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use heed::{
-    Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithoutTls,
+    CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, PutFlags, RoTxn, RwTxn, WithoutTls,
     types::{Bytes as Raw, Str},
 };
 use tracing::{debug, warn};
@@ -46,12 +46,12 @@ pub struct LmdbTier {
     /// The data file.
     data: File,
     /// The format and the hand of the store, under [`LAYOUT_KEY`] and [`HAND_KEY`].
-    meta: Database<Str, Str>,
+    meta: Database<'static, Str, Str>,
     /// Stored key -> age and envelope.
-    values: Database<Raw, Raw>,
+    values: Database<'static, Raw, Raw>,
     /// Age -> stored key, in the order of the sieve. It may name a removed key, or a key twice if an age in `values`,
     /// which no hash covers, was damaged.
-    ages: Database<Raw, Raw>,
+    ages: Database<'static, Raw, Raw>,
     envelope: Envelope,
     sieve: Sieve,
     /// Bytes of the map above which entries are evicted.
@@ -135,20 +135,25 @@ impl LmdbTier {
         };
 
         env.clear_stale_readers().map_err(broken)?;
-        let mut txn = env.write_txn().map_err(broken)?;
-        let meta: Database<Str, Str> = env.create_database(&mut txn, Some("meta")).map_err(broken)?;
-        let values = env.create_database(&mut txn, Some("values")).map_err(broken)?;
-        let ages = env.create_database(&mut txn, Some("ages")).map_err(broken)?;
-        match meta.get(&txn, LAYOUT_KEY).map_err(broken)? {
-            Some(LAYOUT) => {}
-            None if values.is_empty(&txn).map_err(broken)? => {
-                meta.put(&mut txn, LAYOUT_KEY, LAYOUT).map_err(broken)?;
+        let mut hand = 0;
+        let txn = env.write_txn().map_err(broken)?;
+        let opened = env.create_databases_and_commit(txn, |env, txn| -> Result<_, heed::Error> {
+            let meta = env.create_database::<Str, Str>(txn, Some("meta"))?;
+            let values = env.create_database::<Raw, Raw>(txn, Some("values"))?;
+            let ages = env.create_database::<Raw, Raw>(txn, Some("ages"))?;
+            match meta.get(txn, LAYOUT_KEY)? {
+                Some(LAYOUT) => {}
+                None if values.is_empty(txn)? => meta.put(txn, LAYOUT_KEY, LAYOUT)?,
+                Some(other) => return Ok(CommitOrAbort::Abort(OpenError::version(NAME, path, other, LAYOUT))),
+                None => return Ok(CommitOrAbort::Abort(OpenError::store(NAME, path, &"it has values and no layout"))),
             }
-            Some(other) => return Err(OpenError::version(NAME, path, other, LAYOUT)),
-            None => return Err(OpenError::store(NAME, path, &"it has values and no layout")),
-        }
-        let hand = meta.get(&txn, HAND_KEY).map_err(broken)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
-        txn.commit().map_err(broken)?;
+            hand = meta.get(txn, HAND_KEY)?.and_then(|hand| hand.parse().ok()).unwrap_or(0);
+            Ok(CommitOrAbort::Commit((meta, values, ages)))
+        });
+        let (meta, values, ages) = match opened.map_err(broken)? {
+            CommitOrAbort::Commit(databases) => databases,
+            CommitOrAbort::Abort(error) => return Err(error),
+        };
         let tier = Self {
             env,
             data,

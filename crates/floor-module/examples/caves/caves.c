@@ -1,7 +1,7 @@
 /* A generator for a pack in C: caves from a cellular automaton ("4-5 rule", RogueBasin), of which the largest is kept, with
  * stairs at its two ends, puddles, monsters that grow with the number, and gold.
  *
- *   clang --target=wasm32 -O2 -mbulk-memory -nostdlib -I ../../crates/floor-module -Wl,--no-entry -o generator.wasm caves.c
+ *   clang --target=wasm32 -O2 -mbulk-memory -nostdlib -I ../.. -Wl,--no-entry -o generator.wasm caves.c
  *
  * With -DCAVES=8 it grows eight and takes the one with the longest way from entry to exit, for eight times the time. */
 #include "floor_module.h"
