@@ -1,12 +1,11 @@
 //! Which chain to use: the one with the least CPU, and of those within a few percent the one with the fewest tiers.
 
 use benches::{
-    chains::Candidate,
     sample::{Ratio, Samples},
     timing::mean_and_interval,
 };
 
-use crate::all_cpu;
+use crate::{all_cpu, chains::Candidate};
 
 /// A chain is as good as the cheapest if the lower end of its interval is at most this much above it, and its mean at
 /// most [`MOST`]: a tier must be operated. With the interval alone a noisy machine would excuse any chain.
