@@ -31,7 +31,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, default_value_t = 4)]
     rounds: usize,
     /// Only this chain; repeated for each
-    #[arg(long = "chain", value_enum, value_name = "NAME")]
+    #[arg(long = "chain", value_name = "NAME")]
     chains: Vec<Candidate>,
     /// Memory of the tier lru, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ReplayArgs, quick: bool) -> anyhow::Result<()> {
     let replay = Replay { messages: log.messages(), schedule };
     for round in 0..rounds {
         for chain in alternate(round, &chains) {
-            let sample = Stores::empty(chain.tiers())?.measure(&setup, &replay)?;
+            let sample = Stores::empty(chain.0)?.measure(&setup, &replay)?;
             report.add(sample.named(&load, chain.name(), round));
         }
         eprintln!("round {} of {rounds} done", round + 1);

@@ -43,7 +43,7 @@ pub(crate) fn measure(
         for chain in alternate(round, chains) {
             let name = chain.name();
             progress.set_message(format!("requests to {name}, round {} of {}", round + 1, plan.rounds));
-            let stores = Stores::empty(chain.tiers())?;
+            let stores = Stores::empty(chain.0)?;
             for load in [COLD, WARM] {
                 let sample = stores.measure(&setup, &replay).with_context(|| format!("{load}, {name}"))?;
                 report.add(sample.named(load, &name, round));
