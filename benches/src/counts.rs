@@ -161,12 +161,4 @@ mod tests {
         now.rustc = "rustc 1.96.0".to_owned();
         assert!(then.compare(&now).unwrap_err().to_string().contains("--update"));
     }
-
-    #[test]
-    fn a_baseline_is_read_as_it_is_written() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("instructions.json");
-        baseline(7, 3).write(&path).unwrap();
-        assert_eq!(Baseline::read(&path).unwrap(), baseline(7, 3));
-    }
 }

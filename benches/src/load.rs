@@ -24,7 +24,6 @@ pub use crate::target::{Protocol, Target};
 pub use floor_proto::rpc::Rpc;
 
 use crate::{
-    delay_proxy::nanos,
     http2_client::{Connection, Content, Headers},
     target::OK,
 };
@@ -94,6 +93,10 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 /// The number of a status of gRPC.
 const RESOURCE_EXHAUSTED: u8 = 8;
 
+pub(crate) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Tally {
     pub(crate) fn new() -> Self {
         let histogram = || {
@@ -109,19 +112,6 @@ impl Tally {
             refused: 0,
             unanswered: 0,
         }
-    }
-
-    /// Adds the counts of a load at the same time.
-    pub fn add(&mut self, other: &Self) -> anyhow::Result<()> {
-        self.latency.add(&other.latency)?;
-        self.lateness.add(&other.lateness)?;
-        self.bytes += other.bytes;
-        for (tier, floors) in &other.served_by {
-            *self.served_by.entry(tier.clone()).or_default() += floors;
-        }
-        self.refused += other.refused;
-        self.unanswered += other.unanswered;
-        Ok(())
     }
 
     /// Answers a second.
@@ -214,8 +204,7 @@ impl Calls {
 /// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
 /// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
 ///
-/// Each run opens new connections, unless [`connect`](ClosedLoop::connect) did: a server closes idle ones that do not
-/// answer its pings.
+/// Each run opens new connections: a server closes idle ones that do not answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
     targets: Vec<Target>,
@@ -311,18 +300,10 @@ impl ClosedLoop {
         Ok(TimedRun { tally, before, after })
     }
 
-    /// Opens the connections, which are idle until the next run.
-    pub fn connect(&mut self) -> anyhow::Result<()> {
+    /// Opens the connections, and makes the first call of each stream. Stream `n` begins with server `n`.
+    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
         let each = (0..self.shape.connections).flat_map(|_| &self.targets);
         self.open = each.map(|target| Calls::connect(target, self.rpc)).collect::<anyhow::Result<_>>()?;
-        Ok(())
-    }
-
-    /// Makes the first call of each stream. Stream `n` begins with server `n`.
-    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
-        if self.open.is_empty() {
-            self.connect()?;
-        }
         for stream in 0..self.shape.streams {
             for connection in 0..self.shape.connections {
                 self.queue_call(connection, stream + connection, end);
@@ -431,7 +412,7 @@ pub fn unary_call(target: &Target, rpc: Rpc, message: &[u8]) -> anyhow::Result<B
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{peers::servers::PeerServer, process::free_address, server::wait_until_listening};
+    use crate::{peer_servers::PeerServer, process::free_address, server::wait_until_listening};
 
     #[test]
     fn a_shape_is_read_as_it_is_written() {

@@ -1,5 +1,5 @@
 //! An open loop: calls at a fixed rate or at given times, from one thread that spins over non-blocking sockets, for
-//! `serving`, `which-chain climb` and `which-chain replay`.
+//! `serving` and `which-chain replay`.
 //!
 //! Latency is the time from when a call was due to the last byte of its answer. The thread does not sleep: a runtime's
 //! timer rounds to a millisecond, and the calls would be sent in bursts.
@@ -13,10 +13,7 @@ use std::{
 use anyhow::ensure;
 use bytes::Bytes;
 
-use crate::{
-    delay_proxy::nanos,
-    load::{Calls, Rpc, Tally, Target},
-};
+use crate::load::{Calls, Rpc, Tally, Target, nanos};
 
 /// Calls that may be open on a connection. No server here allows fewer. A further call waits, which counts as latency.
 const MAX_OPEN_CALLS: usize = 100;
@@ -162,7 +159,7 @@ impl<'a> Running<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{load, peers::servers::PeerServer, process::free_address, server::wait_until_listening};
+    use crate::{load, peer_servers::PeerServer, process::free_address, server::wait_until_listening};
 
     #[test]
     fn every_call_is_answered_and_its_bytes_are_counted() {

@@ -98,9 +98,10 @@ impl CpuPartition {
         let all = sched_getaffinity(None)?;
         let partition = Self { pid, all };
         if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
-            let mut others = all;
+            let (mut others, mut this) = (all, CpuSet::new());
             others.unset(last);
-            bind_to_processors(&[last])?;
+            this.set(last);
+            sched_setaffinity(None, &this)?;
             move_threads(pid, &others)?;
         }
         Ok(partition)
@@ -115,48 +116,10 @@ impl Drop for CpuPartition {
     }
 }
 
-/// The processors on which this thread may run.
-pub fn processors() -> io::Result<Vec<usize>> {
-    let all = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect())
-}
-
-/// Binds this thread, and the threads and processes that it starts, to `processors`.
-pub fn bind_to_processors(processors: &[usize]) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    processors.iter().for_each(|cpu| set.set(*cpu));
-    Ok(sched_setaffinity(None, &set)?)
-}
-
-/// The result of `start`, whose processes are bound to `processors`.
-pub fn on_processors<T>(processors: &[usize], start: impl FnOnce() -> T) -> io::Result<T> {
-    let all = sched_getaffinity(None)?;
-    bind_to_processors(processors)?;
-    let started = start();
-    sched_setaffinity(None, &all)?;
-    Ok(started)
-}
-
 fn move_threads(pid: u32, to: &CpuSet) -> io::Result<()> {
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let number = thread?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
         sched_setaffinity(number, to)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_busy_thread_uses_cpu_time_and_memory() {
-        let me = std::process::id();
-        let before = cpu_time(me).unwrap();
-        let started = Instant::now();
-        while cpu_time(me).unwrap() < before + Duration::from_millis(5) {
-            assert!(started.elapsed() < Duration::from_secs(10), "a spinning thread uses CPU time");
-        }
-        assert!(resident_bytes(me).unwrap() > 100 << 10);
-    }
 }

@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use comfy_table::Table;
-use serde::Serialize;
 
 use crate::{
     load::Tally,
@@ -53,7 +52,7 @@ impl Snapshot {
 }
 
 /// The figures of one load on one variant in one round.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Sample {
     /// The load.
     pub load: String,
@@ -61,8 +60,6 @@ pub struct Sample {
     pub who: String,
     /// The round.
     pub round: usize,
-    /// The measured time in seconds.
-    pub seconds: f64,
     /// Answers in the measured time.
     pub answers: u64,
     /// Answers a second.
@@ -104,7 +101,6 @@ impl Sample {
         };
         let micros = |nanos: &hdrhistogram::Histogram<u64>, percent| nanos.value_at_percentile(percent) as f64 / 1e3;
         Self {
-            seconds: tally.took.as_secs_f64(),
             answers,
             rate: tally.rate(),
             p50_us: micros(&tally.latency, 50.0),
@@ -140,6 +136,8 @@ pub const RATE: Column = ("answers/s", 0, |it| it.rate);
 pub const P50: Column = ("p50 us", 0, |it| it.p50_us);
 /// 99th percentile of the latency.
 pub const P99: Column = ("p99 us", 0, |it| it.p99_us);
+/// How late an open loop sends: the part of the latency that the client adds.
+pub const LATE: Column = ("sent late, p99 us", 1, |it| it.late_p99_us);
 /// CPU of the servers.
 pub const CPU: Column = ("CPU us/answer", 1, |it| it.server_cpu_us);
 /// CPU of Redis.
@@ -181,11 +179,6 @@ impl Samples {
     /// The figures of `who` under `load`, in the order of rounds.
     pub fn figures(&self, load: &str, who: &str, figure: Figure) -> Vec<f64> {
         self.of(load, who).into_iter().map(figure).collect()
-    }
-
-    /// The mean of a figure.
-    pub fn mean(&self, load: &str, who: &str, figure: Figure) -> f64 {
-        mean_and_interval(&self.figures(load, who, figure)).0
     }
 
     /// The ratio of a figure of `one` to that of `other` under `load`, within rounds.

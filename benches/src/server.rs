@@ -6,7 +6,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, bail};
@@ -17,11 +17,10 @@ use crate::process::{KillOnDrop, free_address, wait_until};
 /// How long a server may take to start or to end.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The binary of a server to start, its cgroup, and environment variables for it.
+/// The binary of a server to start, and environment variables for it.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     binary: Option<PathBuf>,
-    cgroup: Option<PathBuf>,
     variables: Vec<(String, String)>,
 }
 
@@ -43,11 +42,6 @@ impl Setup {
     /// The default settings with `binary` instead of the one in this directory.
     pub fn of_binary(binary: impl Into<PathBuf>) -> Self {
         Self { binary: Some(binary.into()), ..Self::default() }
-    }
-
-    /// Starts the server in the cgroup at `directory`.
-    pub fn in_cgroup(self, directory: impl Into<PathBuf>) -> Self {
-        Self { cgroup: Some(directory.into()), ..self }
     }
 
     /// Sets the environment variable `FLOORS__` + `key` to `value`.
@@ -93,14 +87,7 @@ impl Setup {
     fn start_once(&self, data: &Path) -> anyhow::Result<Server> {
         let binary = self.binary.clone().map_or_else(binary, Ok)?;
         let (grpc, ops) = (free_address()?, free_address()?);
-        let mut command = match &self.cgroup {
-            None => Command::new(&binary),
-            Some(cgroup) => {
-                let mut shell = Command::new("sh");
-                shell.args(["-c", r#"echo $$ > "$0" && exec "$1""#]).arg(cgroup.join("cgroup.procs")).arg(&binary);
-                shell
-            }
-        };
+        let mut command = Command::new(&binary);
         command
             .env("FLOORS__GRPC__LISTEN", grpc.to_string())
             .env("FLOORS__OPS__LISTEN", ops.to_string())
@@ -110,11 +97,10 @@ impl Setup {
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(data)
             .stdin(Stdio::null());
-        let started = Instant::now();
         let process = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
         let process = KillOnDrop(process);
-        let mut server = Server { process, grpc, ops, started_in: Duration::ZERO, _data: None };
-        server.wait_until_ready(started)?;
+        let mut server = Server { process, grpc, ops, _data: None };
+        server.wait_until_ready()?;
         Ok(server)
     }
 }
@@ -126,8 +112,6 @@ pub struct Server {
     /// The address of its gRPC port.
     pub grpc: SocketAddr,
     ops: SocketAddr,
-    /// Time from the start of the process until it was ready.
-    pub started_in: Duration,
     _data: Option<TempDir>,
 }
 
@@ -177,15 +161,13 @@ impl Server {
         })
     }
 
-    fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
+    fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         wait_until("a ready server", SERVER_TIMEOUT, || {
             if let Some(status) = self.process.0.try_wait()? {
                 bail!("the server ended with {status} before it was ready");
             }
             Ok(self.page("/readyz").is_ok())
-        })?;
-        self.started_in = started.elapsed();
-        Ok(())
+        })
     }
 }
 

@@ -4,7 +4,6 @@
 //! The chain's source returns floors generated beforehand, so that no figure includes generation.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod fixture;
 mod memory;
 mod stores;
 

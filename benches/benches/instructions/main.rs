@@ -3,14 +3,13 @@
 //!
 //! Each case runs in a process of its own under callgrind, which counts only inside [`counted`] and only in the thread
 //! that calls it. The instructions of the allocator are left out; allocations are counted instead, without valgrind.
-//! `--plant 2` does 2 % more operations than it reports, to show that such a regression is found.
 
 mod cases;
 
 use std::{
     collections::BTreeMap,
     env, fs,
-    path::PathBuf,
+    path::Path,
     process::{Command, ExitCode},
     thread,
 };
@@ -30,12 +29,6 @@ struct Args {
     /// Replace the baseline with these counts
     #[arg(long)]
     update: bool,
-    /// File of the baseline
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json"))]
-    baseline: PathBuf,
-    /// Do this percentage of operations more than is reported: a regression, to try the comparison
-    #[arg(long, default_value_t = 0, value_name = "PERCENT", conflicts_with = "update")]
-    plant: u64,
     /// Do the operations of one case, for callgrind
     #[arg(long, hide = true)]
     case: Option<String>,
@@ -43,6 +36,9 @@ struct Args {
     #[arg(long, hide = true)]
     bench: bool,
 }
+
+/// The file of the baseline.
+const BASELINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json");
 
 /// The function inside which callgrind counts.
 const COUNTED: &str = "*instructions::counted*";
@@ -55,7 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     if let Some(name) = &args.case {
         let case = CASES.iter().find(|case| case.name == name).with_context(|| format!("no case is named {name:?}"))?;
-        do_case(case, args.plant);
+        do_case(case);
         return Ok(ExitCode::SUCCESS);
     }
     report::ensure_release()?;
@@ -67,17 +63,17 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut counts = BTreeMap::new();
     for case in &CASES {
         eprintln!("counting {}", case.name);
-        counts.insert(case.name.to_owned(), count(case, args.plant).context(case.name)?);
+        counts.insert(case.name.to_owned(), count(case).context(case.name)?);
     }
     // Counts depend on the compiler, the processor and the C library.
     let machine = format!("{}, {}", processor(), output_of("getconf", &["GNU_LIBC_VERSION"]));
     let now = Baseline { rustc: output_of("rustc", &["--version"]), valgrind, machine, cases: counts };
     if args.update {
-        now.write(&args.baseline)?;
-        println!("the baseline is now {}; commit it with the change that it belongs to", args.baseline.display());
+        now.write(Path::new(BASELINE))?;
+        println!("the baseline is now {}; commit it with the change that it belongs to", BASELINE);
         return Ok(ExitCode::SUCCESS);
     }
-    let then = Baseline::read(&args.baseline)?;
+    let then = Baseline::read(Path::new(BASELINE))?;
     let comparison = then.compare(&now)?;
     println!("an operation, compared with the baseline ({}, {})\n\n{}", then.machine, then.valgrind, comparison.table);
     if comparison.failed.is_empty() {
@@ -88,7 +84,7 @@ fn main() -> anyhow::Result<ExitCode> {
          --bench instructions -- --update` and commit {}. Counts of this machine: {}, {}.",
         TOLERANCE * 100.0,
         comparison.failed.join("; "),
-        args.baseline.display(),
+        BASELINE,
         now.machine,
         now.valgrind
     );
@@ -103,8 +99,8 @@ fn main() -> anyhow::Result<ExitCode> {
 /// Does the operations of `case` in a thread of its own. The stack of the first thread begins after the arguments and
 /// the environment, whose length decides how it is aligned. The C library copies and compares with other instructions
 /// for another alignment.
-fn do_case(case: &'static Case, plant: u64) {
-    let work = move || counted(&mut *case.operation(), operations(case, plant));
+fn do_case(case: &'static Case) {
+    let work = move || counted(&mut *case.operation(), case.operations);
     thread::spawn(work).join().expect("the thread prints why it panics");
 }
 
@@ -114,30 +110,25 @@ fn counted(operation: &mut dyn FnMut(u64), operations: u64) {
     (0..operations).for_each(operation);
 }
 
-/// The operations that `case` does, with `plant` percent more than it reports.
-fn operations(case: &Case, plant: u64) -> u64 {
-    case.operations + case.operations * plant / 100
-}
-
-fn count(case: &Case, plant: u64) -> anyhow::Result<Counts> {
+fn count(case: &Case) -> anyhow::Result<Counts> {
     let mut operation = case.operation();
-    let allocated = allocation_counter::measure(|| counted(&mut *operation, operations(case, plant)));
+    let allocated = allocation_counter::measure(|| counted(&mut *operation, case.operations));
     drop(operation);
     let mut instructions = u64::MAX;
     for _ in 0..PROCESSES {
-        instructions = instructions.min(instructions_of(case, plant)?);
+        instructions = instructions.min(instructions_of(case)?);
     }
     Ok(Counts { operations: case.operations, instructions, allocations: allocated.count_total })
 }
 
 /// The instructions of the counted operations of `case` in a process of their own.
-fn instructions_of(case: &Case, plant: u64) -> anyhow::Result<u64> {
+fn instructions_of(case: &Case) -> anyhow::Result<u64> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--quiet", "--collect-atstart=no"]);
     valgrind.arg(format!("--toggle-collect={COUNTED}")).arg(format!("--callgrind-out-file={}", file.display()));
-    valgrind.arg(env::current_exe()?).args(["--case", case.name, "--plant", &plant.to_string()]);
+    valgrind.arg(env::current_exe()?).args(["--case", case.name]);
     let output = valgrind.output().context("valgrind does not start")?;
     if !output.status.success() {
         bail!("valgrind ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());

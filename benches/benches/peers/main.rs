@@ -5,28 +5,18 @@
 #![allow(clippy::unwrap_used, reason = "a failed set-up shows its line")]
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
-mod foyer_memory;
-mod lru_mutex;
+mod caches;
 
 use std::{
     cell::LazyCell,
     hint::black_box,
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use benches::{
-    floors::Entries,
-    peers::{self, Dashmap, Moka, OurChain, Peer, QuickCache},
-    regret::Keys,
-    timing::in_rounds,
-};
-use bytes::Bytes;
+use benches::{floors::Entries, regret::Keys, timing::in_rounds};
+use caches::{Dashmap, Foyer, LruMutex, Moka, OurChain, OurLru, Peer, QuickCache, filled};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use floor_cache::{Key, LruConfig, Tier, tier::Answer, tiers::LruTier};
-use foyer_memory::Foyer;
-use lru_mutex::LruMutex;
 
 /// Floors in each cache.
 const COUNT: u32 = 1024;
@@ -61,7 +51,7 @@ fn hits(criterion: &mut Criterion) {
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
 fn peer<P: Peer>(group: &mut Group<'_>, entries: &Entries, threads: u64, visits: &[u32]) {
-    let peer = LazyCell::new(|| peers::filled::<P>(entries));
+    let peer = LazyCell::new(|| filled::<P>(entries));
     group.bench_function(P::NAME, |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
@@ -86,7 +76,7 @@ fn writes(criterion: &mut Criterion) {
 }
 
 fn write<P: Peer>(group: &mut Group<'_>, entries: &Entries) {
-    let peer = LazyCell::new(|| peers::filled::<P>(entries));
+    let peer = LazyCell::new(|| filled::<P>(entries));
     group.bench_function(BenchmarkId::new("put", P::NAME), |bencher| {
         bencher.iter_custom(|steps| {
             let peer = &*peer;
@@ -128,32 +118,6 @@ fn timed(threads: u64, steps: u64, work: impl Fn(u64) + Sync) -> Duration {
         }
     });
     started.elapsed().mul_f64(steps as f64 / (share * threads) as f64)
-}
-
-/// Our tier, called through its trait.
-struct OurLru(Arc<dyn Tier>);
-
-impl Peer for OurLru {
-    const NAME: &'static str = "floor-cache";
-
-    fn new(_: &Entries) -> Self {
-        Self(Arc::new(LruTier::new(&LruConfig { capacity: peers::CAPACITY, ttl: None })))
-    }
-
-    fn get(&self, key: &Key) -> Option<Bytes> {
-        match self.0.get(key) {
-            Answer::Now(answer) => answer.unwrap(),
-            Answer::Later(_) => unreachable!("memory answers at once"),
-        }
-    }
-
-    fn put(&self, key: Key, value: Bytes) {
-        drop(self.0.put_many(&[(key, value)]));
-    }
-
-    fn remove(&self, key: &Key) {
-        drop(self.0.remove_many(std::slice::from_ref(key)));
-    }
 }
 
 criterion_group! {

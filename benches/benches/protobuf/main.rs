@@ -1,10 +1,9 @@
-//! The cost of protobuf: encoding and decoding a floor. `cargo bench -- protobuf`. It prints the size of a floor, also with
-//! a message per tile.
+//! The cost of protobuf: encoding and decoding a floor. `cargo bench -- protobuf`. It prints the size of a floor.
 #![allow(missing_docs, reason = "criterion's macros write a function without documentation")]
 
 use std::{cell::LazyCell, time::Duration};
 
-use benches::{floors, tile_floor, timing::median};
+use benches::{floors, timing::median};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use prost::Message;
 
@@ -18,13 +17,8 @@ fn encode(criterion: &mut Criterion) {
         each(bencher, &floors, floor_wire::framed);
         let (decoded, ..) = floors::decoded(&floor_wire::unframed(&floor_wire::framed(&floors[0])));
         assert_eq!(decoded.terrain, floor_wire::message(&floors[0]).terrain);
-        let middle =
-            |length: fn(&floor_gen::Floor<'_>) -> usize| median(floors.iter().map(|floor| length(floor) as f64));
-        println!(
-            "the median of {COUNT} floors of 100x100: {} bytes, with a message per tile {}",
-            middle(|floor| floor_wire::message(floor).encoded_len()),
-            middle(|floor| tile_floor::message(floor).encoded_len())
-        );
+        let lengths = floors.iter().map(|floor| floor_wire::message(floor).encoded_len() as f64);
+        println!("the median of {COUNT} floors of 100x100: {} bytes", median(lengths));
     });
 }
 

@@ -180,25 +180,4 @@ mod tests {
         reader.read(&[0x20]).unwrap();
         assert!(reader.read(&newest).is_err(), "a table of size 0 is empty");
     }
-
-    #[test]
-    fn later_calls_have_the_headers_of_the_first() {
-        let token = Some("secret".to_owned());
-        for protocol in [Protocol::Grpc, Protocol::Connect] {
-            let address = "127.0.0.1:50051".parse().unwrap();
-            let target = Target { protocol, token: token.clone(), ..Target::from(std::net::SocketAddr::V4(address)) };
-            let headers = RequestHeaders::new(Rpc::GetFloor, &target);
-            let mut decoder = Decoder::default();
-            let [first, second, third] = [0, 1, 2].map(|number| {
-                let mut decoded = Vec::new();
-                decoder.decode(&mut headers.of_call(number).to_vec(), &mut decoded).unwrap();
-                decoded.into_iter().map(|(name, value, _)| (name, value)).collect::<Vec<_>>()
-            });
-            assert_eq!((&first, &first), (&second, &third));
-            let has = |name: &str, value: &str| first.contains(&(name.into(), value.into()));
-            assert!(has(":path", Rpc::GetFloor.path()) && has(":authority", "127.0.0.1:50051"));
-            assert!(has("content-type", protocol.content_type()) && has("authorization", "Bearer secret"));
-            assert_eq!(has("te", "trailers"), protocol == Protocol::Grpc);
-        }
-    }
 }

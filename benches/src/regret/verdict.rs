@@ -88,9 +88,4 @@ mod tests {
         let low_load = Cell { shape: Shape::new(1, 1), ..Cell::PLAIN };
         assert!((of(low_load).primary.value - 0.9).abs() < 1e-9);
     }
-
-    #[test]
-    fn one_round_has_no_interval_and_fails_nothing() {
-        assert!(Verdict::of(Cell::PLAIN, &samples(Cell::PLAIN, &[1.0], [1.0, 2.0, 2.0])).passes());
-    }
 }

@@ -144,8 +144,8 @@ impl Input {
     }
 }
 
-// Long because it is that table.
-/// All inputs, in the order of the table in docs/benchmarks.md.
+// Long because it is a table.
+/// All inputs, in the order in which their costs are printed.
 pub(crate) fn all() -> Vec<Input> {
     let no_calls = Vec::new;
     let empty_settings = RawHttp2::frame(RawHttp2::SETTINGS, 0, 0, &[]);

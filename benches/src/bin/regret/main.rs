@@ -4,15 +4,14 @@
 //! with `cache.bypass` set to `auto`, `off` and `forced`, on stores that hold every floor. They are loaded over gRPC in
 //! turns of a few seconds, in rotating order. Turns are short, so that a drift of the machine affects all three alike.
 
-mod conditions;
 mod servers;
 
-use std::{fmt::Write as _, process::ExitCode, time::Duration};
+use std::{fmt::Write as _, ops::RangeInclusive, time::Duration};
 
 use anyhow::{Context, ensure};
 use benches::{
     regret::{Cell, Plan, Verdict, grid, measure},
-    report::{Record, RecordArgs, ensure_release},
+    report::{Report, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, GENERATED, P50, P99, RATE, REDIS_CPU},
     server::Setup,
     table::table,
@@ -32,33 +31,13 @@ struct Args {
     /// Only print the cells
     #[arg(long)]
     list: bool,
-    /// Measure the few cells of the regression guard, for as long as the guard does
-    #[arg(long, conflicts_with_all = ["rounds", "seconds", "turn", "warmup"])]
-    short: bool,
-    /// Number of rounds; in each, every variant is measured for --seconds
-    #[arg(long, default_value_t = 4)]
-    rounds: usize,
-    /// Measured seconds of each variant in a round
-    #[arg(long, default_value_t = 10.0)]
-    seconds: f64,
-    /// Measured seconds of a turn; the turns of a round alternate with those of the other variants
-    #[arg(long, default_value_t = 2.5)]
-    turn: f64,
-    /// Seconds of load on each variant before the first turn
-    #[arg(long, default_value_t = 5.0)]
-    warmup: f64,
 }
 
 /// Measurements other than the grid.
 #[derive(Debug, Subcommand)]
 enum Mode {
     /// Compare auto with off for three servers on one Redis: generations, answers and CPU
-    Servers(servers::ServersArgs),
-    /// Measure with a Redis that changes its speed or stalls, on a busy machine, with one thread for generation
-    Conditions(conditions::ConditionsArgs),
-    /// Keep a processor busy until the parent process ends
-    #[command(hide = true)]
-    Busy,
+    Servers,
 }
 
 /// Options of all commands.
@@ -67,19 +46,14 @@ struct Common {
     /// Setting of every server, by its environment variable without FLOORS__, for example CACHE__COMPRESS=true
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     settings: Vec<String>,
-    /// For developers: a warm-up of 1 s instead of 5, and 2 s for each figure instead of 10 or more. It shows that the
-    /// command works, and no figure to publish
+    /// Number of rounds. In each, every variant of a cell is measured for ten seconds, in turns of 2.5 s
+    #[arg(long, default_value_t = 4, global = true)]
+    rounds: usize,
+    /// For developers: a warm-up of 1 s instead of 5, and 2 s for each figure. It shows that the command works, and no
+    /// figure to publish
     #[arg(long, global = true)]
     quick: bool,
-    #[command(flatten)]
-    record: RecordArgs,
-    /// Exit with 1 when a cell, a target or a condition fails
-    #[arg(long, global = true)]
-    check: bool,
 }
-
-/// The plan of `--quick`.
-const QUICK: Plan = Plan { turns: 2, turn: Duration::from_secs(1), warmup: Duration::from_secs(1) };
 
 impl Common {
     fn setup(&self) -> anyhow::Result<Setup> {
@@ -89,60 +63,51 @@ impl Common {
             Ok(setup.with(key, value))
         })
     }
+
+    fn plan(&self) -> Plan {
+        let seconds = Duration::from_secs;
+        if self.quick {
+            return Plan { turns: 2, turn: seconds(1), warmup: seconds(1) };
+        }
+        Plan { turns: 4 * self.rounds, turn: Duration::from_millis(2500), warmup: seconds(5) }
+    }
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    let args = Args::parse();
-    let common = &args.common;
-    let passes = match &args.part {
-        Some(Mode::Busy) => {
-            conditions::keep_processor_busy();
-            true
-        }
-        Some(Mode::Servers(part)) => ensure_release().and_then(|()| servers::run(part, common))?,
-        Some(Mode::Conditions(part)) => ensure_release().and_then(|()| conditions::run(part, common))?,
-        None => {
-            let cells = select(if args.short { grid::SHORT } else { grid::GRID }, args.cells.as_deref())?;
-            if args.list {
-                cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));
-                return Ok(ExitCode::SUCCESS);
-            }
-            ensure_release().and_then(|()| run(&cells, &args))?
-        }
-    };
-    Ok(if passes || !common.check { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+fn main() -> anyhow::Result<()> {
+    let Args { part, common, cells, list } = Args::parse();
+    let cells = select(cells.as_deref().unwrap_or_default())?;
+    if list {
+        cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));
+        return Ok(());
+    }
+    ensure_release()?;
+    match part {
+        Some(Mode::Servers) => servers::run(&common),
+        None => run(&cells, &common),
+    }
 }
 
-/// Measures the cells and prints the progress on standard error. Returns whether all pass.
-fn run(cells: &[(usize, Cell)], args: &Args) -> anyhow::Result<bool> {
-    let plan = match args {
-        Args { short: true, .. } => Plan::SHORT,
-        Args { common: Common { quick: true, .. }, .. } => QUICK,
-        _ => Plan {
-            turns: args.rounds * (args.seconds / args.turn).round().max(1.0) as usize,
-            turn: Duration::try_from_secs_f64(args.turn.min(args.seconds))?,
-            warmup: Duration::try_from_secs_f64(args.warmup)?,
-        },
-    };
-    let (setup, mut verdicts) = (args.common.setup()?, Vec::new());
-    let mut record = Record::start(&args.common.record, "regret", "regret")?;
+/// Measures the cells and prints the progress on standard error.
+fn run(cells: &[(usize, Cell)], common: &Common) -> anyhow::Result<()> {
+    let (setup, plan, mut verdicts) = (common.setup()?, common.plan(), Vec::new());
+    let mut report = Report::start("regret");
     for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| cell.can_run()) {
         eprintln!("cell {number}: {cell}; {} of {}", done + 1, cells.len());
-        measure(*cell, &setup, &plan, |sample| record.add(sample))?;
-        let verdict = Verdict::of(*cell, &record.samples);
+        measure(*cell, &setup, &plan, |sample| report.add(sample))?;
+        let verdict = Verdict::of(*cell, &report.samples);
         eprintln!("  auto to {}: {}", verdict.best, verdict.primary);
         verdicts.push((*number, verdict));
     }
     verdicts.sort_by(|(_, one), (_, other)| one.primary.value.total_cmp(&other.primary.value));
-    record.finish("Regret", &markdown(&record, &verdicts, &plan))?;
-    Ok(verdicts.iter().all(|(_, verdict)| verdict.passes()))
+    report.finish("Regret", &markdown(&report, &verdicts, &plan));
+    Ok(())
 }
 
 /// The columns of a cell's figures.
 const FIGURES: [Column; 7] = [RATE, P50, P99, CPU, REDIS_CPU, CLIENT_CPU, GENERATED];
 
 /// The tables, with the worst cell first.
-fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> String {
+fn markdown(report: &Report, verdicts: &[(usize, Verdict)], plan: &Plan) -> String {
     let header = ["cell", "", "primary", "better", "auto / better", "answers/s", "p99 (better / auto)", "CPU", ""];
     let (mut verdicts_table, mut figures, mut failed) = (table(header), String::new(), 0);
     for (number, verdict) in verdicts {
@@ -158,7 +123,7 @@ fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> Stri
             verdict.cpu.to_string(),
             if verdict.passes() { "passes" } else { "FAILS" }.to_owned(),
         ]);
-        let samples = record.samples.table(&verdict.cell.to_string(), &FIGURES, &[]);
+        let samples = report.samples.table(&verdict.cell.to_string(), &FIGURES, &[]);
         let _ = write!(figures, "\n### {}\n\n{samples}\n", verdict.cell);
     }
     format!(
@@ -173,8 +138,8 @@ fn markdown(record: &Record, verdicts: &[(usize, Verdict)], plan: &Plan) -> Stri
 }
 
 /// The cells that `filter` selects, with their numbers in the list.
-fn select(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell)>> {
-    let (numbered, filter) = (all.iter().copied().enumerate(), filter.unwrap_or_default());
+fn select(filter: &str) -> anyhow::Result<Vec<(usize, Cell)>> {
+    let numbered = grid::GRID.iter().copied().enumerate();
     let chosen: Vec<(usize, Cell)> = match ranges(filter) {
         Some(ranges) => numbered.filter(|(number, _)| ranges.iter().any(|range| range.contains(number))).collect(),
         None => numbered.filter(|(_, cell)| cell.to_string().contains(filter)).collect(),
@@ -184,7 +149,7 @@ fn select(all: &[Cell], filter: Option<&str>) -> anyhow::Result<Vec<(usize, Cell
 }
 
 /// Parses numbers and ranges, as in `0,4,7-9`. `None` for other text.
-fn ranges(text: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>> {
+fn ranges(text: &str) -> Option<Vec<RangeInclusive<usize>>> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse().ok()?..=last.parse().ok()?)
@@ -198,12 +163,10 @@ mod tests {
 
     #[test]
     fn cells_are_chosen_by_number_range_or_name() {
-        let numbers = |filter| {
-            select(grid::GRID, Some(filter)).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>()
-        };
+        let numbers = |filter| select(filter).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
-        assert_eq!(select(grid::GRID, None).unwrap().len(), grid::GRID.len());
-        assert!(select(grid::GRID, Some("rocksdb")).unwrap_err().to_string().contains("rocksdb"));
+        assert_eq!(numbers("").len(), grid::GRID.len());
+        assert!(select("rocksdb").unwrap_err().to_string().contains("rocksdb"));
     }
 }

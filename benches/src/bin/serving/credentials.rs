@@ -1,21 +1,19 @@
-//! A certificate and tokens for the servers and clients of one run.
+//! A certificate and a token for the servers and clients of one run.
 
-use std::{fmt::Write as _, fs, sync::Arc};
+use std::{fs, sync::Arc};
 
 use benches::server::Setup;
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-/// The tokens of two clients.
-pub(crate) const TOKENS: [&str; 2] = ["first-client-of-the-benchmark-7f3a", "second-client-of-the-benchmark-91c4"];
+/// The token of the client.
+pub(crate) const TOKEN: &str = "client-of-the-benchmark-7f3a";
 
-/// Floors of 100x100 that each client may have generated a second: a tenth of what a core generates.
-pub(crate) const QUOTA_FLOORS: u64 = 1000;
+/// Cells that it may have generated a second: about a tenth of what a core generates.
+const QUOTA_CELLS: u64 = 1000 * 100 * 100;
 
-const QUOTA_CELLS: u64 = QUOTA_FLOORS * 100 * 100;
-
-/// Files with a self-signed certificate for `localhost`, its key, and the hashes of [`TOKENS`]. Dropping it removes them.
+/// Files with a self-signed certificate for `localhost`, its key, and the hash of [`TOKEN`]. Dropping it removes them.
 pub(crate) struct Credentials {
     directory: TempDir,
     /// Trusts the certificate, and speaks HTTP/2.
@@ -28,12 +26,10 @@ impl Credentials {
         let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
         fs::write(directory.path().join("cert.pem"), certified.cert.pem())?;
         fs::write(directory.path().join("key.pem"), certified.signing_key.serialize_pem())?;
-        let mut tokens = String::new();
-        for (number, token) in TOKENS.iter().enumerate() {
-            let hash = Sha256::digest(token.as_bytes());
-            let _ = writeln!(tokens, "[[token]]\nname = \"client-{number}\"\nsha256 = \"{hash:x}\"");
-            let _ = writeln!(tokens, "cells_per_second = {QUOTA_CELLS}\nscopes = [\"floors\"]");
-        }
+        let hash = Sha256::digest(TOKEN.as_bytes());
+        let tokens = format!(
+            "[[token]]\nname = \"client\"\nsha256 = \"{hash:x}\"\ncells_per_second = {QUOTA_CELLS}\nscopes = [\"floors\"]\n"
+        );
         fs::write(directory.path().join("tokens.toml"), tokens)?;
         let mut roots = RootCertStore::empty();
         roots.add(certified.cert.der().clone())?;
@@ -49,7 +45,7 @@ impl Credentials {
         setup.with("GRPC__TLS__CERT", self.path("cert.pem")).with("GRPC__TLS__KEY", self.path("key.pem"))
     }
 
-    /// `setup`, with tokens and quotas.
+    /// `setup`, with a token and a quota.
     pub(crate) fn with_tokens(&self, setup: Setup) -> Setup {
         setup.with("AUTH__TOKENS_FILE", self.path("tokens.toml"))
     }

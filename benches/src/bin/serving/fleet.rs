@@ -6,8 +6,9 @@ use anyhow::{Context, ensure};
 use benches::{
     floors::{NUMBER, TOWER},
     load::{self, ClosedLoop, Protocol, Rpc, Shape, Target, Window},
-    peers::servers::PeerServer,
-    process::{KillOnDrop, free_address},
+    open_loop::{OpenLoop, Pace},
+    peer_servers::PeerServer,
+    process::{CpuPartition, KillOnDrop, free_address},
     sample::{Sample, Snapshot},
     server::{Server, Setup, wait_until_listening},
     timing::alternate,
@@ -20,10 +21,13 @@ use floor_proto::{
     json::{JsonCodec, JsonTypes},
 };
 
-use crate::credentials::{Credentials, TOKENS};
+use crate::credentials::{Credentials, TOKEN};
 
 /// The name of our server.
 const OURS: &str = "ours";
+
+/// TCP connections of an open loop.
+pub(crate) const CONNECTIONS: usize = 8;
 
 /// A build of our server.
 #[derive(Debug, Clone)]
@@ -77,7 +81,7 @@ pub(crate) struct Fleet {
 /// A running server whose first answer was checked.
 pub(crate) struct MeasuredServer {
     pub(crate) name: String,
-    pub(crate) target: Target,
+    target: Target,
     process: Process,
     floor: Bytes,
 }
@@ -93,30 +97,26 @@ impl Fleet {
         Self { has_many_connections, ..Self::default() }
     }
 
-    /// Our server and its peers: those that are `named`, or all.
-    pub(crate) fn of_peers(named: &[PeerServer], has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self::new(has_many_connections);
-        fleet.add_ours(OURS.to_owned(), Setup::new(), &[])?;
+    /// Adds our server and its peers: those that are `named`, or all.
+    pub(crate) fn add_peers(&mut self, named: &[PeerServer]) -> anyhow::Result<()> {
+        self.add_ours(OURS.to_owned(), Setup::new(), &[])?;
         for &peer in if named.is_empty() { PeerServer::value_variants() } else { named } {
-            fleet.add_peer(peer).with_context(|| peer.name())?;
+            self.add_peer(peer).with_context(|| peer.name())?;
         }
-        fleet.add_ours(format!("{OURS}-again"), Setup::new(), &[])?;
-        Ok(fleet)
+        self.add_ours(format!("{OURS}-again"), Setup::new(), &[])
     }
 
-    /// Builds of our server.
-    pub(crate) fn of_builds(builds: &[Build], has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self::new(has_many_connections);
+    /// Adds builds of our server.
+    pub(crate) fn add_builds(&mut self, builds: &[Build]) -> anyhow::Result<()> {
         let again = Build { name: format!("{} again", builds[0].name), ..builds[0].clone() };
         for build in builds.iter().chain([&again]) {
-            fleet.add_ours(build.name.clone(), build.setup.clone(), &[]).with_context(|| build.name.clone())?;
+            self.add_ours(build.name.clone(), build.setup.clone(), &[]).with_context(|| build.name.clone())?;
         }
-        Ok(fleet)
+        Ok(())
     }
 
-    /// Our server, plain and with each of `variants`, and with all of them unless two of them are protocols.
-    pub(crate) fn of_variants(variants: &[Variant], has_many_connections: bool) -> anyhow::Result<Self> {
-        let mut fleet = Self { credentials: Some(Credentials::new()?), ..Self::new(has_many_connections) };
+    /// Adds our server, plain and with each of `variants`, and with all of them unless two of them are protocols.
+    pub(crate) fn add_variants(&mut self, variants: &[Variant]) -> anyhow::Result<()> {
         let mut compared = vec![&variants[..0]];
         compared.extend(variants.chunks(1));
         let protocols = variants.iter().filter(|variant| matches!(variant, Variant::Connect | Variant::Json)).count();
@@ -124,10 +124,9 @@ impl Fleet {
         for variants in compared {
             let names = variants.iter().map(|variant| format!("-{variant:?}").to_lowercase());
             let name = format!("{OURS}{}", names.collect::<String>());
-            fleet.add_ours(name.clone(), Setup::new(), variants).context(name)?;
+            self.add_ours(name.clone(), Setup::new(), variants).context(name)?;
         }
-        fleet.add_ours(format!("{OURS}-again"), Setup::new(), &[])?;
-        Ok(fleet)
+        self.add_ours(format!("{OURS}-again"), Setup::new(), &[])
     }
 
     /// Starts our server with memory as the only tier, so that the figures show the cost of serving.
@@ -137,6 +136,9 @@ impl Fleet {
             setup = setup.with("GRPC__MAX_CONNECTIONS_PER_IP", "0");
         }
         let (mut tls, mut token, mut protocol) = (None, None, Protocol::Grpc);
+        if self.credentials.is_none() && !variants.is_empty() {
+            self.credentials = Some(Credentials::new()?);
+        }
         for (variant, credentials) in variants.iter().zip(self.credentials.iter().cycle()) {
             match variant {
                 Variant::Tls => {
@@ -144,7 +146,7 @@ impl Fleet {
                     setup = credentials.with_tls(setup);
                 }
                 Variant::Tokens => {
-                    token = Some(TOKENS[0].to_owned());
+                    token = Some(TOKEN.to_owned());
                     setup = credentials.with_tokens(setup);
                 }
                 Variant::Connect => protocol = Protocol::Connect,
@@ -156,17 +158,7 @@ impl Fleet {
         self.add(name, target, Process::Ours(server))
     }
 
-    /// Starts our server as it is.
-    pub(crate) fn add_plain(&mut self, name: &str) -> anyhow::Result<()> {
-        self.add_ours(name.to_owned(), Setup::new(), &[])
-    }
-
-    /// The servers, in the order in which they were added.
-    pub(crate) fn into_servers(self) -> Vec<MeasuredServer> {
-        self.servers
-    }
-
-    pub(crate) fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
+    fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
         let address = free_address()?;
         let mut command = Command::new(env::current_exe()?);
         let child = command.args(["serve", &peer.name(), &address.to_string()]).spawn()?;
@@ -191,43 +183,40 @@ impl Fleet {
         Ok(())
     }
 
-    /// The servers, the first one started again last.
-    pub(crate) fn servers(&self) -> &[MeasuredServer] {
-        &self.servers
-    }
-
     /// The servers in the order of measurement in `round`.
     pub(crate) fn order(&self, round: usize) -> Vec<&MeasuredServer> {
         alternate(round, &self.servers.iter().collect::<Vec<_>>())
     }
 }
 
-/// What closed loops load.
-pub(crate) trait Loaded {
-    /// Its name in the record.
-    fn name(&self) -> &str;
-
-    /// Runs closed loops, and checks the bytes of the answers.
-    fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample>;
-}
-
-/// From one thread.
-impl Loaded for MeasuredServer {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
+impl MeasuredServer {
+    /// Runs a closed loop, and checks the bytes of the answers.
+    pub(crate) fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
         let mut load = ClosedLoop::new([self.target.clone()], Rpc::GetFloor, shape, self.messages()?);
         let timed = load.run_for(window, || Snapshot::of_processes([self.pid()]))?;
         let (sent, expected) = (timed.tally.bytes, timed.tally.latency.len() * self.answer_bytes());
         ensure!(sent == expected, "{} sent {sent} bytes and not {expected}", self.name);
         Ok(Sample::of(&timed.tally, &timed.before, &timed.after))
     }
-}
 
-impl MeasuredServer {
-    pub(crate) fn pid(&self) -> u32 {
+    /// Runs an open loop, so that a stall counts for all calls that wait for it. The caller has its own processor.
+    pub(crate) fn at_rate(&self, rate: u32, window: Window) -> anyhow::Result<Sample> {
+        let _partition = CpuPartition::isolate(self.pid())?;
+        let load = OpenLoop {
+            target: self.target.clone(),
+            rpc: Rpc::GetFloor,
+            messages: self.messages()?,
+            answer_bytes: Some(self.answer_bytes()),
+            may_be_refused: false,
+            connections: CONNECTIONS,
+            pace: Pace::PerSecond(rate.into()),
+            settle: window.settle,
+            measured: window.measured,
+        };
+        Ok(Sample::of(&load.run()?, &Snapshot::default(), &Snapshot::default()))
+    }
+
+    fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
@@ -235,12 +224,12 @@ impl MeasuredServer {
     }
 
     /// The messages of a load: one request.
-    pub(crate) fn messages(&self) -> anyhow::Result<Arc<[Bytes]>> {
+    fn messages(&self) -> anyhow::Result<Arc<[Bytes]>> {
         Ok(Arc::new([request(self.target.protocol)?]))
     }
 
     /// The bytes of DATA frames of each answer.
-    pub(crate) fn answer_bytes(&self) -> u64 {
+    fn answer_bytes(&self) -> u64 {
         (self.floor.len() + self.target.protocol.prefix_bytes()) as u64
     }
 }

@@ -5,10 +5,8 @@
 //! Closed loops give answers a second and the server's CPU for each answer, which comes from the kernel and depends less
 //! on other load of the machine. Open loops give latencies.
 
-mod cores;
 mod credentials;
 mod fleet;
-mod latency;
 mod neighbour;
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
@@ -16,16 +14,13 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 use anyhow::Context;
 use benches::{
     load::{Shape, Window},
-    peers::servers::PeerServer,
+    peer_servers::PeerServer,
     process::raise_open_files,
-    report::{Record, RecordArgs, ensure_release},
-    sample::{CLIENT_CPU, CPU, Column, Figure, MEMORY, P50, P99, RATE},
-    timing::alternate,
+    report::{Report, ensure_release},
+    sample::{CLIENT_CPU, CPU, Column, Figure, LATE, MEMORY, P50, P99, RATE},
 };
 use clap::{Parser, Subcommand};
-use cores::Group;
-use fleet::{Build, Fleet, Loaded, Variant};
-use latency::LATE;
+use fleet::{Build, CONNECTIONS, Fleet, Variant};
 
 #[derive(Debug, Parser)]
 #[command(about = "Measures the server under load, beside other servers, other builds, or another client")]
@@ -71,16 +66,6 @@ enum Question {
         #[command(flatten)]
         closed: Closed,
     },
-    /// What more cores cost: our server with several, as many with one core each, and tonic with several
-    Cores {
-        /// Numbers of cores; by default powers of two, up to half of the machine or to all of a small one
-        #[arg(long, value_delimiter = ',', value_name = "CORES")]
-        cores: Vec<usize>,
-        #[command(flatten)]
-        closed: Closed,
-    },
-    /// What a client at ten times its quota does to another client
-    Fairness(Rounds),
     /// What a client of new floors does to a client of floors in memory
     Generating(Rounds),
     /// What writes and evictions do to a client of floors in memory
@@ -100,7 +85,7 @@ struct Closed {
     rounds: Rounds,
 }
 
-/// How long is measured, and where the record goes.
+/// How long is measured.
 #[derive(Debug, clap::Args)]
 struct Rounds {
     /// Number of rounds; the figures are medians over them
@@ -116,64 +101,38 @@ struct Rounds {
     /// command works, and no figure to publish
     #[arg(long, conflicts_with_all = ["rounds", "seconds", "warmup"])]
     quick: bool,
-    #[command(flatten)]
-    record: RecordArgs,
 }
 
 /// Connections above which the server's limit for one address is lifted, and this process may open more files.
 const MANY_CONNECTIONS: usize = 200;
 
 impl Closed {
-    const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
-    const RATIOS: [(&'static str, Figure); 2] =
-        [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
-
-    fn has_many_connections(&self) -> anyhow::Result<bool> {
+    /// Puts each load on each server that `start` adds to a fleet.
+    fn measure(&self, start: impl FnOnce(&mut Fleet) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
+        const RATIOS: [(&str, Figure); 2] =
+            [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
         let has_many = self.shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS);
         if has_many {
             raise_open_files()?;
         }
-        Ok(has_many)
-    }
-
-    /// Adds the rounds of each load on each of `servers`. `prefix` is that of the names of the loads.
-    fn add_rounds(&self, record: &mut Record, prefix: &str, servers: &[impl Loaded]) -> anyhow::Result<()> {
-        let servers: Vec<_> = servers.iter().collect();
+        let mut fleet = Fleet::new(has_many);
+        start(&mut fleet)?;
+        let mut report = Report::start("serving");
         for round in 0..self.rounds.count() {
             for shape in &self.shapes {
-                for server in alternate(round, &servers) {
+                for server in fleet.order(round) {
                     let sample = server.load(*shape, self.rounds.window(round)?);
-                    let sample = sample.with_context(|| format!("{prefix}{shape}, {}", server.name()))?;
-                    record.add(sample.named(format!("{prefix}{shape}"), server.name(), round))?;
+                    let sample = sample.with_context(|| format!("{shape}, {}", server.name))?;
+                    report.add(sample.named(shape, &server.name, round));
                 }
             }
-            eprintln!("{prefix}round {} of {} done", round + 1, self.rounds.count());
+            eprintln!("round {} of {} done", round + 1, self.rounds.count());
         }
-        Ok(())
-    }
-
-    /// Puts each load on servers with each number of cores.
-    fn measure_cores(&self, counts: &[usize]) -> anyhow::Result<()> {
-        let counts = if counts.is_empty() { &cores::default_counts()[..] } else { counts };
-        let mut record = Record::start(&self.rounds.record, "serving", "cores")?;
-        for count in counts {
-            self.add_rounds(&mut record, &format!("{count} cores, "), &Group::start_all(*count)?)?;
-        }
-        let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
-                     client threads as cores share. They run on other cores if the machine has twice as many, else on the \
-                     same.";
-        let text = self.rounds.markdown(&record, about, &Self::COLUMNS, &Self::RATIOS);
-        record.finish("Cores", &text)
-    }
-
-    /// Puts each load on each server.
-    fn measure(&self, fleet: &Fleet, name: &str) -> anyhow::Result<()> {
-        let mut record = Record::start(&self.rounds.record, "serving", name)?;
-        self.add_rounds(&mut record, "", fleet.servers())?;
         let about = "Loads are named by connections and calls in flight on each. One client thread runs on the same cores \
                      as the servers.";
-        let text = self.rounds.markdown(&record, about, &Self::COLUMNS, &Self::RATIOS);
-        record.finish("Serving", &text)
+        report.finish("Serving", &self.rounds.markdown(&report, about, &COLUMNS, &RATIOS));
+        Ok(())
     }
 }
 
@@ -190,34 +149,28 @@ impl Rounds {
         if self.quick { 2 } else { self.rounds }
     }
 
-    fn trial(&self, trial: &neighbour::Trial) -> anyhow::Result<()> {
-        let mut record = Record::start(&self.record, "serving", trial.name)?;
-        let window = Window { settle: self.window(0)?.settle, ..self.window(1)? };
-        trial.run(window, self.count(), &mut record)
-    }
-
     /// Calls each server at each of `rates`.
     fn rates(&self, fleet: &Fleet, rates: &[u32]) -> anyhow::Result<()> {
         const COLUMNS: [Column; 5] = [RATE, P50, P99, LATE, ("unanswered", 0, |it| it.unanswered as f64)];
         const RATIOS: [(&str, Figure); 2] =
             [("ratio, p50", |it| 1.0 / it.p50_us), ("ratio, p99", |it| 1.0 / it.p99_us)];
-        let mut record = Record::start(&self.record, "serving", "rates")?;
+        let mut report = Report::start("serving");
         for round in 0..self.count() {
             for rate in rates {
                 for server in fleet.order(round) {
-                    let sample = latency::measure(server, *rate, self.window(round)?)?;
-                    record.add(sample.named(format!("{rate} calls a second"), &server.name, round))?;
+                    let sample = server.at_rate(*rate, self.window(round)?)?;
+                    report.add(sample.named(format!("{rate} calls a second"), &server.name, round));
                 }
             }
             eprintln!("round {} of {} done", round + 1, self.count());
         }
-        let about = format!("{} connections; the client has a processor of its own.", latency::CONNECTIONS);
-        let text = self.markdown(&record, &about, &COLUMNS, &RATIOS);
-        record.finish("Latency at equal rates", &text)
+        let about = format!("{CONNECTIONS} connections; the client has a processor of its own.");
+        report.finish("Latency at equal rates", &self.markdown(&report, &about, &COLUMNS, &RATIOS));
+        Ok(())
     }
 
     /// The tables, by load.
-    fn markdown(&self, record: &Record, about: &str, columns: &[Column], ratios: &[(&'static str, Figure)]) -> String {
+    fn markdown(&self, report: &Report, about: &str, columns: &[Column], ratios: &[(&'static str, Figure)]) -> String {
         let mut text = format!(
             "{} rounds, interleaved{}. {about} Figures are medians with the least and the greatest. Ratios of the first \
              server to each within a round are geometric means with 95 % intervals (Student's t), above 1 where the \
@@ -225,8 +178,8 @@ impl Rounds {
             self.count(),
             if self.quick { ", shortened by --quick" } else { "" },
         );
-        for load in record.samples.loads() {
-            let _ = write!(text, "\n### {load}\n\n{}\n", record.samples.table(load, columns, ratios));
+        for load in report.samples.loads() {
+            let _ = write!(text, "\n### {load}\n\n{}\n", report.samples.table(load, columns, ratios));
         }
         text
     }
@@ -239,23 +192,16 @@ fn main() -> anyhow::Result<()> {
     }
     ensure_release()?;
     match &question {
-        Question::Peers { peers, closed } => {
-            closed.measure(&Fleet::of_peers(peers, closed.has_many_connections()?)?, "peers")
+        Question::Peers { peers, closed } => closed.measure(|fleet| fleet.add_peers(peers)),
+        Question::Rates { peers, rates, rounds } => {
+            let mut fleet = Fleet::new(false);
+            fleet.add_peers(peers)?;
+            rounds.rates(&fleet, rates)
         }
-        Question::Rates { peers, rates, rounds } => rounds.rates(&Fleet::of_peers(peers, false)?, rates),
-        Question::Variants { variants, closed } => {
-            closed.measure(&Fleet::of_variants(variants, closed.has_many_connections()?)?, "variants")
-        }
-        Question::Builds { builds, closed } => {
-            closed.measure(&Fleet::of_builds(builds, closed.has_many_connections()?)?, "builds")
-        }
-        Question::Cores { cores, closed } => {
-            closed.has_many_connections()?;
-            closed.measure_cores(cores)
-        }
-        Question::Fairness(rounds) => rounds.trial(&neighbour::FAIRNESS),
-        Question::Generating(rounds) => rounds.trial(&neighbour::GENERATING),
-        Question::Writing(rounds) => rounds.trial(&neighbour::WRITING),
+        Question::Variants { variants, closed } => closed.measure(|fleet| fleet.add_variants(variants)),
+        Question::Builds { builds, closed } => closed.measure(|fleet| fleet.add_builds(builds)),
+        Question::Generating(rounds) => neighbour::GENERATING.run(rounds),
+        Question::Writing(rounds) => neighbour::WRITING.run(rounds),
         Question::Serve { .. } => Ok(()),
     }
 }

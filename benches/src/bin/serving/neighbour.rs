@@ -1,181 +1,98 @@
-//! What one client does to the latency of another: `serving fairness`, `serving generating` and `serving writing`.
+//! What a client of new floors does to the latency of another client: `serving generating` and `serving writing`.
 //!
 //! In every second turn the other client calls beside the measured one. Both are open loops in one thread, which has its
 //! own processor, so the server has the rest.
 
-use std::fmt::{self, Write as _};
+use std::{fmt::Write as _, iter};
 
-use anyhow::ensure;
 use benches::{
     floors::{NUMBER, TOWER},
-    load::{self, Rpc, Target, Window},
+    load::{self, Rpc, Window},
     open_loop::{OpenLoop, Pace},
     process::CpuPartition,
-    report::Record,
-    sample::{Column, P50, P99, RATE, Sample, Snapshot},
+    report::Report,
+    sample::{LATE, P50, P99, RATE, Sample, Snapshot},
     server::{Server, Setup},
     timing::Spread,
 };
 
-use crate::{
-    credentials::{Credentials, QUOTA_FLOORS, TOKENS},
-    latency::{CONNECTIONS, LATE},
-};
+use crate::{Rounds, fleet::CONNECTIONS};
 
-/// The calls of a client.
-struct Client {
-    /// Calls a second.
-    rate: u64,
-    /// One in this many calls is for a new floor, the others are for a floor in memory. `None`: no call is.
-    new_in: Option<u64>,
-}
+/// Calls a second of the measured client, all for a floor in memory, and of the other one, all for new floors: a fifth
+/// of all calls.
+const MEASURED_RATE: u64 = 5000;
+const OTHER_RATE: u64 = 1250;
 
-/// A measured client, and the other one.
+/// The loads, and the turns.
+const MEASURED: &str = "the measured client";
+const OTHER: &str = "the other client";
+const ALONE: &str = "alone";
+const BESIDE: &str = "beside a client of new floors";
+
+/// A server for two clients.
 pub(crate) struct Trial {
-    /// The name of the record.
-    pub(crate) name: &'static str,
     title: &'static str,
-    /// What the turns are called.
-    alone: &'static str,
-    beside: &'static str,
-    measured: Client,
-    other: Client,
-    /// Whether each client has a token with a quota, and the other one is over it.
-    has_quotas: bool,
     /// Settings of the server.
     settings: &'static [(&'static str, &'static str)],
+    /// The target: the greatest p99 beside the other client, relative to that alone, or as microseconds more.
     most: Most,
 }
 
-/// The target: the greatest p99 beside the other client.
-#[derive(Clone, Copy)]
 enum Most {
-    /// Relative to that alone.
     Ratio(f64),
-    /// More than that alone, in microseconds.
     AddedMicros(f64),
 }
 
 /// Memory as the only tier.
-const MEMORY: &[(&str, &str)] = &[("CACHE__CHAIN", r#"["lru"]"#)];
+pub(crate) const GENERATING: Trial =
+    Trial { title: "Hits beside generation", settings: &[("CACHE__CHAIN", r#"["lru"]"#)], most: Most::Ratio(2.0) };
 
-/// The other client asks for ten times its quota. Of the measured client's calls, the new floors are a quarter of its
-/// quota.
-pub(crate) const FAIRNESS: Trial = Trial {
-    name: "fairness",
-    title: "Fairness",
-    alone: "alone",
-    beside: "beside a client at ten times its quota",
-    measured: Client { rate: 1000, new_in: Some(4) },
-    other: Client { rate: 10 * QUOTA_FLOORS, new_in: Some(1) },
-    has_quotas: true,
-    settings: MEMORY,
-    most: Most::Ratio(1.2),
-};
-
-/// A fifth of all calls are for new floors.
-pub(crate) const GENERATING: Trial = Trial {
-    name: "generating",
-    title: "Hits beside generation",
-    alone: "alone",
-    beside: "beside a client of new floors",
-    measured: Client { rate: 5000, new_in: None },
-    other: Client { rate: 1250, new_in: Some(1) },
-    has_quotas: false,
-    settings: MEMORY,
-    most: Most::Ratio(2.0),
-};
-
-/// As [`GENERATING`], and each new floor is written: the writes of every 5 ms are a commit of LMDB. Memory is small, so
-/// that floors are evicted.
+/// Each new floor is also written: the writes of every 5 ms are a commit of LMDB. Memory is small, so that floors are
+/// evicted.
 pub(crate) const WRITING: Trial = Trial {
-    name: "writing",
     title: "Hits beside writes",
-    beside: "beside new floors, commits and evictions",
     settings: &[("CACHE__CHAIN", r#"["lru", "lmdb"]"#), ("CACHE__LRU__CAPACITY", "4MiB")],
     most: Most::AddedMicros(1000.0),
-    ..GENERATING
 };
-
-/// The loads of the measured client and of the other one.
-const MEASURED: &str = "the measured client";
-const OTHER: &str = "the other client";
 
 impl Trial {
     /// Measures on a server of its own.
-    pub(crate) fn run(&self, window: Window, rounds: usize, record: &mut Record) -> anyhow::Result<()> {
-        let setup = Setup::new().with_all(self.settings);
-        let credentials = self.has_quotas.then(Credentials::new).transpose()?;
-        let server = match &credentials {
-            Some(credentials) => credentials.with_tokens(setup).start()?,
-            None => setup.start()?,
-        };
+    pub(crate) fn run(&self, rounds: &Rounds) -> anyhow::Result<()> {
+        let window = Window { settle: rounds.window(0)?.settle, ..rounds.window(1)? };
+        let server = Setup::new().with_all(self.settings).start()?;
         let _partition = CpuPartition::isolate(server.pid())?;
-        let mut next_tower = TOWER + 1;
-        for round in 0..rounds {
+        let (mut report, mut towers) = (Report::start("serving"), TOWER + 1..);
+        for round in 0..rounds.count() {
             for turn in 0..2 {
-                let mut load = |client| self.load(client, &server, window, &mut next_tower);
-                let mut loads = vec![load(&self.measured)];
+                let mut loads = vec![load(&server, window, MEASURED_RATE, iter::repeat(TOWER))];
                 let is_beside = turn == 1 - round % 2;
                 if is_beside {
-                    loads.push(OpenLoop { may_be_refused: self.has_quotas, ..load(&self.other) });
+                    // A tower for each new floor: several floors of one tower would be a climb, and be prefetched.
+                    loads.push(load(&server, window, OTHER_RATE, towers.by_ref()));
                 }
-                if self.has_quotas {
-                    for (load, token) in loads.iter_mut().zip(TOKENS) {
-                        load.target.token = Some(token.to_owned());
-                    }
-                }
-                let tallies = OpenLoop::run_together(&loads)?;
-                if let Some(greedy) = tallies.get(1).filter(|_| self.has_quotas) {
-                    let refused = greedy.refused as f64 / (greedy.refused + greedy.latency.len()).max(1) as f64;
-                    ensure!(refused > 0.5, "only {:.0} % of its calls were refused: quotas are off", refused * 100.0);
-                }
-                let who = if is_beside { self.beside } else { self.alone };
-                for (load, tally) in [MEASURED, OTHER].into_iter().zip(&tallies) {
+                let who = if is_beside { BESIDE } else { ALONE };
+                for (load, tally) in [MEASURED, OTHER].into_iter().zip(&OpenLoop::run_together(&loads)?) {
                     let sample = Sample::of(tally, &Snapshot::default(), &Snapshot::default());
-                    record.add(sample.named(load, who, round))?;
+                    report.add(sample.named(load, who, round));
                 }
             }
-            eprintln!("round {} of {rounds} done", round + 1);
+            eprintln!("round {} of {} done", round + 1, rounds.count());
         }
-        record.finish(self.title, &self.markdown(record))
+        report.finish(self.title, &self.markdown(&report));
+        Ok(())
     }
 
-    fn load(&self, client: &Client, server: &Server, window: Window, next_tower: &mut u64) -> OpenLoop {
-        let calls = (window.settle + window.measured).as_secs() * client.rate + client.rate;
-        let messages = (0..calls).map(|call| {
-            let is_new = client.new_in.is_some_and(|new_in| call % new_in == 0);
-            // A tower for each new floor: several floors of one tower would be a climb, and be prefetched.
-            *next_tower += u64::from(is_new);
-            load::floor_request(if is_new { *next_tower } else { TOWER }, NUMBER)
-        });
-        OpenLoop {
-            target: Target::from(server.grpc),
-            rpc: Rpc::GetFloor,
-            messages: messages.collect(),
-            answer_bytes: None,
-            may_be_refused: false,
-            connections: CONNECTIONS,
-            pace: Pace::PerSecond(client.rate as f64),
-            settle: window.settle,
-            measured: window.measured,
-        }
-    }
-
-    fn markdown(&self, record: &Record) -> String {
-        let mut text = format!("{MEASURED}: {}; {OTHER}: {}", self.measured, self.other);
-        if self.has_quotas {
-            let _ = write!(text, "; each has a quota of {QUOTA_FLOORS} new floors a second");
-        }
-        text += ". Medians, with the least and the greatest.\n";
-        let refused: Column = ("refused", 0, |it| it.refused as f64);
-        for load in record.samples.loads() {
-            let table = record.samples.table(load, &[RATE, P50, P99, LATE, refused], &[]);
-            let _ = write!(text, "\n### {load}\n\n{table}\n");
+    fn markdown(&self, report: &Report) -> String {
+        let mut text = format!(
+            "{MEASURED}: {MEASURED_RATE} calls a second for a floor in memory; {OTHER}: {OTHER_RATE} for new floors. \
+             Medians, with the least and the greatest.\n"
+        );
+        for load in report.samples.loads() {
+            let _ = write!(text, "\n### {load}\n\n{}\n", report.samples.table(load, &[RATE, P50, P99, LATE], &[]));
         }
         for (name, _, figure) in [P50, P99] {
-            let of = |who| record.samples.figures(MEASURED, who, figure);
-            let pairs: Vec<(f64, f64)> = of(self.beside).into_iter().zip(of(self.alone)).collect();
+            let of = |who| report.samples.figures(MEASURED, who, figure);
+            let pairs: Vec<(f64, f64)> = of(BESIDE).into_iter().zip(of(ALONE)).collect();
             let ratios = Spread::of(pairs.iter().map(|(beside, alone)| beside / alone));
             let added = Spread::of(pairs.iter().map(|(beside, alone)| beside - alone));
             let _ = write!(text, "\n- {name}, beside to alone: {ratios:.2}; added: {added:.0}");
@@ -191,13 +108,18 @@ impl Trial {
     }
 }
 
-impl fmt::Display for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} calls a second, ", self.rate)?;
-        match self.new_in {
-            None => f.write_str("all for a floor in memory"),
-            Some(1) => f.write_str("all for new floors"),
-            Some(new_in) => write!(f, "one in {new_in} for a new floor"),
-        }
+/// `rate` calls a second, each for the same floor of the next of `towers`.
+fn load(server: &Server, window: Window, rate: u64, towers: impl Iterator<Item = u64>) -> OpenLoop {
+    let calls = (window.settle + window.measured).as_secs() * rate + rate;
+    OpenLoop {
+        target: server.grpc.into(),
+        rpc: Rpc::GetFloor,
+        messages: towers.take(calls as usize).map(|tower| load::floor_request(tower, NUMBER)).collect(),
+        answer_bytes: None,
+        may_be_refused: false,
+        connections: CONNECTIONS,
+        pace: Pace::PerSecond(rate as f64),
+        settle: window.settle,
+        measured: window.measured,
     }
 }

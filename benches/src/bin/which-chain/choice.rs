@@ -1,12 +1,11 @@
 //! Which chain to use: the one with the least CPU, and of those within a few percent the one with the fewest tiers.
 
 use benches::{
-    chains::Candidate,
     sample::{Ratio, Samples},
     timing::mean_and_interval,
 };
 
-use crate::all_cpu;
+use crate::{all_cpu, chains::Candidate};
 
 /// A chain is as good as the cheapest if the lower end of its interval is at most this much above it, and its mean at
 /// most [`MOST`]: a tier must be operated. With the interval alone a noisy machine would excuse any chain.
@@ -26,14 +25,14 @@ pub(crate) fn choose(samples: &Samples, chains: &[Candidate], loads: &[&str]) ->
         let ratio = to(**chain, *cheapest);
         ratio.low <= AS_GOOD && ratio.value <= MOST
     };
-    let chosen = chains.iter().filter(is_as_good).min_by_key(|chain| chain.tiers().len()).unwrap_or(cheapest);
+    let chosen = chains.iter().filter(is_as_good).min_by_key(|chain| chain.0.len()).unwrap_or(cheapest);
     let mut text = format!(
         "**Use `{:?}` for one server here.** A million requests take {:.0} CPU seconds{}",
-        chosen.tiers(),
+        chosen.0,
         cost(chosen),
         if loads.len() > 1 { ", the mean of cold and warm" } else { "" }
     );
-    if let Some(generation) = chains.iter().find(|chain| **chain == Candidate::GenerationOnly && *chain != chosen) {
+    if let Some(generation) = chains.iter().find(|chain| chain.0.is_empty() && *chain != chosen) {
         let ratio = to(*generation, *chosen);
         text += &format!("; generating every floor takes {} times as many", interval(&ratio));
     }
@@ -42,9 +41,9 @@ pub(crate) fn choose(samples: &Samples, chains: &[Candidate], loads: &[&str]) ->
         text += " No chain takes fewer.";
     } else {
         let ratio = to(*chosen, *cheapest);
-        let has_more = cheapest.tiers().len() > chosen.tiers().len();
+        let has_more = cheapest.0.len() > chosen.0.len();
         let reason = if has_more { "has more tiers to operate" } else { "costs the same within the noise" };
-        text += &format!(" That is {} times those of `{:?}`, which {reason}.", interval(&ratio), cheapest.tiers());
+        text += &format!(" That is {} times those of `{:?}`, which {reason}.", interval(&ratio), cheapest.0);
     }
     text + " Several servers that share floors need Redis: docs/operating.md has the cases."
 }
@@ -87,7 +86,8 @@ mod tests {
 
     #[test]
     fn of_chains_that_cost_the_same_the_shorter_is_chosen() {
-        let costs = [(Candidate::GenerationOnly, 90.0), (Candidate::LruLmdb, 20.2), (Candidate::LruLmdbRedis, 20.0)];
+        let costs =
+            [(Candidate(&[]), 90.0), (Candidate(&["lru", "lmdb"]), 20.2), (Candidate(&["lru", "lmdb", "redis"]), 20.0)];
         let text = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
         assert!(text.contains("Use `[\"lru\", \"lmdb\"]`") && text.contains("4.46 ("), "{text}");
         assert!(text.contains("1.01 (1.01 to 1.01) times those of"), "{text}");
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_cheaper_chain_is_chosen_though_it_is_longer() {
-        let costs = [(Candidate::Lru, 30.0), (Candidate::LruLmdb, 20.0)];
+        let costs = [(Candidate(&["lru"]), 30.0), (Candidate(&["lru", "lmdb"]), 20.0)];
         let text = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
         assert!(text.contains("Use `[\"lru\", \"lmdb\"]`") && text.contains("No chain takes fewer"), "{text}");
     }

@@ -1,12 +1,11 @@
 //! Which chain to use on this machine, what each source of floors costs, and what a million floors and a million requests
-//! take: `cargo run --release -p benches --bin which-chain`, in three minutes. Its subcommands measure chains under other
-//! loads.
+//! take: `cargo run --release -p benches --bin which-chain`, in three minutes. `replay`
+//! measures chains with a log of requests.
 //!
 //! Costs are CPU time of the server and of Redis, over gRPC. Every figure is a mean over rounds with its 95 % interval.
 
+mod chains;
 mod choice;
-mod climb;
-mod disk;
 mod replay;
 mod request_log;
 mod sources;
@@ -16,13 +15,13 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use benches::{
-    chains::Candidate,
     load::Window,
-    report::{self, Record, RecordArgs},
+    report::{self, Report},
     sample::{Figure, Sample, Samples},
     server::Setup,
     timing::mean_and_interval,
 };
+use chains::Candidate;
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -31,8 +30,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 struct Args {
     #[command(subcommand)]
     load: Option<Load>,
-    #[command(flatten)]
-    common: Common,
+    /// Measure for a shorter time. The intervals are wider
+    #[arg(long, global = true)]
+    quick: bool,
 }
 
 /// Other loads.
@@ -40,20 +40,6 @@ struct Args {
 enum Load {
     /// Replay a request log against chains, and name the cheapest
     Replay(replay::ReplayArgs),
-    /// Compare chains whose stores are larger than memory, on servers in a cgroup
-    Disk(disk::DiskArgs),
-    /// Measure what a climbing player waits for, with prefetching and without
-    Climb,
-}
-
-/// Options of all loads.
-#[derive(Debug, clap::Args)]
-struct Common {
-    /// Measure for a shorter time. The intervals are wider
-    #[arg(long, global = true)]
-    quick: bool,
-    #[command(flatten)]
-    record: RecordArgs,
 }
 
 /// How much is measured.
@@ -90,34 +76,32 @@ fn all_cpu(sample: &Sample) -> f64 {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Args { load, common } = Args::parse();
+    let Args { load, quick } = Args::parse();
     report::ensure_release()?;
     ensure!(Setup::is_available(), "this measures the server: `cargo build --release -p bevy-server`");
-    match &load {
-        None => choose(&common),
-        Some(Load::Replay(args)) => replay::run(args, &common),
-        Some(Load::Disk(args)) => disk::run(args, &common),
-        Some(Load::Climb) => climb::run(&common),
+    match load {
+        None => choose(if quick { Plan::QUICK } else { Plan::FULL }),
+        Some(Load::Replay(args)) => replay::run(&args, quick),
     }
 }
 
 /// Measures the sources and the chains.
-fn choose(common: &Common) -> anyhow::Result<()> {
-    let plan = if common.quick { Plan::QUICK } else { Plan::FULL };
+fn choose(plan: Plan) -> anyhow::Result<()> {
     let (sources, chains) = (sources::available(), Candidate::available(&[]));
     let progress = progress(sources.len() * (plan.rounds + 1) + chains.len() * plan.rounds);
-    let mut record = Record::start(&common.record, "which-chain", "which-chain")?;
-    let spaces = sources::measure(&sources, &plan, &progress, &mut record)?;
-    workload::measure(&chains, &plan, &progress, &mut record)?;
+    let mut report = Report::start("which-chain");
+    let spaces = sources::measure(&sources, &plan, &progress, &mut report)?;
+    workload::measure(&chains, &plan, &progress, &mut report)?;
     progress.finish_and_clear();
-    let choice = choice::choose(&record.samples, &chains, &[workload::COLD, workload::WARM]);
+    let choice = choice::choose(&report.samples, &chains, &[workload::COLD, workload::WARM]);
     let text = format!(
         "{choice}\n\n{}\n\n{}\n\n{}\n",
-        sources::table(&record.samples, &spaces),
-        workload::table(&record.samples, &chains),
+        sources::table(&report.samples, &spaces),
+        workload::table(&report.samples, &chains),
         notes(&plan)
     );
-    record.finish("What to deploy here", &text)
+    report.finish("What to deploy here", &text);
+    Ok(())
 }
 
 fn progress(steps: usize) -> ProgressBar {

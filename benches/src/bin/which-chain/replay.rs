@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use benches::{
-    chains::{Candidate, Replay, Stores},
-    open_loop::Pace,
-    report::Record,
+    report::Report,
     sample::{Column, GENERATED, P50, P99, RATE},
     server::Setup,
     timing::alternate,
 };
 
-use crate::{Common, all_cpu, choice, request_log::RequestLog};
+use crate::{
+    all_cpu,
+    chains::{Candidate, Replay, Stores},
+    choice,
+    request_log::RequestLog,
+};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
@@ -28,7 +31,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, default_value_t = 4)]
     rounds: usize,
     /// Only this chain; repeated for each
-    #[arg(long = "chain", value_enum, value_name = "NAME")]
+    #[arg(long = "chain", value_name = "NAME")]
     chains: Vec<Candidate>,
     /// Memory of the tier lru, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
@@ -50,40 +53,28 @@ fn above_zero(text: &str) -> Result<f64, String> {
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("write a number above 0".to_owned()) }
 }
 
-pub(crate) fn run(args: &ReplayArgs, common: &Common) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ReplayArgs, quick: bool) -> anyhow::Result<()> {
     let setup = Setup::new().with("CACHE__LRU__CAPACITY", format!("{}MiB", args.lru));
-    let (limit, rounds) = if common.quick { (args.limit.min(QUICK.0), QUICK.1) } else { (args.limit, args.rounds) };
+    let (limit, rounds) = if quick { (args.limit.min(QUICK.0), QUICK.1) } else { (args.limit, args.rounds) };
     let (log, chains) = (RequestLog::read(&args.log, limit)?, Candidate::available(&args.chains));
     ensure!(!chains.is_empty(), "no chain is left to replay against: the named ones need redis-server");
-    let mut record = Record::start(&common.record, "which-chain", "replay")?;
+    let mut report = Report::start("which-chain");
     let load = args.log.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let pace = args.speed.map(|speed| Pace::At(log.schedule(speed)));
-    let replay = Replay { messages: log.messages(), pace, is_repeated: false };
+    let schedule = args.speed.map(|speed| log.schedule(speed));
+    let replay = Replay { messages: log.messages(), schedule };
     for round in 0..rounds {
         for chain in alternate(round, &chains) {
-            let sample = Stores::empty(chain.tiers())?.measure(&setup, &replay)?;
-            record.add(sample.named(&load, chain.name(), round))?;
+            let sample = Stores::empty(chain.0)?.measure(&setup, &replay)?;
+            report.add(sample.named(&load, chain.name(), round));
         }
         eprintln!("round {} of {rounds} done", round + 1);
     }
     let text = format!(
         "{}\n\n{} requests, from empty stores. Figures are medians with the least and the greatest.\n\n{}\n",
-        choice::choose(&record.samples, &chains, &[&load]),
+        choice::choose(&report.samples, &chains, &[&load]),
         replay.messages.len(),
-        record.samples.table(&load, &COLUMNS, &[])
+        report.samples.table(&load, &COLUMNS, &[])
     );
-    record.finish("Replay", &text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_speed_is_above_zero() {
-        assert_eq!(above_zero("2.5"), Ok(2.5));
-        for text in ["0", "-1", "NaN", "x"] {
-            assert!(above_zero(text).is_err(), "{text}");
-        }
-    }
+    report.finish("Replay", &text);
+    Ok(())
 }

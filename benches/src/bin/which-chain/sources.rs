@@ -4,11 +4,10 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use anyhow::{Context, ensure};
 use benches::{
-    chains::{SHAPE, Stores},
     floors::TOWER,
     load::{ClosedLoop, Rpc, floor_request},
     redis_server::RedisServer,
-    report::Record,
+    report::Report,
     sample::{Figure, P50, Sample, Samples, Snapshot},
     server::{Server, Setup},
     stores,
@@ -19,7 +18,11 @@ use comfy_table::Table;
 use floor_cache::TierKind;
 use indicatif::ProgressBar;
 
-use crate::{Plan, all_cpu, figure};
+use crate::{
+    Plan, all_cpu,
+    chains::{SHAPE, Stores},
+    figure,
+};
 
 /// The load of the samples, whose variants are the sources.
 const LOAD: &str = "sources";
@@ -60,7 +63,7 @@ pub(crate) fn measure(
     sources: &[Source],
     plan: &Plan,
     progress: &ProgressBar,
-    record: &mut Record,
+    report: &mut Report,
 ) -> anyhow::Result<Vec<(Source, Space)>> {
     let messages: Arc<[Bytes]> = (1..=plan.floors).map(|number| floor_request(TOWER, number)).collect();
     let (mut running, mut spaces) = (Vec::new(), Vec::new());
@@ -82,7 +85,7 @@ pub(crate) fn measure(
             let only = timed.tally.served_by.keys().all(|tier| tier == name);
             ensure!(only, "every floor comes from {name}, but these came: {:?}", timed.tally.served_by);
             let sample = Sample::of(&timed.tally, &timed.before, &timed.after);
-            record.add(sample.named(LOAD, name, round))?;
+            report.add(sample.named(LOAD, name, round));
             progress.inc(1);
         }
     }
@@ -148,19 +151,4 @@ pub(crate) fn table(samples: &Samples, spaces: &[(Source, Space)]) -> Table {
         table.add_row([name.to_owned(), per_core, of(1, all_cpu), of(0, P50.2), bytes, million]);
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_count_and_holes_do_not() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join("inner")).unwrap();
-        fs::write(directory.path().join("inner/file"), vec![1; 100_000]).unwrap();
-        fs::File::create(directory.path().join("hole")).unwrap().set_len(1 << 30).unwrap();
-        // A file system may allocate late or in large blocks; the hole is a gigabyte.
-        assert!(allocated(directory.path()).unwrap() < 1 << 28);
-    }
 }

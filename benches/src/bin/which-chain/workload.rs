@@ -2,9 +2,8 @@
 
 use anyhow::Context;
 use benches::{
-    chains::{Candidate, Replay, Stores},
     regret::{Cell, Keys},
-    report::Record,
+    report::Report,
     sample::{Figure, P99, RATE, Samples},
     server::Setup,
     timing::alternate,
@@ -12,7 +11,11 @@ use benches::{
 use comfy_table::Table;
 use indicatif::ProgressBar;
 
-use crate::{Plan, all_cpu, figure};
+use crate::{
+    Plan, all_cpu,
+    chains::{Candidate, Replay, Stores},
+    figure,
+};
 
 /// The loads of the samples, whose variants are the chains.
 pub(crate) const COLD: &str = "zipf, cold";
@@ -31,19 +34,19 @@ pub(crate) fn measure(
     chains: &[Candidate],
     plan: &Plan,
     progress: &ProgressBar,
-    record: &mut Record,
+    report: &mut Report,
 ) -> anyhow::Result<()> {
     let messages = CELL.messages().iter().take(plan.calls as usize).cloned().collect();
-    let replay = Replay { messages, pace: None, is_repeated: false };
+    let replay = Replay { messages, schedule: None };
     let setup = Setup::new().with("CACHE__LRU__CAPACITY", LRU_CAPACITY);
     for round in 0..plan.rounds {
         for chain in alternate(round, chains) {
             let name = chain.name();
             progress.set_message(format!("requests to {name}, round {} of {}", round + 1, plan.rounds));
-            let stores = Stores::empty(chain.tiers())?;
+            let stores = Stores::empty(chain.0)?;
             for load in [COLD, WARM] {
                 let sample = stores.measure(&setup, &replay).with_context(|| format!("{load}, {name}"))?;
-                record.add(sample.named(load, &name, round))?;
+                report.add(sample.named(load, &name, round));
             }
             progress.inc(1);
         }
