@@ -10,7 +10,7 @@ use benches::{floors::Entries, pregenerated::layers_in_memory, stores};
 use bytes::Bytes;
 use floor_cache::{Chain, Key, LruConfig, Tier, Tuning, tier::Answer, tiers::LruTier};
 use foldhash::fast::RandomState;
-use foyer::CacheBuilder;
+use foyer_memory::CacheBuilder;
 use lru::LruCache;
 use quick_cache::{OptionsBuilder, Weighter, sync::DefaultLifecycle};
 use tokio::runtime::Runtime;
@@ -161,7 +161,7 @@ impl Peer for Dashmap {
 }
 
 /// foyer's memory cache.
-pub(crate) struct Foyer(foyer::Cache<Key, Bytes, RandomState>);
+pub(crate) struct Foyer(foyer_memory::Cache<Key, Bytes, RandomState>);
 
 impl Peer for Foyer {
     const NAME: &'static str = "foyer";
