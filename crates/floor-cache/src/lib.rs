@@ -66,7 +66,7 @@ pub use served::{Options, Outcome, Served, Step};
 pub use source::{CallerId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
 pub use tier::{
-    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
+    Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
     UnknownStats,
 };
 
