@@ -127,7 +127,7 @@ fn listed_metrics() -> BTreeSet<String> {
 #[test]
 fn the_page_lists_every_metric() {
     let mut sources = String::new();
-    for krate in ["floor-cache", "bevy-server"] {
+    for krate in ["crates/floor-cache", "bevy-server"] {
         read_files(&root().join(krate).join("src"), "rs", &mut sources);
     }
     let literals = sources.split('"').filter(|text| text.starts_with("floors_") && text.chars().all(in_name));
