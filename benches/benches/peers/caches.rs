@@ -1,5 +1,5 @@
-//! The caches: our chain and our tier, and others with the same keys, bytes, capacity, hasher and number of shards. Each is
-//! set up as in its documentation's first example of a cache bounded by weight.
+//! The caches: our chain and our tier, and others with the same keys, bytes, capacity, hasher and number of shards.
+//! Each is set up as in its documentation's first example of a cache bounded by weight.
 
 use std::{
     slice,
@@ -185,8 +185,8 @@ impl Peer for Foyer {
     }
 }
 
-/// `lru::LruCache` behind one lock, and the bytes of its values: the simplest cache to write. Its default hasher is that
-/// of our LRU.
+/// `lru::LruCache` behind one lock, and the bytes of its values: the simplest cache to write. Its default hasher is
+/// that of our LRU.
 pub(crate) struct LruMutex(Mutex<(LruCache<Key, Bytes>, u64)>);
 
 impl Peer for LruMutex {
