@@ -3,12 +3,13 @@
 //! - [`floors`]: floors and values, generated before the clock runs. [`pregenerated`]: a source that returns them, so
 //!   that a chain is timed without generation.
 //! - [`stores`]: each tier on its own files or server. [`redis_server`]: a Redis for one bench.
-//! - [`server`]: the floor server as a process. [`peer_servers`]: other servers for the same work. [`process`]: CPU time,
-//!   memory and processors of a process.
+//! - [`server`]: the floor server as a process. [`peer_servers`]: other servers for the same work. [`process`]: CPU
+//!   time, memory and processors of a process.
 //! - [`load`]: closed loops over gRPC. [`open_loop`]: calls at a fixed rate. Both call a [`Target`](load::Target).
 //! - [`regret`]: the benchmark of `cache.bypass`.
 //! - [`counts`]: instruction and allocation counts. [`callgrind`]: the file with the instructions.
-//! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load. [`mod@table`]: tables. [`report`]: reports.
+//! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load. [`mod@table`]: tables. [`report`]:
+//!   reports.
 //!
 //! What goes wrong ends a measurement: a process that does not start, a call whose status is not OK, an answer that does
 //! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.

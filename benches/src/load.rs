@@ -114,6 +114,19 @@ impl Tally {
         }
     }
 
+    /// Adds the counts of a load at the same time.
+    pub fn add(&mut self, other: &Self) -> anyhow::Result<()> {
+        self.latency.add(&other.latency)?;
+        self.lateness.add(&other.lateness)?;
+        self.bytes += other.bytes;
+        for (tier, floors) in &other.served_by {
+            *self.served_by.entry(tier.clone()).or_default() += floors;
+        }
+        self.refused += other.refused;
+        self.unanswered += other.unanswered;
+        Ok(())
+    }
+
     /// Answers a second.
     pub fn rate(&self) -> f64 {
         (self.latency.len() - self.unanswered) as f64 / self.took.as_secs_f64()
@@ -204,7 +217,8 @@ impl Calls {
 /// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
 /// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
 ///
-/// Each run opens new connections: a server closes idle ones that do not answer its pings.
+/// Each run opens new connections, unless [`connect`](ClosedLoop::connect) did: a server closes idle ones that do not
+/// answer its pings.
 #[derive(Debug)]
 pub struct ClosedLoop {
     targets: Vec<Target>,
@@ -300,10 +314,18 @@ impl ClosedLoop {
         Ok(TimedRun { tally, before, after })
     }
 
-    /// Opens the connections, and makes the first call of each stream. Stream `n` begins with server `n`.
-    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+    /// Opens the connections, which are idle until the next run.
+    pub fn connect(&mut self) -> anyhow::Result<()> {
         let each = (0..self.shape.connections).flat_map(|_| &self.targets);
         self.open = each.map(|target| Calls::connect(target, self.rpc)).collect::<anyhow::Result<_>>()?;
+        Ok(())
+    }
+
+    /// Makes the first call of each stream. Stream `n` begins with server `n`.
+    fn begin(&mut self, end: usize) -> anyhow::Result<()> {
+        if self.open.is_empty() {
+            self.connect()?;
+        }
         for stream in 0..self.shape.streams {
             for connection in 0..self.shape.connections {
                 self.queue_call(connection, stream + connection, end);

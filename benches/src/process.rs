@@ -98,10 +98,9 @@ impl CpuPartition {
         let all = sched_getaffinity(None)?;
         let partition = Self { pid, all };
         if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu)).filter(|_| all.count() > 1) {
-            let (mut others, mut this) = (all, CpuSet::new());
+            let mut others = all;
             others.unset(last);
-            this.set(last);
-            sched_setaffinity(None, &this)?;
+            bind_to_processors(&[last])?;
             move_threads(pid, &others)?;
         }
         Ok(partition)
@@ -114,6 +113,28 @@ impl Drop for CpuPartition {
         let _ = move_threads(self.pid, &self.all);
         let _ = sched_setaffinity(None, &self.all);
     }
+}
+
+/// The processors on which this thread may run.
+pub fn processors() -> io::Result<Vec<usize>> {
+    let all = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect())
+}
+
+/// Binds this thread, and the threads and processes that it starts, to `processors`.
+pub fn bind_to_processors(processors: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    processors.iter().for_each(|cpu| set.set(*cpu));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// The result of `start`, whose processes are bound to `processors`.
+pub fn on_processors<T>(processors: &[usize], start: impl FnOnce() -> T) -> io::Result<T> {
+    let all = sched_getaffinity(None)?;
+    bind_to_processors(processors)?;
+    let started = start();
+    sched_setaffinity(None, &all)?;
+    Ok(started)
 }
 
 fn move_threads(pid: u32, to: &CpuSet) -> io::Result<()> {

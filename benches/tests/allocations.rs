@@ -11,6 +11,7 @@ use bevy_server::{
     config::{CallerIdentity, NoCache},
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
     metrics::Refusals,
+    tenants::TenantNames,
 };
 use bytes::Bytes;
 use floor_cache::{Chain, LruConfig, Options, Tuning};
@@ -82,7 +83,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
     let deps = ServiceDeps {
         chains: chain.clone().into(),
         packs: bevy_server::packs::Packs::built_in(),
-        metrics: RequestMetrics::register(&registry).unwrap(),
+        metrics: RequestMetrics::register(TenantNames::default(), &registry).unwrap(),
         refusals: Refusals::register(&registry).unwrap(),
         in_flight: InFlight::default(),
         access_recorder: None,

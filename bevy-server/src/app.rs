@@ -61,7 +61,7 @@ fn plugins(config: &Config) -> Result<Vec<Add>, StartError> {
     let callers = Callers::new(config.client_identity.clone());
     let generation = GenerationPlugin::new(config, &callers, &packs, metrics.registry())?;
     let cache = CachePlugin::open(config, generation.queue(), metrics.registry(), runtime.handle())?;
-    let calls = CallObserverPlugin::start(config, metrics.registry(), runtime.handle())?;
+    let calls = CallObserverPlugin::start(config, runtime.handle())?;
     let auth = tokens.map(|tokens| AuthPlugin::new(&tokens, &callers, generation.queue(), &metrics));
     let mut plugins = vec![
         add(LogPlugin(log)),

@@ -1,6 +1,9 @@
 //! The cache chains as a Bevy resource: one for callers without a tenant, and one for each tenant.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use bevy::prelude::*;
 use floor_cache::Chain;
@@ -12,9 +15,9 @@ use tokio::runtime::Handle;
 use crate::{
     chain_metrics,
     config::Config,
-    generation::GenerationQueue,
+    generation::{GenerationQueue, TenantAccount},
     start_error::StartError,
-    tenants::{TenantCounts, TenantId, TenantNames},
+    tenants::{TenantId, TenantNames},
 };
 
 /// Adds the [`Chains`].
@@ -33,19 +36,16 @@ impl CachePlugin {
         runtime: &Handle,
     ) -> Result<Self, StartError> {
         let common = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue.clone()), runtime)?;
-        chain_metrics::register(common.clone(), registry)?;
-        if config.tenants.is_empty() {
-            return Ok(Self(common.into()));
-        }
-        let names = config.tenant_names();
-        let counts = TenantCounts::register(&names, registry)?;
-        let own = config.tenants.iter().zip(counts).map(|(tenant, counts)| {
-            let source = Arc::new(queue.for_tenant(&tenant.name, counts.clone()));
-            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, source)?;
-            Ok((chain, counts))
+        let tenants = config.tenants.iter().map(|tenant| {
+            let source = queue.for_tenant(&tenant.name);
+            let account = Arc::clone(source.account());
+            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, Arc::new(source))?;
+            Ok(TenantChain { chain, account })
         });
-        let own = own.collect::<Result<Vec<_>, StartError>>()?;
-        Ok(Self(Chains::new(common, names, own, registry)?))
+        let tenants = tenants.collect::<Result<_, StartError>>()?;
+        let chains = Chains { common, tenants, names: config.tenant_names() };
+        chain_metrics::register(chains.clone(), registry)?;
+        Ok(Self(chains))
     }
 }
 
@@ -63,11 +63,11 @@ pub struct Chains {
     names: TenantNames,
 }
 
-/// The chain of a tenant, and its counts.
+/// The chain of a tenant, and its account in the queue.
 #[derive(Debug)]
 struct TenantChain {
     chain: Chain,
-    counts: Arc<TenantCounts>,
+    account: Arc<TenantAccount>,
 }
 
 impl From<Chain> for Chains {
@@ -78,24 +78,6 @@ impl From<Chain> for Chains {
 }
 
 impl Chains {
-    /// The chain `common` of callers without a tenant, and those of tenants, in the order of `names`. Exports what the
-    /// tiers of tenants hold.
-    ///
-    /// # Errors
-    /// If `registry` already has the metrics of tenants.
-    pub fn new(
-        common: Chain,
-        names: TenantNames,
-        tenants: impl IntoIterator<Item = (Chain, Arc<TenantCounts>)>,
-        registry: &Registry,
-    ) -> prometheus::Result<Self> {
-        let tenants = tenants.into_iter().map(|(chain, counts)| TenantChain { chain, counts }).collect();
-        let chains = Self { common, tenants, names };
-        let of_tenants = chains.all().filter_map(|(tenant, chain)| Some((tenant?.to_owned(), chain.clone())));
-        chain_metrics::register_tenants(of_tenants.collect(), registry)?;
-        Ok(chains)
-    }
-
     /// The chain of callers of `tenant`.
     #[must_use]
     #[inline]
@@ -103,9 +85,9 @@ impl Chains {
         tenant.map_or(&self.common, |tenant| &self.tenants[tenant.index()].chain)
     }
 
-    /// The counts of `tenant`.
-    pub(crate) fn counts(&self, tenant: TenantId) -> &TenantCounts {
-        &self.tenants[tenant.index()].counts
+    /// The cells that were generated for each tenant, prefetched floors included.
+    pub(crate) fn generated_cells(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.tenants.iter().map(|tenant| (&*tenant.account.name, tenant.account.cells.load(Relaxed)))
     }
 
     /// The names of the tenants.

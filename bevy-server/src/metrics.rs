@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bevy::prelude::*;
@@ -135,7 +135,8 @@ impl Family {
         set: impl Fn(&mut Metric, V),
     ) -> Self {
         let series = series.into_iter().map(|(values, value)| {
-            let mut labels: Vec<_> = labels.into_iter().zip(values).collect();
+            // A label without a value, such as the tenant of callers without one, is the same as none.
+            let mut labels: Vec<_> = labels.into_iter().zip(values).filter(|(_, value)| !value.is_empty()).collect();
             // As Prometheus' own types have them.
             labels.sort_unstable();
             let mut metric = with_labels(&labels);
@@ -304,32 +305,24 @@ impl Reloaded {
     }
 }
 
-/// `floors_reload_success{what}` and `floors_reload_last_success_timestamp_seconds{what}`. The start counts as a reload;
-/// what the server does not have is missing. Cheap to clone.
+/// `floors_reload_success{what}`. The start counts as a reload; what the server does not have is missing. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct Reloads {
     success: IntGaugeVec,
-    last_success: IntGaugeVec,
     /// Whether the last reload failed, by [`Reloaded`].
     failed: Arc<[AtomicBool; 4]>,
 }
 
 impl Reloads {
-    /// Registers the metrics.
+    /// Registers the metric.
     ///
     /// # Errors
-    /// If `registry` already has metrics with these names.
+    /// If `registry` already has a metric with this name.
     pub fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let gauge = |name: &str, help: &str| {
-            let gauge = IntGaugeVec::new(Opts::new(name, help), &["what"])?;
-            registry.register(Box::new(gauge.clone()))?;
-            Ok::<_, prometheus::Error>(gauge)
-        };
         let help = "Whether the last reload succeeded: 1 if it did, else 0.";
-        let success = gauge("floors_reload_success", help)?;
-        let help = "When the last successful reload was, in Unix time.";
-        let last_success = gauge("floors_reload_last_success_timestamp_seconds", help)?;
-        Ok(Self { success, last_success, failed: Arc::default() })
+        let success = IntGaugeVec::new(Opts::new("floors_reload_success", help), &["what"])?;
+        registry.register(Box::new(success.clone()))?;
+        Ok(Self { success, failed: Arc::default() })
     }
 
     /// A reload of `what` has succeeded or failed. Logs a success after a failure, whether it changed anything or not: the
@@ -339,42 +332,12 @@ impl Reloads {
             tracing::info!("{} right again and in use", what.subject());
         }
         self.success.with_label_values(&[what.name()]).set(succeeded.into());
-        if succeeded {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            self.last_success.with_label_values(&[what.name()]).set(i64::try_from(now).unwrap_or(i64::MAX));
-        }
     }
 
     /// The server has no `what` any more.
     pub(crate) fn forget(&self, what: Reloaded) {
         self.failed[what as usize].store(false, Relaxed);
-        for gauge in [&self.success, &self.last_success] {
-            // Fails if there was none.
-            let _ = gauge.remove_label_values(&[what.name()]);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_reload_keeps_the_time_of_the_last_success() {
-        let registry = Registry::new();
-        let reloads = Reloads::register(&registry).unwrap();
-        let value = |name: &str| {
-            let family = registry.gather().into_iter().find(|family| family.name() == name)?;
-            Some(family.get_metric()[0].get_gauge().get_value())
-        };
-        let (success, last) = ("floors_reload_success", "floors_reload_last_success_timestamp_seconds");
-        assert_eq!((value(success), value(last)), (None, None));
-        reloads.record(Reloaded::Tls, true);
-        let time = value(last).unwrap();
-        assert!(value(success) == Some(1.0) && time > 1.7e9, "{time}");
-        reloads.record(Reloaded::Tls, false);
-        assert_eq!((value(success), value(last)), (Some(0.0), Some(time)));
-        reloads.forget(Reloaded::Tls);
-        assert_eq!((value(success), value(last)), (None, None));
+        // Fails if there was none.
+        let _ = self.success.remove_label_values(&[what.name()]);
     }
 }

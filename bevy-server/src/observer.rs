@@ -13,7 +13,6 @@ use bevy::prelude::*;
 use floor_cache::Served;
 use floor_proto::rpc::Rpc;
 use http::{HeaderMap, HeaderValue};
-use prometheus::Registry;
 use tokio::runtime::Handle;
 use tonic::{Code, Status};
 
@@ -43,8 +42,8 @@ impl CallObserverPlugin {
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn start(config: &Config, registry: &Registry, runtime: &Handle) -> Result<Self, TraceError> {
-        let traces = config.trace.as_ref().map(|settings| Traces::start(settings, registry, runtime)).transpose()?;
+    pub fn start(config: &Config, runtime: &Handle) -> Result<Self, TraceError> {
+        let traces = config.trace.as_ref().map(|settings| Traces::start(settings, runtime)).transpose()?;
         Ok(Self { observer: CallObserver::new(traces, &config.log, config.tenant_names()) })
     }
 }

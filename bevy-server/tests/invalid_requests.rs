@@ -16,6 +16,7 @@ use bevy_server::{
     grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
     metrics::Refusals,
     packs::Packs,
+    tenants::TenantNames,
 };
 use bytes::Bytes;
 use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
@@ -159,7 +160,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let source = Arc::new(queue);
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &handle).unwrap();
-    let metrics = RequestMetrics::register(&registry).unwrap();
+    let metrics = RequestMetrics::register(TenantNames::default(), &registry).unwrap();
     let in_flight = InFlight::default();
     let refusals = Refusals::register(&registry).unwrap();
     let client = clients.at(Ipv4Addr::LOCALHOST.into());

@@ -596,7 +596,7 @@ fn metrics_show_what_runs_and_its_limits() {
         ("floors_requests_total{code=\"INTERNAL\",rpc=\"GetFloor\"}", 0.0),
         ("floors_tier_requests_total{outcome=\"corrupt\",tier=\"lmdb\"}", 0.0),
         ("floors_tier_writes_total{outcome=\"failed\",tier=\"lmdb\"}", 0.0),
-        ("floors_generation_refusals_total{reason=\"queue\"}", 0.0),
+        ("floors_generation_refusals_total{client=\"other\",reason=\"queue\"}", 0.0),
     ] {
         assert_eq!(server.metric(name), value, "{name}");
     }

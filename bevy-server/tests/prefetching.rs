@@ -19,7 +19,7 @@ async fn a_climber_gets_prefetched_floors() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
-    let outcome = |outcome: &str| server.metric(&format!("floors_prefetches_total{{outcome=\"{outcome}\"}}"));
+    let outcome = |outcome: &str| server.figure(&format!("prefetched floors, {outcome}"));
     assert_eq!(served_by(&client.get_floor(get(5, 20)).await.unwrap()), "generated");
     assert_eq!(served_by(&client.get_floor(get(5, 21)).await.unwrap()), "generated", "one step is no climb");
     for number in 22..=30 {
@@ -28,7 +28,7 @@ async fn a_climber_gets_prefetched_floors() {
         // One floor after the first step of a climber, then two ahead of it.
         let of = |steps: u32| f64::from(steps + u32::from(steps > 1));
         let expected = of(number - 21) + of(number.saturating_sub(22));
-        wait_until("the floors above both climbers are prefetched", || outcome("prefetched") == expected);
+        wait_until("the floors above both climbers are prefetched", || outcome("all") == expected);
         assert_eq!(served_by(&client.get_floor(get(5, number)).await.unwrap()), "lru", "floor {number}");
     }
     wait_until("the floors that were reached are used", || outcome("used") == 9.0 + 8.0 - 1.0);
@@ -49,8 +49,8 @@ async fn nothing_is_prefetched_without_a_climb_or_when_prefetch_is_off() {
     for number in 1..=10 {
         climber.get_floor(get(7, number)).await.unwrap();
     }
-    assert_eq!(server.metric("floors_prefetches_total{outcome=\"prefetched\"}"), 0.0);
-    assert!(!off.page("/metrics").1.contains("floors_prefetches_total"));
+    assert_eq!(server.figure("prefetched floors, all"), 0.0);
+    assert!(!off.page("/status").1.contains("prefetched floors"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,6 +72,6 @@ async fn a_prefetch_delayed_by_callers_runs_after_them() {
     for other in others {
         other.await.unwrap().unwrap();
     }
-    let is_prefetched = || server.metric("floors_prefetches_total{outcome=\"prefetched\"}") == 1.0;
+    let is_prefetched = || server.figure("prefetched floors, all") == 1.0;
     wait_until("the floor above is prefetched without another step", is_prefetched);
 }

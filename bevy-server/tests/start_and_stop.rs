@@ -586,7 +586,6 @@ async fn sighup_with_a_wrong_file_keeps_the_old_configuration() {
     fs::write(&file, "").unwrap();
     server.signal("-HUP");
     wait_until("the right file is read", || server.metric(reloaded) == 1.0);
-    assert!(server.metric("floors_reload_last_success_timestamp_seconds{what=\"configuration\"}") > 1.7e9);
     let metrics = server.page("/metrics").1;
     assert!(!metrics.contains("what=\"tls\"") && !metrics.contains("what=\"tokens\""), "the server has neither");
     server.stop();
@@ -691,7 +690,7 @@ async fn a_store_is_put_aside_after_two_early_crashes_in_a_row() {
         names.filter(|name| name.starts_with("lmdb.damaged-20")).collect::<Vec<_>>()
     };
     let first = aside();
-    assert_eq!((first.len(), server.metric("floors_stores_put_aside_total{tier=\"lmdb\"}")), (1, 1.0));
+    assert_eq!(first.len(), 1);
     assert!(server.metric("floors_store_aside_bytes{tier=\"lmdb\"}") > 0.0);
     // A loop of crashes: the disk has one store that was put aside, the latest.
     let stored = "floors_tier_writes_total{outcome=\"stored\",tier=\"lmdb\"}";

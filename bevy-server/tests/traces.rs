@@ -198,7 +198,7 @@ async fn sampled_calls_of_every_kind_have_traces_of_their_own() {
         floors += 1;
     }
     assert_eq!(floors, 20);
-    wait_until("the calls are exported", || server.metric("floors_traces_total{outcome=\"exported\"}") == 3.0);
+    wait_until("the calls are exported", || server.figure("traced calls, exported") == 3.0);
     server.stop();
 
     let calls = collector.calls();
@@ -273,8 +273,8 @@ async fn a_collector_with_tls_gets_spans_if_its_authority_is_trusted() {
         let data = TempDir::new().unwrap();
         let server = setup(&data, &endpoint, "1").with("TRACE__CA", &ca.display().to_string()).start();
         server.client().await.get_floor(GetFloorRequest { spec: Some(spec(7, 1)) }).await.unwrap();
-        let series = format!("floors_traces_total{{outcome=\"{outcome}\"}}");
-        wait_until("the call is exported, or that has failed", || server.metric(&series) == 1.0);
+        let calls = format!("traced calls, {outcome}");
+        wait_until("the call is exported, or that has failed", || server.figure(&calls) == 1.0);
         server.stop();
     }
     assert_eq!(names(&collector.calls()), ["floors.v1.FloorService/GetFloor"], "of the server that trusts it");

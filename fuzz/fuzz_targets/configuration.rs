@@ -16,7 +16,7 @@ mod key;
 #[path = "../../bevy-server/src/packs/settings.rs"]
 mod packs;
 #[allow(dead_code, reason = "the server uses all of it")]
-#[path = "../../bevy-server/src/tenants/names.rs"]
+#[path = "../../bevy-server/src/tenants.rs"]
 mod tenants;
 
 /// Seeds hold this key.

@@ -16,6 +16,16 @@ const GENERATED: [(&str, &[&str]); 2] = [
     ("clients/typescript/generate", &["clients/typescript/src/gen/floors/v1/floors_pb.ts"]),
 ];
 
+/// The enums that clients write by hand: how a file spells a value, given its prefix, name and number.
+const BY_HAND: [(&str, fn(&str, &str, i32) -> String); 6] = [
+    ("clients/c/floor_gen.h", |prefix, name, number| format!("FLOOR_GEN_{prefix}{name} = {number}")),
+    ("clients/csharp/Floor.cs", |_, name, _| name.to_owned()),
+    ("clients/godot/floor_codec.gd", |_, name, _| name.to_owned()),
+    ("clients/python/src/floors/spec.py", |_, name, number| format!("{name} = {number}")),
+    ("clients/typescript-gen/src/floor-gen.ts", |_, name, _| name.to_owned()),
+    ("web/src/floor.ts", |_, name, _| name.to_owned()),
+];
+
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -44,6 +54,28 @@ fn generated_code_has_every_name_of_the_proto() {
         let known = words(&text);
         let missing: Vec<_> = names(file).filter(|name| !known.contains(name)).collect();
         assert!(missing.is_empty(), "run {generate}: it has not written {missing:?}");
+    }
+}
+
+/// Letters and digits in lower case, without the comments of C.
+fn plain(text: &str) -> String {
+    let text = text.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, rest)| rest)).collect::<String>();
+    text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+#[test]
+fn enums_written_by_hand_have_the_values_of_the_proto() {
+    let set = FileDescriptorSet::decode(floor_proto::FILE_DESCRIPTOR_SET).unwrap();
+    let file = set.file.iter().find(|file| file.package() == "floors.v1").unwrap();
+    for (path, spelling) in BY_HAND {
+        let text = plain(&read(path));
+        for kind in file.enum_type.iter().filter(|kind| kind.name() != "GridEncoding") {
+            let prefix = kind.value[0].name().trim_end_matches("UNSPECIFIED");
+            let values = kind.value[1..].iter();
+            let all = values.map(|value| spelling(prefix, &value.name()[prefix.len()..], value.number()));
+            let all = all.collect::<Vec<_>>().join(", ");
+            assert!(text.contains(&plain(&all)), "the enum {} of {path} is not {all}", kind.name());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // The drawings of a cell, in a square of side 1. Each is painted once for a size and copied from then on.
 
-import { type Room, Terrain } from "./floor";
+import SYMBOLS from "../../crates/floor-export/src/picture/symbols.json";
+import { type Room, ROLES, Terrain } from "./floor";
 import type { Context } from "./frame";
 import { css, LIGHT, lockColour, mix, type Palette, PLAYER, type Rgb, TINT } from "./palette";
 
@@ -88,11 +89,10 @@ export function painter(name: string): Paint {
     case "monster": return monster(detail, Number(name.split(":")[2]));
     case "loot": return loot(detail);
     case "key": return key(Number(detail));
-    case "trap": return trap;
     case "number": return number(detail);
-    case "tint": return role(Number(detail));
+    case "tint": return symbol(`${ROLES[Number(detail)]} room`);
     case "player": return player;
-    default: return () => {};
+    default: return symbol(name);
   }
 }
 
@@ -118,6 +118,18 @@ export function line(ctx: Context, points: number[][], width: number, colour: st
   ctx.stroke();
 }
 
+/** Colour, opacity, width of the line, its least width in pixels, and path. A shape without a width is filled. */
+type Shape = ["ink" | "trap", number, number, number, string];
+
+/** The symbol of that name, which floorctl draws alike. */
+const symbol = (name: string): Paint => (ctx, palette, side) => {
+  for (const [colour, opacity, width, least, path] of (SYMBOLS as unknown as Record<string, Shape[]>)[name] ?? []) {
+    ctx.fillStyle = ctx.strokeStyle = css(palette[colour], opacity);
+    ctx.lineWidth = Math.max(width, least / side);
+    ctx[width ? "stroke" : "fill"](new Path2D(path));
+  }
+};
+
 const terrain = (at: number): Paint => (ctx, palette, side) => {
   const thin = Math.max(0.09, 0.7 / side);
   const ink = (opacity: number): string => css(palette.ink, opacity);
@@ -132,11 +144,7 @@ const terrain = (at: number): Paint => (ctx, palette, side) => {
       ctx.lineCap = "butt";
       line(ctx, [[0, 0.5], [0.5, 0]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
       return line(ctx, [[0.5, 1], [1, 0.5]], thin, css(mix(palette.terrain(at), LIGHT, 70), 0.8));
-    case Terrain.Grass:
-      for (const [x, lean] of [[0.3, -0.1], [0.5, 0.05], [0.7, 0.14]]) {
-        line(ctx, [[x, 0.8], [x + lean, 0.35]], thin, ink(0.35));
-      }
-      return;
+    case Terrain.Grass: return symbol("grass")(ctx, palette, side);
     case Terrain.Rubble:
       for (const [x, y, radius] of [[0.3, 0.62, 0.14], [0.62, 0.7, 0.1], [0.6, 0.36, 0.16]]) {
         disc(ctx, x, y, radius, ink(palette.name === "dark" ? 0.42 : 0.3));
@@ -278,28 +286,8 @@ const number = (lock: string): Paint => (ctx, palette, side) => {
   letter(ctx, lock, css(palette.ink), side, 0.6);
 };
 
-const trap: Paint = (ctx, palette) => {
-  polygon(ctx, [[0.5, 0], [1.05, 1], [-0.05, 1]], css(palette.ink, 0.7));
-  polygon(ctx, [[0.5, 0.17], [0.88, 0.9], [0.12, 0.9]], css(palette.trap));
-  line(ctx, [[0.5, 0.45], [0.5, 0.66]], 0.13, css(palette.ink));
-};
-
-/** The form of each role whose rooms are tinted, in the order of `ROLES`, as in crates/floor-export/src/picture/roles.rs. */
-const ROLE_FORMS: number[][][][] = [
-  [], [[[0.3, 0.6], [0.5, 0.38], [0.7, 0.6]]], [[[0.3, 0.4], [0.5, 0.62], [0.7, 0.4]]], [],
-  [[[0.5, 0.28], [0.7, 0.5], [0.5, 0.72], [0.3, 0.5], [0.5, 0.28]]],
-  [[[0.28, 0.4], [0.28, 0.6]], [[0.28, 0.5], [0.74, 0.5], [0.74, 0.66]], [[0.6, 0.5], [0.6, 0.62]]],
-  [[[0.5, 0.28], [0.5, 0.72]], [[0.28, 0.5], [0.72, 0.5]]], [[[0.28, 0.4], [0.72, 0.4]], [[0.28, 0.6], [0.72, 0.6]]],
-  [[[0.3, 0.3], [0.7, 0.7]], [[0.7, 0.3], [0.3, 0.7]]],
-  [[[0.3, 0.3], [0.7, 0.3], [0.7, 0.7], [0.3, 0.7], [0.3, 0.3]]],
-  [[[0.66, 0.32], [0.36, 0.4], [0.64, 0.6], [0.34, 0.68]]],
-];
 /** Of five cells in a row one shows the form. */
 export const isRoleShown = (x: number, y: number): boolean => (x + 2 * y) % 5 === 0;
-
-const role = (of: number): Paint => (ctx, palette, side) => {
-  for (const form of ROLE_FORMS[of] ?? []) line(ctx, form, Math.max(0.09, 1 / side), css(palette.ink, 0.55));
-};
 
 const player: Paint = (ctx, palette) => {
   disc(ctx, 0.5, 0.5, 0.58, css(palette.ink, 0.85));

@@ -10,7 +10,6 @@ use benches::{floors::Entries, pregenerated::layers_in_memory, stores};
 use bytes::Bytes;
 use floor_cache::{Chain, Key, LruConfig, Tier, Tuning, tier::Answer, tiers::LruTier};
 use foldhash::fast::RandomState;
-use foyer::CacheBuilder;
 use lru::LruCache;
 use quick_cache::{OptionsBuilder, Weighter, sync::DefaultLifecycle};
 use tokio::runtime::Runtime;
@@ -158,31 +157,6 @@ impl Peer for Dashmap {
     }
 
     writes!(remove);
-}
-
-/// foyer's memory cache.
-pub(crate) struct Foyer(foyer::Cache<Key, Bytes, RandomState>);
-
-impl Peer for Foyer {
-    const NAME: &'static str = "foyer";
-
-    fn new(_: &Entries) -> Self {
-        let capacity = usize::try_from(CAPACITY).unwrap_or(usize::MAX);
-        let builder = CacheBuilder::new(capacity).with_shards(SHARDS).with_hash_builder(RandomState::default());
-        Self(builder.with_weighter(|_: &Key, value: &Bytes| value.len()).build())
-    }
-
-    fn get(&self, key: &Key) -> Option<Bytes> {
-        self.0.get(key).map(|entry| entry.value().clone())
-    }
-
-    fn put(&self, key: Key, value: Bytes) {
-        self.0.insert(key, value);
-    }
-
-    fn remove(&self, key: &Key) {
-        self.0.remove(key);
-    }
 }
 
 /// `lru::LruCache` behind one lock, and the bytes of its values: the simplest cache to write. Its default hasher is that

@@ -15,7 +15,7 @@ use std::{
 };
 
 use benches::{floors::Entries, regret::Keys, timing::in_rounds};
-use caches::{Dashmap, Foyer, LruMutex, Moka, OurChain, OurLru, Peer, QuickCache, filled};
+use caches::{Dashmap, LruMutex, Moka, OurChain, OurLru, Peer, QuickCache, filled};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 /// Floors in each cache.
@@ -43,7 +43,6 @@ fn hits(criterion: &mut Criterion) {
         peer::<LruMutex>(group, &entries, threads, &visits);
         peer::<Moka>(group, &entries, threads, &visits);
         peer::<QuickCache>(group, &entries, threads, &visits);
-        peer::<Foyer>(group, &entries, threads, &visits);
         peer::<Dashmap>(group, &entries, threads, &visits);
     }
 }
@@ -71,7 +70,6 @@ fn writes(criterion: &mut Criterion) {
     write::<LruMutex>(group, &entries);
     write::<Moka>(group, &entries);
     write::<QuickCache>(group, &entries);
-    write::<Foyer>(group, &entries);
     write::<Dashmap>(group, &entries);
 }
 

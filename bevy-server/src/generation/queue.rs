@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -29,7 +29,6 @@ use crate::{
     key,
     metrics::register_gauge,
     packs::Packs,
-    tenants::TenantCounts,
 };
 
 /// Floors of callers that may wait, for each worker.
@@ -198,11 +197,12 @@ impl GenerationQueue {
         self.0.quotas.set_rates(rates);
     }
 
-    /// The source of the chain of the tenant `name`, which is counted in `counts`.
+    /// The source of the chain of the tenant `name`.
     #[must_use]
-    pub fn for_tenant(&self, name: &str, counts: Arc<TenantCounts>) -> TenantSource {
-        let id = self.0.callers.tenant_id(name);
-        TenantSource { queue: self.clone(), account: Arc::new(TenantAccount { id, counts }) }
+    pub fn for_tenant(&self, name: &str) -> TenantSource {
+        let (id, name) = (self.0.callers.tenant_id(name), Arc::from(name));
+        self.0.refused.add_tenant(&name);
+        TenantSource { queue: self.clone(), account: Arc::new(TenantAccount { id, name, cells: AtomicU64::new(0) }) }
     }
 
     /// Requests that [`idle`](Self::idle) completes when no caller waits for a worker any more. Check
@@ -251,10 +251,18 @@ pub struct TenantSource {
 
 /// A tenant in the queue and in the quotas.
 #[derive(Debug)]
-pub(super) struct TenantAccount {
+pub(crate) struct TenantAccount {
     /// Stands for all callers of the tenant.
     id: CallerId,
-    pub(super) counts: Arc<TenantCounts>,
+    pub(crate) name: Arc<str>,
+    /// Cells that were generated.
+    pub(crate) cells: AtomicU64,
+}
+
+impl TenantSource {
+    pub(crate) const fn account(&self) -> &Arc<TenantAccount> {
+        &self.account
+    }
 }
 
 impl Source for TenantSource {
@@ -322,8 +330,7 @@ impl Queue {
         let cells = cells_of(&key);
         let charges = self.charge(caller, cells, tenant.as_ref());
         if charges.is_err() && priority == Priority::Foreground {
-            self.refused.by_quota(caller);
-            tenant.iter().for_each(|tenant| tenant.counts.refused_by_quota.inc());
+            self.refused.by_quota(caller, tenant.as_deref());
         }
         let job = Job { key, caller, cells, charges: charges?, tenant, demand, reply, woke: None };
         match priority {
@@ -406,8 +413,7 @@ impl Queue {
 
     /// Counts a job that has no place.
     fn count_displaced(&self, job: &Job) {
-        self.refused.by_queue(job.caller);
-        job.tenant.iter().for_each(|tenant| tenant.counts.refused_by_queue.inc());
+        self.refused.by_queue(job.caller, job.tenant.as_deref());
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.
@@ -486,18 +492,17 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use floor_gen::FloorSpec;
+    use prometheus::proto::Metric;
 
     use super::*;
-    use crate::{config::CallerIdentity, tenants::TenantNames};
+    use crate::config::CallerIdentity;
 
     #[tokio::test]
     async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
         const PLACES: usize = 10;
         let (registry, callers) = (Registry::new(), Callers::new(CallerIdentity::default()));
         let queue = GenerationQueue::new(PLACES, 1, None, callers.clone(), Packs::built_in(), &registry).unwrap();
-        let counts = TenantCounts::register(&TenantNames::new(["acme", "globex"]), &registry).unwrap();
-        let [acme, globex] = &counts[..] else { panic!("two tenants") };
-        let sources = [queue.for_tenant("acme", acme.clone()), queue.for_tenant("globex", globex.clone())];
+        let sources = ["acme", "globex"].map(|tenant| queue.for_tenant(tenant));
         // A floor for the token `name`. No worker runs: what is refused is refused at once.
         let ask = |source: &TenantSource, name: &str, number: usize| {
             let spec = FloorSpec::resolve(1, number as u32 + 1, 0, 0, None).unwrap();
@@ -516,7 +521,14 @@ mod tests {
         );
         let (_client, admitted) = ask(&sources[1], "globex-0", PLACES);
         assert!(admitted.now_or_never().is_none(), "it waits");
+        let refused = |tenant: &str| -> f64 {
+            let families = registry.gather();
+            let family = families.iter().find(|family| family.name() == "floors_generation_refusals_total").unwrap();
+            let metrics = family.get_metric().iter();
+            let of_tenant = |metric: &&Metric| metric.get_label().iter().any(|label| label.value() == tenant);
+            metrics.filter(of_tenant).map(|metric| metric.get_counter().get_value()).sum()
+        };
         let displaced = waiting.iter_mut().filter_map(|(_, answer)| answer.now_or_never()).count();
-        assert_eq!((displaced, acme.refused_by_queue.get(), globex.refused_by_queue.get()), (1, 2, 0));
+        assert_eq!((displaced, refused("acme"), refused("globex")), (1, 2.0, 0.0));
     }
 }

@@ -1,66 +1,95 @@
-//! Counts the floors that are not generated for their callers, by reason and by the token of the caller.
+//! Counts the floors that are not generated for their callers, by reason, by the token of the caller, and by its tenant.
 
 use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use floor_cache::CallerId;
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::Registry;
 
-use crate::callers::Callers;
+use super::queue::TenantAccount;
+use crate::{
+    callers::Callers,
+    metrics::{Family, register_families},
+};
 
-/// Tokens that have a series of their own, in the order of their first refusals. Each series costs Prometheus memory.
+/// Tokens that have series of their own, in the order of their first refusals. Each series costs Prometheus memory.
 const MAX_TOKENS: usize = 32;
-/// The series of all other callers, and of a token with this name.
+/// The client of all other callers, and of a token with this name.
 const OTHER: &str = "other";
 
-/// `floors_generation_refusals_total{reason}` and `floors_client_refusals_total{client}`.
+/// `floors_generation_refusals_total{reason,client,tenant}`.
 #[derive(Debug)]
 pub(super) struct RefusedFloors {
     callers: Callers,
-    queue: IntCounter,
-    quota: IntCounter,
-    by_caller: IntCounterVec,
-    /// The names of the tokens that have a series.
-    tokens: Mutex<HashSet<Arc<str>>>,
+    counts: Arc<Mutex<Counts>>,
 }
+
+#[derive(Debug, Default)]
+struct Counts {
+    series: BTreeMap<Series, u64>,
+    /// The names of the tokens that have series.
+    tokens: HashSet<Arc<str>>,
+}
+
+/// The reason, the token, and the tenant.
+type Series = (&'static str, Option<Arc<str>>, Option<Arc<str>>);
 
 impl RefusedFloors {
     pub(super) fn register(callers: Callers, registry: &Registry) -> prometheus::Result<Self> {
-        let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
-        let refused = IntCounterVec::new(Opts::new("floors_generation_refusals_total", help), &["reason"])?;
-        registry.register(Box::new(refused.clone()))?;
-        let help = "Floors that were not generated, by the name of the client's token.";
-        let by_caller = IntCounterVec::new(Opts::new("floors_client_refusals_total", help), &["client"])?;
-        registry.register(Box::new(by_caller.clone()))?;
-        let _ = by_caller.with_label_values(&[OTHER]);
-        let count = |reason| refused.with_label_values(&[reason]);
-        let (queue, quota) = (count("queue"), count("quota"));
-        Ok(Self { callers, queue, quota, by_caller, tokens: Mutex::default() })
+        let refused = Self { callers, counts: Arc::default() };
+        refused.add_zeros(None);
+        let counts = Arc::clone(&refused.counts);
+        register_families(registry, move || {
+            let counts = lock(&counts);
+            let series = counts.series.iter().map(|((reason, client, tenant), count)| {
+                ([*reason, client.as_deref().unwrap_or(OTHER), tenant.as_deref().unwrap_or_default()], *count)
+            });
+            let help = "Floors that were not generated: the queue was full, or the client had used up its quota.";
+            let labels = ["reason", "client", "tenant"];
+            vec![Family::counter("floors_generation_refusals_total", help, labels, series)]
+        })?;
+        Ok(refused)
+    }
+
+    /// Shows the tenant `name` before its first refusal, because a rate needs a sample from then.
+    pub(super) fn add_tenant(&self, name: &Arc<str>) {
+        self.add_zeros(Some(name));
+    }
+
+    fn add_zeros(&self, tenant: Option<&Arc<str>>) {
+        let series = ["queue", "quota"].map(|reason| ((reason, None, tenant.cloned()), 0));
+        lock(&self.counts).series.extend(series);
     }
 
     /// The queue was full, or a job of a caller with a smaller share took the place of one of `caller`.
-    pub(super) fn by_queue(&self, caller: CallerId) {
-        self.queue.inc();
-        self.count(caller, "queue");
+    pub(super) fn by_queue(&self, caller: CallerId, tenant: Option<&TenantAccount>) {
+        self.count("queue", caller, tenant);
     }
 
-    /// `caller` had used up its quota.
-    pub(super) fn by_quota(&self, caller: CallerId) {
-        self.quota.inc();
-        self.count(caller, "quota");
+    /// `caller` had used up its quota, or its tenant had.
+    pub(super) fn by_quota(&self, caller: CallerId, tenant: Option<&TenantAccount>) {
+        self.count("quota", caller, tenant);
     }
 
-    fn count(&self, caller: CallerId, reason: &'static str) {
-        let token = self.callers.report_refused(caller, reason).filter(|token| self.has_series(token));
-        self.by_caller.with_label_values(&[token.as_deref().unwrap_or(OTHER)]).inc();
+    fn count(&self, reason: &'static str, caller: CallerId, tenant: Option<&TenantAccount>) {
+        let token = self.callers.report_refused(caller, reason);
+        let mut counts = lock(&self.counts);
+        let client = token.filter(|token| counts.has_series(token));
+        *counts.series.entry((reason, client, tenant.map(|tenant| Arc::clone(&tenant.name)))).or_default() += 1;
     }
+}
 
-    fn has_series(&self, token: &Arc<str>) -> bool {
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.contains(token) || (tokens.len() < MAX_TOKENS && tokens.insert(Arc::clone(token)))
+impl Counts {
+    fn has_series(&mut self, token: &Arc<str>) -> bool {
+        let has_room = self.tokens.len() < MAX_TOKENS;
+        **token != *OTHER && (self.tokens.contains(token) || (has_room && self.tokens.insert(Arc::clone(token))))
     }
+}
+
+fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -71,22 +100,24 @@ mod tests {
     use crate::config::CallerIdentity;
 
     #[test]
-    fn so_many_tokens_have_a_series_and_no_address_or_certificate_has_one() {
+    fn so_many_tokens_have_series_and_no_address_or_certificate_has_one() {
         let (callers, registry) = (Callers::new(CallerIdentity::default()), Registry::new());
         let refused = RefusedFloors::register(callers.clone(), &registry).unwrap();
         let here = Ipv4Addr::LOCALHOST.into();
-        let series = |caller: &str| refused.by_caller.with_label_values(&[caller]).get();
         for number in 0..2 * MAX_TOKENS {
             let caller = callers.named(&number.to_string(), here);
-            refused.by_quota(caller.id());
-            refused.by_queue(caller.id());
+            refused.by_quota(caller.id(), None);
+            refused.by_queue(caller.id(), None);
         }
-        refused.by_queue(callers.at(here).id());
-        refused.by_queue(callers.certified("CN=game", here).id());
+        refused.by_queue(callers.at(here).id(), None);
+        refused.by_queue(callers.certified("CN=game", here).id(), None);
+        refused.by_queue(callers.named(OTHER, here).id(), None);
         let families = registry.gather();
-        let family = families.iter().find(|family| family.name() == "floors_client_refusals_total").unwrap();
-        assert_eq!(family.get_metric().len(), MAX_TOKENS + 1);
-        assert_eq!((series("0"), series(OTHER)), (2, 2 * MAX_TOKENS as u64 + 2));
-        assert_eq!((refused.quota.get(), refused.queue.get()), (2 * MAX_TOKENS as u64, 2 * MAX_TOKENS as u64 + 2));
+        let family = families.iter().find(|family| family.name() == "floors_generation_refusals_total").unwrap();
+        assert_eq!(family.get_metric().len(), 2 * (MAX_TOKENS + 1));
+        let counts = lock(&refused.counts);
+        let count = |reason, client: Option<&str>| counts.series[&(reason, client.map(Arc::from), None)];
+        assert_eq!((count("queue", Some("0")), count("quota", Some("0"))), (1, 1));
+        assert_eq!((count("queue", None), count("quota", None)), (MAX_TOKENS as u64 + 3, MAX_TOKENS as u64));
     }
 }

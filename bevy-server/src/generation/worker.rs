@@ -4,6 +4,7 @@ use std::{
     any::Any,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::Ordering::Relaxed,
     time::{Duration, Instant},
 };
 
@@ -30,7 +31,7 @@ pub(super) fn run(queue: &Queue) {
             queue.callers.count_generated(job.caller, job.cells);
         }
         if let Some(tenant) = &job.tenant {
-            tenant.counts.cells.inc_by(job.cells);
+            tenant.cells.fetch_add(job.cells, Relaxed);
         }
         let result = generate_floor(&mut generator, &queue.packs, job.key);
         queue.end();

@@ -7,7 +7,6 @@ use tonic::Code;
 
 use super::{Rpc, call_metrics::RequestMetrics};
 use crate::{
-    cache::Chains,
     callers::Caller,
     observer::{CallObserver, CallRecord},
     tenants::TenantId,
@@ -17,8 +16,6 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct CallCounts {
     pub(super) metrics: RequestMetrics,
-    /// Have the counts of tenants.
-    pub(super) chains: Chains,
     /// `None`: no call is recorded.
     pub(super) observer: Option<CallObserver>,
 }
@@ -52,10 +49,7 @@ impl Drop for CallEnd {
             self.code = Code::DeadlineExceeded;
         }
         let took = self.started.elapsed();
-        self.counts.metrics.record(self.rpc, self.code, took);
-        if let Some(tenant) = self.tenant {
-            self.counts.chains.counts(tenant).count_call(self.code);
-        }
+        self.counts.metrics.record(self.rpc, self.code, self.tenant, took);
         if let Some(record) = &self.record {
             record.finish(self.rpc, self.code, self.started, took);
         }

@@ -1,5 +1,5 @@
-//! Counts the calls of the floor service that have ended, for `floors_requests_total{rpc,code}` and
-//! `floors_request_seconds{rpc}`. Each core counts in a part of its own.
+//! Counts the calls of the floor service that have ended, for `floors_requests_total{rpc,code,tenant}`
+//! and `floors_request_seconds{rpc}`. Each core counts in a part of its own.
 
 use std::{
     array,
@@ -16,7 +16,10 @@ use floor_proto::{rpc::Rpc, status::code_name};
 use prometheus::Registry;
 use tonic::Code;
 
-use crate::metrics::{Family, register_families};
+use crate::{
+    metrics::{Family, register_families},
+    tenants::{TenantId, TenantNames},
+};
 
 /// Upper bounds of the buckets, from a hit in memory to a wait for the generation queue, in microseconds.
 const BUCKETS: [u64; 16] =
@@ -28,14 +31,17 @@ const CODES: usize = 17;
 /// Counts the calls that have ended. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct RequestMetrics {
-    part: Arc<EndedCalls>,
+    part: Part,
     parts: Parts,
 }
 
-/// The parts of all cores.
-type Parts = Arc<Mutex<Vec<Arc<EndedCalls>>>>;
+/// What one core counts: of callers without a tenant, then of each tenant.
+type Part = Arc<[EndedCalls]>;
 
-/// What one core counts, by RPC, on cache lines of its own.
+/// The parts of all cores.
+type Parts = Arc<Mutex<Vec<Part>>>;
+
+/// The calls of one tenant on one core, by RPC, on cache lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct EndedCalls([EndedCallsOf; Rpc::COUNT]);
@@ -53,20 +59,21 @@ impl RequestMetrics {
     ///
     /// # Errors
     /// If `registry` already has metrics with these names.
-    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let parts = Parts::default();
+    pub fn register(tenants: TenantNames, registry: &Registry) -> prometheus::Result<Self> {
+        let (parts, count) = (Parts::default(), 1 + tenants.iter().count());
         let read = Arc::clone(&parts);
-        register_families(registry, move || families(&lock(&read)))?;
-        Ok(Self::part_of(parts))
+        let this = Self::part_of(parts, count);
+        register_families(registry, move || families(&tenants, &lock(&read)))?;
+        Ok(this)
     }
 
-    fn part_of(parts: Parts) -> Self {
+    fn part_of(parts: Parts, tenants: usize) -> Self {
         let zeros = || EndedCallsOf {
             codes: array::from_fn(|_| AtomicU64::new(0)),
             buckets: array::from_fn(|_| AtomicU64::new(0)),
             nanoseconds: AtomicU64::new(0),
         };
-        let part = Arc::new(EndedCalls(array::from_fn(|_| zeros())));
+        let part: Part = (0..tenants).map(|_| EndedCalls(array::from_fn(|_| zeros()))).collect();
         lock(&parts).push(Arc::clone(&part));
         Self { part, parts }
     }
@@ -74,12 +81,12 @@ impl RequestMetrics {
     /// The same, with a part of its own for another core.
     #[must_use]
     pub(crate) fn for_core(&self) -> Self {
-        Self::part_of(Arc::clone(&self.parts))
+        Self::part_of(Arc::clone(&self.parts), self.part.len())
     }
 
-    /// Records a finished call.
-    pub fn record(&self, rpc: Rpc, code: Code, took: Duration) {
-        let calls = &self.part.0[rpc as usize];
+    /// Records a finished call of a caller of `tenant`.
+    pub fn record(&self, rpc: Rpc, code: Code, tenant: Option<TenantId>, took: Duration) {
+        let calls = &self.part[tenant.map_or(0, |tenant| 1 + tenant.index())].0[rpc as usize];
         calls.codes[code as usize].fetch_add(1, Relaxed);
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let bucket = BUCKETS.partition_point(|bound| bound * 1000 < nanoseconds);
@@ -88,29 +95,37 @@ impl RequestMetrics {
     }
 }
 
-/// The sums of all parts.
-fn families(parts: &[Arc<EndedCalls>]) -> Vec<Family> {
-    let sum = |rpc: Rpc, count: &dyn Fn(&EndedCallsOf) -> &AtomicU64| {
-        parts.iter().map(|part| count(&part.0[rpc as usize]).load(Relaxed)).sum::<u64>()
-    };
-    let counts = Rpc::ALL.into_iter().flat_map(|rpc| {
-        let name = |code| code_name(Code::from_i32(code as i32));
-        (0..CODES).map(move |code| ([rpc.name(), name(code)], sum(rpc, &|calls| &calls.codes[code])))
-    });
+/// The sums of all parts. The calls of a tenant are there from its first call of a method on; the times are those of all.
+fn families(tenants: &TenantNames, parts: &[Part]) -> Vec<Family> {
+    let names: Vec<_> = [""].into_iter().chain(tenants.iter().map(|(_, name)| name)).collect();
+    let mut counts = Vec::new();
+    for (place, tenant) in names.iter().enumerate() {
+        for rpc in Rpc::ALL {
+            let count = |code: usize| -> u64 {
+                parts.iter().map(|part| part[place].0[rpc as usize].codes[code].load(Relaxed)).sum()
+            };
+            let codes: [u64; CODES] = array::from_fn(count);
+            if tenant.is_empty() || codes.iter().any(|count| *count > 0) {
+                let name = |code| code_name(Code::from_i32(code as i32));
+                counts.extend((0..).zip(codes).map(|(code, count)| ([*tenant, rpc.name(), name(code)], count)));
+            }
+        }
+    }
     let times = Rpc::ALL.map(|rpc| {
         let mut times = Times::default();
-        let in_bucket = |bucket: usize| sum(rpc, &|calls| &calls.buckets[bucket]);
+        let calls = || parts.iter().flat_map(|part| part.iter()).map(|calls| &calls.0[rpc as usize]);
+        let in_bucket = |bucket: usize| calls().map(|calls| calls.buckets[bucket].load(Relaxed)).sum::<u64>();
         for (bucket, bound) in BUCKETS.into_iter().enumerate() {
             times.count += in_bucket(bucket);
             times.buckets.push((Duration::from_micros(bound), times.count));
         }
         times.count += in_bucket(BUCKETS.len());
-        times.sum = Duration::from_nanos(sum(rpc, &|calls| &calls.nanoseconds));
+        times.sum = Duration::from_nanos(calls().map(|calls| calls.nanoseconds.load(Relaxed)).sum());
         times
     });
     let series = Rpc::ALL.into_iter().zip(&times).map(|(rpc, times)| ([rpc.name()], times));
     vec![
-        Family::counter("floors_requests_total", "Calls by method and status code.", ["rpc", "code"], counts),
+        Family::counter("floors_requests_total", "Calls by method and status code.", ["tenant", "rpc", "code"], counts),
         Family::histogram("floors_request_seconds", "Time inside the server by method, in seconds.", ["rpc"], series),
     ]
 }
@@ -128,7 +143,7 @@ mod tests {
     #[test]
     fn every_code_of_every_method_has_a_zero_before_its_first_call() {
         let registry = Registry::new();
-        let metrics = RequestMetrics::register(&registry).unwrap();
+        let metrics = RequestMetrics::register(TenantNames::new(["acme", "globex"]), &registry).unwrap();
         let counts = || {
             let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
             let counts = text.lines().filter(|line| line.starts_with("floors_requests_total{"));
@@ -138,9 +153,15 @@ mod tests {
         assert!(counts().iter().all(|count| count.ends_with(" 0")));
         let cores = [metrics.clone(), metrics.for_core()];
         for code in 0..CODES as i32 {
-            cores[code as usize % 2].record(Rpc::StreamFloors, Code::from_i32(code), Duration::ZERO);
+            cores[code as usize % 2].record(Rpc::StreamFloors, Code::from_i32(code), None, Duration::ZERO);
         }
         let of_streams = counts().iter().filter(|count| count.ends_with("rpc=\"StreamFloors\"} 1")).count();
         assert_eq!(of_streams, CODES);
+        let tenant = TenantNames::new(["acme", "globex"]).find("globex");
+        metrics.record(Rpc::GetFloor, Code::Ok, tenant, Duration::ZERO);
+        let of_tenants: Vec<_> = counts().into_iter().filter(|count| count.contains("tenant")).collect();
+        assert_eq!(of_tenants.len(), CODES, "{of_tenants:?}");
+        let called = "floors_requests_total{code=\"OK\",rpc=\"GetFloor\",tenant=\"globex\"} 1";
+        assert!(of_tenants.iter().any(|count| count == called), "{of_tenants:?}");
     }
 }

@@ -306,7 +306,7 @@ impl FloorService {
         let ServiceDeps { chains, packs, metrics, refusals, in_flight, access_recorder, budgets, no_cache, observer } =
             deps;
         let (offload, since) = (Arc::new(Offload::new()), Instant::now());
-        let counts = Arc::new(CallCounts { metrics, chains: chains.clone(), observer });
+        let counts = Arc::new(CallCounts { metrics, observer });
         let services = Services { chains, packs, access_recorder, offload, since };
         let admission = Admission { in_flight, budgets, refusals, no_cache };
         Self(Arc::new(Core { admission: Arc::new(admission), services: Arc::new(services), counts }))
@@ -315,8 +315,8 @@ impl FloorService {
     /// The same service, with what a hit writes of its own, for another core.
     pub(super) fn for_core(&self) -> Self {
         let Core { admission, services, counts } = &*self.0;
-        let CallCounts { metrics, chains, observer } = &**counts;
-        let counts = CallCounts { metrics: metrics.for_core(), chains: chains.clone(), observer: observer.clone() };
+        let CallCounts { metrics, observer } = &**counts;
+        let counts = CallCounts { metrics: metrics.for_core(), observer: observer.clone() };
         let admission = Admission { in_flight: admission.in_flight.for_core(), ..Admission::clone(admission) };
         let (admission, services) = (Arc::new(admission), Arc::new(Services::clone(services)));
         Self(Arc::new(Core { admission, services, counts: Arc::new(counts) }))
@@ -526,7 +526,7 @@ mod tests {
     use prometheus::Registry;
 
     use super::*;
-    use crate::{config::Config, generation::GenerationQueue};
+    use crate::{config::Config, generation::GenerationQueue, tenants::TenantNames};
 
     /// It is moved several times, and each byte costs an instruction then. A future that gets another one by value has it
     /// twice.
@@ -543,7 +543,7 @@ mod tests {
         let service = FloorService::new(ServiceDeps {
             chains: chain.into(),
             packs: Packs::built_in(),
-            metrics: RequestMetrics::register(&registry).unwrap(),
+            metrics: RequestMetrics::register(TenantNames::default(), &registry).unwrap(),
             refusals: Refusals::register(&registry).unwrap(),
             in_flight: InFlight::default(),
             access_recorder: None,

@@ -116,7 +116,8 @@ impl GrpcPlugin {
         FloorService::new(ServiceDeps {
             chains: world.resource::<Chains>().clone(),
             packs: world.resource::<Packs>().clone(),
-            metrics: RequestMetrics::register(registry).expect("registered once"),
+            metrics: RequestMetrics::register(world.resource::<Chains>().names().clone(), registry)
+                .expect("registered once"),
             refusals: world.resource::<Refusals>().clone(),
             in_flight,
             access_recorder: world.get_resource::<AccessRecorder>().cloned(),

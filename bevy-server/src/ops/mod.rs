@@ -45,9 +45,11 @@ use crate::{
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
     packs::Packs,
+    prefetch::PrefetchCounts,
     reload::Reload,
     runtime::TokioHandle,
     start_error::StartError,
+    traces::Traces,
 };
 
 /// Serves the operations pages, about the chains and the metrics. Adds [`OperatorAccess`].
@@ -92,6 +94,8 @@ impl Plugin for OpsPlugin {
             callers: world.resource::<Callers>().clone(),
             packs: world.resource::<Packs>().clone(),
             log: world.resource::<LogControl>().clone(),
+            prefetches: world.get_resource::<PrefetchCounts>().cloned(),
+            traces: world.get_resource::<Traces>().cloned(),
             serving: AtomicBool::new(false),
             compaction: Arc::default(),
             backup: Arc::default(),
@@ -133,6 +137,10 @@ struct OpsState {
     callers: Callers,
     packs: Packs,
     log: LogControl,
+    /// `None` if nothing is prefetched.
+    prefetches: Option<PrefetchCounts>,
+    /// `None` if nothing is traced.
+    traces: Option<Traces>,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,
     /// Locked while a compaction runs.

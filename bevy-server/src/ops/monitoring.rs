@@ -3,7 +3,10 @@
 use std::{
     borrow::Cow,
     fmt::Write as _,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::Ordering::{Acquire, Relaxed},
+    },
 };
 
 use axum::{
@@ -15,6 +18,7 @@ use floor_cache::Chain;
 use prometheus::TextEncoder;
 
 use super::OpsState;
+use crate::traces::Traces;
 
 pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResponse {
     state.chains.refresh_stats().await;
@@ -26,7 +30,7 @@ pub(super) async fn metrics(State(state): State<Arc<OpsState>>) -> impl IntoResp
 
 /// Load does not count: a server that is full still serves cached floors, and all servers of a fleet are full at once.
 pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, Cow<'static, str>) {
-    if !state.serving.load(Ordering::Acquire) {
+    if !state.serving.load(Acquire) {
         (StatusCode::SERVICE_UNAVAILABLE, "not serving: starting or draining\n".into())
     } else if let Some(problem) = state.packs.problem() {
         (StatusCode::OK, format!("ready, but not with every pack of packs.dir\n{problem}\n").into())
@@ -37,7 +41,7 @@ pub(super) async fn readyz(State(state): State<Arc<OpsState>>) -> (StatusCode, C
 
 pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
     state.chains.refresh_stats().await;
-    let problem = state.packs.problem().map(|problem| format!("<pre>{}</pre>", escape(&problem.to_string())));
+    let problem = state.packs.problem().map(|problem| format!("<pre>{}</pre>", html_escaped(&problem.to_string())));
     let problem = problem.unwrap_or_default();
     let tables: String = state.chains.all().map(|(tenant, chain)| table(tenant, chain)).collect();
     Html(format!(
@@ -46,16 +50,38 @@ pub(super) async fn status(State(state): State<Arc<OpsState>>) -> Html<String> {
          td:first-child,th:first-child{{text-align:left}}</style>\
          <h1>Floor Server {}</h1><p>Up for {} s, generator version {}. <a href=/metrics>metrics</a> \
          <a href=/healthz>healthz</a> <a href=/readyz>readyz</a></p>\
-         {problem}{tables}</html>",
+         {problem}{tables}{}</html>",
         env!("CARGO_PKG_VERSION"),
         state.since.elapsed().as_secs(),
         floor_gen::GENERATOR_VERSION,
+        figures(&state),
     ))
 }
 
-/// `text` in HTML.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
+/// The table of figures that no alert needs, since the start.
+fn figures(state: &OpsState) -> String {
+    let price = state.chains.of(None).metrics().cpu_price;
+    let mut rows = vec![
+        ("CPU price, s of response time for 1 s of CPU".to_owned(), format!("{price:.3}")),
+        ("versions of packs".to_owned(), state.packs.versions().to_string()),
+    ];
+    let mut count = |name: String, count: u64| rows.push((name, count.to_string()));
+    if let Some(counts) = &state.prefetches {
+        for (outcome, floors) in [("all", &counts.prefetched), ("used", &counts.used), ("wasted", &counts.wasted)] {
+            count(format!("prefetched floors, {outcome}"), floors.load(Relaxed));
+        }
+    }
+    for (outcome, calls) in state.traces.iter().flat_map(Traces::counts) {
+        count(format!("traced calls, {outcome}"), calls);
+    }
+    for (pack, faults) in state.packs.faults() {
+        count(format!("faults of the generator of {pack}"), faults);
+    }
+    for (tenant, cells) in state.chains.generated_cells() {
+        count(format!("generated cells, {tenant}"), cells);
+    }
+    let rows: String = rows.into_iter().map(|(name, value)| format!("<tr><td>{name}<td>{value}")).collect();
+    format!("<h2>Other figures</h2><table>{rows}</table>")
 }
 
 /// The table of the tiers of a chain. A tenant's has its name above it.
@@ -70,7 +96,8 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
         }
         let _ = write!(
             rows,
-            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
+            "<tr><td>{}<td>{}<td>{}<td>{:.1} %<td>{}<td>{}<td>{}<td>{:.1}<td>{:.1}\
+             <td>{:.0} %<td>{:.1}<td>{:.1}<td>{:.0} %<td>{}<td>{}<td>{} s",
             tier.name,
             tier.hits,
             tier.misses,
@@ -80,6 +107,9 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
             figure(tier.bytes, tier.unknown.bytes),
             tier.hit_cost_us,
             tier.miss_cost_us,
+            tier.hit_ratio * 100.0,
+            tier.probe_cost_us,
+            tier.generation_cost_us,
             tier.asked_ratio * 100.0,
             tier.reason,
             tier.verdict,
@@ -89,10 +119,12 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
     let heading = tenant.map(|tenant| format!("<h2>Tenant {tenant}</h2>")).unwrap_or_default();
     format!(
         "{heading}<table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>asked<th>reason<th>verdict<th>for{rows}</table>{errors}"
+         <th>recent hit rate<th>recent query us<th>recent generation us<th>asked<th>reason<th>verdict<th>for{rows}</table>\
+         {errors}"
     )
 }
 
+/// `text` in HTML.
 fn html_escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -12,7 +12,7 @@ use floor_gen::PackHash;
 use floor_pack::{LoadedPack, ModuleError, pack_files::Fingerprint};
 use floor_proto::pack::{BUILT_IN, InvalidPackRef, PackRef};
 use prometheus::{
-    IntCounterVec, IntGaugeVec, Opts, Registry,
+    IntGaugeVec, Opts, Registry,
     core::{Collector, Desc},
     proto::MetricFamily,
 };
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     follow::Follower,
-    metrics::{Reloaded, Reloads, register_gauge},
+    metrics::{Reloaded, Reloads},
     tenants::TenantId,
 };
 
@@ -44,15 +44,9 @@ struct State {
     follower: Mutex<Follower<Fingerprint>>,
     /// What was wrong when the packs were last read.
     problem: Mutex<Option<PackLoadError>>,
-    metrics: OnceLock<Metrics>,
-}
-
-#[derive(Debug)]
-struct Metrics {
-    loads: IntCounterVec,
-    /// Failures of packs' own generators.
-    faults: IntCounterVec,
-    reloads: Reloads,
+    /// Failures of packs' own generators, by pack.
+    faults: Mutex<BTreeMap<String, u64>>,
+    reloads: OnceLock<Reloads>,
 }
 
 /// The versions in use, except the built-in pack.
@@ -119,7 +113,8 @@ impl Packs {
             table: RwLock::new(Arc::new(table)),
             follower: Mutex::new(Follower::new(found)),
             problem: Mutex::new(PackLoadError::of(problems)),
-            metrics: OnceLock::new(),
+            faults: Mutex::default(),
+            reloads: OnceLock::new(),
         })))
     }
 
@@ -128,21 +123,8 @@ impl Packs {
     /// # Errors
     /// If `registry` already has these metrics.
     pub fn register(&self, registry: &Registry, reloads: Reloads) -> prometheus::Result<()> {
-        let help = "How often packs were read, by outcome: loaded, or failed.";
-        let loads = IntCounterVec::new(Opts::new("floors_pack_loads_total", help), &["outcome"])?;
-        registry.register(Box::new(loads.clone()))?;
-        for outcome in ["loaded", "failed"] {
-            let _ = loads.with_label_values(&[outcome]);
-        }
-        let help = "Failures of the generators that packs bring along, by pack: traps, floors that break a rule, and refusals \
-                    because of earlier ones.";
-        let faults = IntCounterVec::new(Opts::new("floors_pack_generator_faults_total", help), &["pack"])?;
-        registry.register(Box::new(faults.clone()))?;
-        let held = self.clone();
-        let help = "Versions of packs that the server holds, the built-in pack not counted.";
-        register_gauge(registry, "floors_packs", help, move || held.table().by_hash.len() as f64)?;
         registry.register(Box::new(PackInfo { packs: self.clone(), description: pack_info()?.desc()[0].clone() }))?;
-        let _ = self.0.metrics.set(Metrics { loads, faults, reloads });
+        let _ = self.0.reloads.set(reloads);
         if self.has_directory() {
             self.record(self.problem().is_none());
         }
@@ -185,12 +167,25 @@ impl Packs {
 
     /// Counts a failure of a pack's own generator, and returns it.
     pub(crate) fn note(&self, error: ModuleError) -> ModuleError {
-        if let (Some(metrics), ModuleError::Fault { pack, .. } | ModuleError::Closed { pack }) =
-            (self.0.metrics.get(), &error)
-        {
-            metrics.faults.with_label_values(&[pack]).inc();
+        if let ModuleError::Fault { pack, .. } | ModuleError::Closed { pack } = &error {
+            *self.lock_faults().entry(pack.clone()).or_default() += 1;
         }
         error
+    }
+
+    /// How often each pack's own generator has failed: traps, floors that break a rule, and refusals because of earlier
+    /// failures.
+    pub(crate) fn faults(&self) -> BTreeMap<String, u64> {
+        self.lock_faults().clone()
+    }
+
+    /// How many versions of packs the server holds, the built-in pack not counted.
+    pub(crate) fn versions(&self) -> usize {
+        self.table().by_hash.len()
+    }
+
+    fn lock_faults(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Why the packs in use are not those of the directory.
@@ -265,8 +260,7 @@ impl Packs {
     }
 
     fn record(&self, succeeded: bool) {
-        if let Some(Metrics { loads, reloads, .. }) = self.0.metrics.get() {
-            loads.with_label_values(&[if succeeded { "loaded" } else { "failed" }]).inc();
+        if let Some(reloads) = self.0.reloads.get() {
             reloads.record(Reloaded::Packs, succeeded);
         }
     }

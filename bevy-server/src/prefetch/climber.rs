@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    sync::atomic::Ordering::Relaxed,
     time::Instant,
 };
 
@@ -63,7 +64,8 @@ pub(super) fn update_climbers(
             climber.window = (2 * climber.window).min(prefetcher.ahead);
             // The floors below were requested by calls that the recorder missed.
             let reached = climber.prefetched.partition_point(|number| *number <= step.number);
-            prefetcher.count("used", climber.prefetched.drain(..reached).len());
+            let used = climber.prefetched.drain(..reached).len() as u64;
+            prefetcher.counts.used.fetch_add(used, Relaxed);
             climbers.insert(step, climber);
         } else if climbers.len() < MAX_CLIMBERS {
             climbers.insert(step, Climber::new(caller, now));
@@ -103,7 +105,7 @@ pub(super) fn prefetch(mut climbers: ResMut<'_, Climbers>, prefetcher: Res<'_, P
 pub(super) fn remove_inactive(mut climbers: ResMut<'_, Climbers>, prefetcher: Res<'_, Prefetcher>) {
     let now = Instant::now();
     for (_, climber) in climbers.extract_if(|_, climber| now.duration_since(climber.last_step_at) >= CLIMBER_TIMEOUT) {
-        prefetcher.count("wasted", climber.prefetched.len());
+        prefetcher.counts.wasted.fetch_add(climber.prefetched.len() as u64, Relaxed);
     }
 }
 
@@ -122,7 +124,6 @@ mod tests {
         config::Config,
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
-        metrics::MetricsRegistry,
         packs::Packs,
         prefetch::{PrefetchPlugin, Tower},
         runtime::TokioHandle,
@@ -143,7 +144,6 @@ mod tests {
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime).unwrap();
         let mut app = App::new();
         app.insert_resource(TokioHandle(runtime.clone()))
-            .insert_resource(MetricsRegistry(registry))
             .insert_resource(generation)
             .insert_resource(Packs::built_in())
             .insert_resource(Chains::from(chain))

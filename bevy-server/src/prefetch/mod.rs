@@ -13,6 +13,7 @@ use bevy::prelude::*;
 
 use crate::{config::Config, lifecycle::EventSender, runtime::TokioHandle};
 
+pub(crate) use prefetcher::PrefetchCounts;
 pub use prefetcher::Prefetcher;
 pub use recorder::AccessRecorder;
 pub use tower::{Step, Tower};
@@ -42,6 +43,7 @@ impl PrefetchPlugin {
 impl Plugin for PrefetchPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<AccessRecorder>()
+            .init_resource::<PrefetchCounts>()
             .init_resource::<recorder::StepBatches>()
             .init_resource::<climber::Climbers>()
             .add_systems(Update, (climber::update_climbers, climber::prefetch, climber::remove_inactive).chain());
@@ -49,7 +51,7 @@ impl Plugin for PrefetchPlugin {
 
     fn finish(&self, app: &mut App) {
         let world = app.world();
-        let prefetcher = Prefetcher::new(self, world).expect("no other plugin registers floors_prefetches_total");
+        let prefetcher = Prefetcher::new(self, world);
         let (recorder, batches) = (world.resource::<AccessRecorder>(), world.resource::<recorder::StepBatches>());
         let events = world.resource::<EventSender>().clone();
         let send_batches = recorder::send_batches(recorder.clone(), batches.clone(), events);

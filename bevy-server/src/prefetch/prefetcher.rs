@@ -2,13 +2,12 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use bevy::prelude::*;
 use floor_cache::{CallerId, Options, Priority};
 use floor_gen::FloorSpec;
-use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::runtime::Handle;
 
 use super::PrefetchPlugin;
@@ -17,7 +16,6 @@ use crate::{
     generation::GenerationQueue,
     key,
     lifecycle::{EventSender, ServerEvent},
-    metrics::MetricsRegistry,
     packs::Packs,
     runtime::TokioHandle,
     tenants::TenantId,
@@ -35,11 +33,22 @@ pub struct Prefetcher {
     /// The packs of the towers.
     pub(super) packs: Packs,
     runtime: Handle,
-    outcomes: IntCounterVec,
+    pub(super) counts: PrefetchCounts,
+}
+
+/// How many floors were prefetched for climbers, and how many of them were used or wasted. Cheap to clone.
+#[derive(Resource, Debug, Clone, Default, Deref)]
+pub(crate) struct PrefetchCounts(Arc<Outcomes>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    pub(crate) prefetched: AtomicU64,
+    pub(crate) used: AtomicU64,
+    pub(crate) wasted: AtomicU64,
 }
 
 impl Prefetcher {
-    pub(super) fn new(plugin: &PrefetchPlugin, world: &World) -> prometheus::Result<Self> {
+    pub(super) fn new(plugin: &PrefetchPlugin, world: &World) -> Self {
         let events = world.resource::<EventSender>().clone();
         let in_progress = InProgress { count: Arc::default(), wake_requested: Arc::default(), events };
         let prefetcher = Self {
@@ -50,7 +59,7 @@ impl Prefetcher {
             generation: world.resource::<GenerationQueue>().clone(),
             packs: world.resource::<Packs>().clone(),
             runtime: world.resource::<TokioHandle>().0.clone(),
-            outcomes: outcomes(world.resource::<MetricsRegistry>())?,
+            counts: world.resource::<PrefetchCounts>().clone(),
         };
         let generation = prefetcher.generation.clone();
         prefetcher.runtime.spawn(async move {
@@ -59,12 +68,7 @@ impl Prefetcher {
                 in_progress.wake();
             }
         });
-        Ok(prefetcher)
-    }
-
-    /// Counts `floors` of one outcome.
-    pub(super) fn count(&self, outcome: &str, floors: usize) {
-        self.outcomes.with_label_values(&[outcome]).inc_by(floors as u64);
+        prefetcher
     }
 
     /// Whether another prefetch may start: the budget has room and no caller waits for generation.
@@ -83,13 +87,13 @@ impl Prefetcher {
     /// Fetches the floor through the chain of `tenant`, as background work of `caller`, which pays for it if it is
     /// generated.
     pub(super) fn start_prefetch(&self, spec: &FloorSpec, tenant: Option<TenantId>, caller: CallerId) {
-        let (chain, outcomes) = (self.chains.of(tenant).clone(), self.outcomes.clone());
+        let (chain, counts) = (self.chains.of(tenant).clone(), self.counts.clone());
         let key = key::of(spec);
         let guard = self.in_progress.begin();
         self.runtime.spawn(async move {
             let options = Options { priority: Priority::Background, caller, ..Options::default() };
             if chain.get(key, options).await.is_ok() {
-                outcomes.with_label_values(&["prefetched"]).inc();
+                counts.prefetched.fetch_add(1, Ordering::Relaxed);
             }
             drop(guard);
         });
@@ -128,15 +132,4 @@ impl Drop for PrefetchGuard {
         self.0.count.fetch_sub(1, Ordering::SeqCst);
         self.0.wake();
     }
-}
-
-/// `floors_prefetches_total{outcome}`: prefetched, and of these used or wasted.
-fn outcomes(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let help = "Floors prefetched for climbers, from a tier or generation, and those of them that were used or wasted.";
-    let outcomes = IntCounterVec::new(Opts::new("floors_prefetches_total", help), &["outcome"])?;
-    registry.register(Box::new(outcomes.clone()))?;
-    for outcome in ["prefetched", "used", "wasted"] {
-        outcomes.with_label_values(&[outcome]).inc_by(0);
-    }
-    Ok(outcomes)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -48,14 +49,14 @@ pub(super) struct Exporter {
     spans: Vec<SpanData>,
     /// The calls in `spans`.
     calls: u64,
-    counts: Counts,
+    counts: Arc<Counts>,
     warnings: RateLimit,
 }
 
 impl Exporter {
     /// Sends to the collector of `settings`, to which it connects with the first spans. Call it in the context of a
     /// runtime.
-    pub(super) fn new(settings: &TraceSettings, counts: Counts) -> Result<Self, ExporterBuildError> {
+    pub(super) fn new(settings: &TraceSettings, counts: Arc<Counts>) -> Result<Self, ExporterBuildError> {
         let endpoint = settings.endpoint.as_str();
         let mut client = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT);
         if settings.has_tls() {
@@ -94,7 +95,7 @@ impl Exporter {
                 None
             }
             Command::Call(..) => {
-                self.counts.dropped.inc();
+                self.counts.dropped.fetch_add(1, Relaxed);
                 None
             }
             Command::Flush(flushed) => Some(flushed),
@@ -108,13 +109,13 @@ impl Exporter {
         }
         let error = match timeout(EXPORT_TIMEOUT, self.client.export(spans)).await {
             Ok(Ok(())) => {
-                self.counts.exported.inc_by(calls);
+                self.counts.exported.fetch_add(calls, Relaxed);
                 return;
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} s", EXPORT_TIMEOUT.as_secs()),
         };
-        self.counts.failed.inc_by(calls);
+        self.counts.failed.fetch_add(calls, Relaxed);
         if let Some(more) = self.warnings.admit() {
             tracing::warn!(error, more, "traces could not be exported; calls are not affected");
         }

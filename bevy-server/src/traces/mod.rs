@@ -11,7 +11,10 @@ mod parent;
 mod spans;
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -20,7 +23,6 @@ use floor_cache::{Draw, Sampler};
 use http::HeaderMap;
 use opentelemetry::trace::{SpanContext, TraceId};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
-use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -51,16 +53,16 @@ struct State {
     ids: RandomIdGenerator,
     queue: mpsc::Sender<Command>,
     drop_warnings: RateLimit,
-    counts: Counts,
+    counts: Arc<Counts>,
 }
 
-/// `floors_traces_total{outcome}`.
-#[derive(Debug, Clone)]
+/// Traced calls by outcome.
+#[derive(Debug, Default)]
 struct Counts {
-    exported: IntCounter,
-    failed: IntCounter,
-    dropped: IntCounter,
-    limited: IntCounter,
+    exported: AtomicU64,
+    failed: AtomicU64,
+    dropped: AtomicU64,
+    limited: AtomicU64,
 }
 
 /// The trace that a call belongs to.
@@ -71,17 +73,11 @@ pub(crate) struct Origin {
     pub(crate) parent: Option<SpanContext>,
 }
 
-/// Why there can be no traces.
+/// The exporter of traces cannot be built, for example because a variable `OTEL_EXPORTER_OTLP_...` is wrong, or because
+/// the system trusts no authority and the collector has TLS.
 #[derive(Debug, thiserror::Error)]
-pub enum TraceError {
-    /// The exporter cannot be built, for example because a variable `OTEL_EXPORTER_OTLP_...` is wrong, or because the
-    /// system trusts no authority and the collector has TLS.
-    #[error("cannot export traces: {0}")]
-    Exporter(String),
-    /// A metric name is registered twice.
-    #[error(transparent)]
-    Metrics(#[from] prometheus::Error),
-}
+#[error("cannot export traces: {0}")]
+pub struct TraceError(String);
 
 impl Traces {
     /// Exports the spans of calls until every clone is dropped. Does not wait for the collector: one that cannot be
@@ -89,16 +85,16 @@ impl Traces {
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn start(settings: &TraceSettings, registry: &Registry, runtime: &Handle) -> Result<Self, TraceError> {
-        let counts = Counts::register(registry)?;
+    pub fn start(settings: &TraceSettings, runtime: &Handle) -> Result<Self, TraceError> {
+        let counts = Arc::<Counts>::default();
         let (queue, commands) = mpsc::channel(QUEUE);
         // The connection is made by a task of the runtime.
         let _entered = runtime.enter();
-        let exporter = Exporter::new(settings, counts.clone());
+        let exporter = Exporter::new(settings, Arc::clone(&counts));
         let exporter = exporter.map_err(|error| {
             let advice = "; name the authorities that sign the collector's certificate in trace.ca";
             let advice = if settings.has_tls() && settings.ca.is_none() { advice } else { "" };
-            TraceError::Exporter(format!("{error}{advice}"))
+            TraceError(format!("{error}{advice}"))
         })?;
         runtime.spawn(exporter.run(commands));
         Ok(Self(Arc::new(State {
@@ -123,7 +119,7 @@ impl Traces {
             return None;
         }
         if self.0.limit.admit().is_none() {
-            self.0.counts.limited.inc();
+            self.0.counts.limited.fetch_add(1, Relaxed);
             return None;
         }
         let trace_id = parent.as_ref().map_or_else(|| self.0.ids.new_trace_id(), SpanContext::trace_id);
@@ -134,7 +130,7 @@ impl Traces {
     pub(crate) fn send(&self, call: TracedCall) {
         let command = Command::Call(Box::new(call), Instant::now());
         if self.0.queue.try_send(command).is_err() {
-            self.0.counts.dropped.inc();
+            self.0.counts.dropped.fetch_add(1, Relaxed);
             if let Some(more) = self.0.drop_warnings.admit() {
                 tracing::warn!(
                     more,
@@ -142,6 +138,13 @@ impl Traces {
                 );
             }
         }
+    }
+
+    /// Traced calls by outcome: `exported`, `failed`, `dropped` or `limited`.
+    pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
+        let Counts { exported, failed, dropped, limited } = &*self.0.counts;
+        let counts = [("exported", exported), ("failed", failed), ("dropped", dropped), ("limited", limited)];
+        counts.map(|(outcome, count)| (outcome, count.load(Relaxed)))
     }
 
     /// Exports what is queued now, for `deadline` at the most. Returns whether the queue was emptied in time.
@@ -152,20 +155,6 @@ impl Traces {
             flushed.await.ok()
         };
         matches!(tokio::time::timeout(deadline, flush).await, Ok(Some(())))
-    }
-}
-
-impl Counts {
-    fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let totals = IntCounterVec::new(Opts::new("floors_traces_total", "Traced calls by outcome."), &["outcome"])?;
-        registry.register(Box::new(totals.clone()))?;
-        let count = |outcome| totals.with_label_values(&[outcome]);
-        Ok(Self {
-            exported: count("exported"),
-            failed: count("failed"),
-            dropped: count("dropped"),
-            limited: count("limited"),
-        })
     }
 }
 
@@ -180,7 +169,7 @@ mod tests {
         // Nothing listens on port 9 (discard), and no test waits for it.
         let endpoint = "http://127.0.0.1:9".to_owned();
         let settings = TraceSettings { endpoint, ca: None, sample };
-        Traces::start(&settings, &Registry::new(), &Handle::current()).unwrap()
+        Traces::start(&settings, &Handle::current()).unwrap()
     }
 
     fn headers(traceparent: &str) -> HeaderMap {
@@ -206,6 +195,6 @@ mod tests {
         let traced = (0..10_000).filter(|_| traces.sample(&headers(SAMPLED)).is_some()).count();
         // A slow machine may need more than a second.
         assert!(traced % 100 == 0 && (100..5000).contains(&traced), "{traced}");
-        assert_eq!(traces.0.counts.limited.get(), 10_000 - traced as u64);
+        assert_eq!(traces.0.counts.limited.load(Relaxed), 10_000 - traced as u64);
     }
 }

@@ -40,8 +40,8 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
 
     assert_tells_when_to_retry(&client.get_floor(get(2, 1)).await.expect_err("the quota is used up"));
     assert!(server.refusals("generation") >= 1.0);
-    assert!(server.metric("floors_generation_refusals_total{reason=\"quota\"}") >= 1.0);
-    assert_eq!(server.metric("floors_generation_refusals_total{reason=\"queue\"}"), 0.0);
+    assert!(server.metric("floors_generation_refusals_total{client=\"other\",reason=\"quota\"}") >= 1.0);
+    assert_eq!(server.metric("floors_generation_refusals_total{client=\"other\",reason=\"queue\"}"), 0.0);
     let mut other = server.client_from(OTHER_ADDRESS).await;
     other.get_floor(get(2, 1)).await.expect("another client has its own quota");
     let warning = "a floor was refused client=\"127.0.0.1\" reason=\"quota\"";

@@ -233,7 +233,7 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
     }
     assert!(server.refusals("generation") >= 3.0);
     assert!(server.log().contains("a floor was refused client=\"game\""), "{}", server.log());
-    assert!(server.metric("floors_client_refusals_total{client=\"game\"}") >= 2.0);
+    assert!(server.metric("floors_generation_refusals_total{client=\"game\",reason=\"quota\"}") >= 2.0);
     let shown = server.page("/clients").1;
     assert!(["game", "other", "trusted"].iter().all(|name| shown.contains(&format!("\"name\":\"{name}\""))), "{shown}");
     assert!(!shown.contains("127.0.0."), "a client with a name has no address: {shown}");

@@ -33,7 +33,7 @@ async fn a_caller_cannot_have_every_call_traced() {
     }
     // The windows that can have begun meanwhile, and one for the rest of a second.
     let windows = u32::try_from(started.elapsed().as_secs()).unwrap() + 2;
-    let limited = server.metric("floors_traces_total{outcome=\"limited\"}");
+    let limited = server.figure("traced calls, limited");
     let most = f64::from(windows * TRACED);
     assert!(
         limited < f64::from(CALLS) && limited >= f64::from(CALLS) - most,

@@ -152,12 +152,14 @@ async fn a_floor_of_one_tenant_is_no_hit_for_another() {
     assert_eq!(server.generations(), generated + 1.0, "the metrics of generation count all tenants");
     assert_eq!(other.source(spec(1, 1)).await, "lru");
 
-    let count =
-        |tenant: &str| server.metric(&format!("floors_tenant_requests_total{{code=\"OK\",tenant=\"{tenant}\"}}"));
-    assert_eq!((count("acme"), count("globex")), (5.0, 6.0));
-    let cells = |tenant: &str| server.metric(&format!("floors_tenant_generated_cells_total{{tenant=\"{tenant}\"}}"));
+    let count = |rpc: &str, tenant: &str| {
+        server.metric(&format!("floors_requests_total{{code=\"OK\",rpc=\"{rpc}\",tenant=\"{tenant}\"}}"))
+    };
+    assert_eq!((count("BatchGetFloors", "acme"), count("StreamFloors", "globex")), (1.0, 1.0));
+    assert_eq!(server.calls("BatchGetFloors", "OK"), 1.0, "of callers without a tenant");
+    let cells = |tenant: &str| server.figure(&format!("generated cells, {tenant}"));
     assert_eq!((cells("acme"), cells("globex")), (60_000.0, 50_000.0));
-    let hits = "floors_tenant_tier_requests_total{outcome=\"hit\",tenant=\"globex\",tier=\"lru\"}";
+    let hits = "floors_tier_requests_total{outcome=\"hit\",tenant=\"globex\",tier=\"lru\"}";
     assert_eq!(server.metric(hits), 6.0);
     server.stop();
 
@@ -251,7 +253,7 @@ async fn a_flood_of_one_tenant_evicts_nothing_of_another() {
         let (mut game, mut other) =
             (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
         let metric = |name: &str, tenant: &str| {
-            server.metric(&format!("floors_tenant_tier_{name}{{tenant=\"{tenant}\",tier=\"{tier}\"}}"))
+            server.metric(&format!("floors_tier_{name}{{tenant=\"{tenant}\",tier=\"{tier}\"}}"))
         };
         let few: Vec<_> = (1..=20).map(|number| spec(1, number)).collect();
         other.batch(few.clone()).await;
@@ -298,8 +300,12 @@ async fn tokens_of_a_tenant_share_its_quota() {
     }
     assert_eq!(game.source(large(16)).await, "lru", "a cached floor is free");
     assert_eq!(other.source(large(17)).await, "generated", "another tenant has its own quota");
-    assert_eq!(server.metric("floors_tenant_refusals_total{reason=\"quota\",tenant=\"acme\"}"), 2.0);
-    assert_eq!(server.metric("floors_tenant_refusals_total{reason=\"quota\",tenant=\"globex\"}"), 0.0);
+    let refused = |client: &str, tenant: &str| {
+        let labels = format!("client=\"{client}\",reason=\"quota\",tenant=\"{tenant}\"");
+        server.metric(&format!("floors_generation_refusals_total{{{labels}}}"))
+    };
+    assert_eq!((refused("acme-game", "acme"), refused("acme-tool", "acme")), (1.0, 1.0));
+    assert_eq!(refused("other", "globex"), 0.0);
 
     configure(0);
     server.signal("-HUP");

@@ -79,7 +79,7 @@ async fn a_pack_of_another_tenant_is_an_unknown_pack() {
     // A version that was replaced is as much the tenant's as the current one.
     write_pack(&data, "mine", "two");
     server.signal("-HUP");
-    wait_until("the pack is replaced", || server.metric("floors_packs") == 4.0);
+    wait_until("the pack is replaced", || server.figure("versions of packs") == 4.0);
     let newer = game.pack_of(of("", 7)).await;
     assert_ne!(newer, version);
 
@@ -154,7 +154,7 @@ async fn a_climber_gets_the_floors_of_its_own_pack_and_version() {
     let version = game.pack_of(of("", 1)).await;
     write_pack(&data, "mine", "two");
     server.signal("-HUP");
-    wait_until("the pack is replaced", || server.metric("floors_packs") == 4.0);
+    wait_until("the pack is replaced", || server.figure("versions of packs") == 4.0);
     game.pack_of(of(&version, 2)).await;
     let next = format!("seed=42&first=3&pack={version}");
     wait_until("the next floor is there", || holders(&server, &next) == ["acme/lru"]);
@@ -201,7 +201,7 @@ async fn a_purge_of_a_pack_removes_its_floors_in_every_chain_and_no_others() {
     let first = game.pack_of(of("mine", 7)).await;
     write_pack(&data, "mine", "two");
     server.signal("-HUP");
-    wait_until("the pack is replaced", || server.metric("floors_packs") == 4.0);
+    wait_until("the pack is replaced", || server.figure("versions of packs") == 4.0);
     let second = game.pack_of(of("mine", 7)).await;
     for caller in [&mut game, &mut other] {
         for pack in ["both", "tower"] {

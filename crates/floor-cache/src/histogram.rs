@@ -19,7 +19,7 @@ pub struct Times {
 
 impl Times {
     /// Adds the times of `other`, which has the same bounds.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for (bucket, (_, count)) in self.buckets.iter_mut().zip(&other.buckets) {
             bucket.1 += count;
         }

@@ -66,8 +66,7 @@ pub use served::{Options, Outcome, Served, Step};
 pub use source::{CallerId, Demand, DemandObserver, Forecast, GenerationRequest, Made, Priority, Source, SourceError};
 pub use stack::{PatternRemoval, Removal};
 pub use tier::{
-    Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats,
-    UnknownStats,
+    Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats, UnknownStats,
 };
 
 /// The examples of the README are tests.

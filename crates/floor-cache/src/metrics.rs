@@ -1,13 +1,11 @@
 //! What a chain has counted and timed, as plain structs for a monitoring system. [`Chain::metrics`](crate::Chain::metrics)
 //! reads them.
 
-use std::time::Duration;
-
 pub use crate::{histogram::Times, report::RequestCounts};
 use crate::{
     layers::CircuitState,
     report::WriteCounts,
-    tier::{Aside, Tier, TierStats},
+    tier::{Tier, TierStats},
     tiers::{Space, directory},
 };
 
@@ -41,8 +39,8 @@ pub struct TierMetrics {
     pub has_directory: bool,
     /// The disk of its files; `None` without files, or if the system does not tell.
     pub space: Option<Space>,
-    /// What was put aside of a tier with files; `None` without.
-    pub aside: Option<Aside>,
+    /// Bytes on the disk of stores that were put aside; `None` for a tier without files.
+    pub aside_bytes: Option<u64>,
     /// What only a tier below memory has.
     pub lower: Option<LowerTierMetrics>,
 }
@@ -52,8 +50,8 @@ impl TierMetrics {
     pub(crate) fn new(tier: &dyn Tier, requests: RequestCounts) -> Self {
         let space = tier.directory().and_then(|directory| directory::space(directory).ok());
         let has_directory = tier.directory().is_some();
-        let (stats, aside) = (tier.stats(), tier.aside());
-        Self { name: tier.name(), requests, stats, has_directory, space, aside, lower: None }
+        let (stats, aside_bytes) = (tier.stats(), tier.aside_bytes());
+        Self { name: tier.name(), requests, stats, has_directory, space, aside_bytes, lower: None }
     }
 }
 
@@ -63,18 +61,8 @@ impl TierMetrics {
 pub struct LowerTierMetrics {
     /// Its breaker.
     pub breaker: CircuitState,
-    /// Recent share of queries that find a value.
-    pub hit_ratio: f64,
-    /// Recent response time in seconds of a query for one value.
-    pub query_cost: f64,
-    /// Recent response time in seconds of generating one of its values, with queueing.
-    pub generation_cost: f64,
     /// Recent share of lookups that asked it, 0 to 1.
     pub asked_ratio: f64,
-    /// Why it is asked or bypassed, as in [`TierReport::reason`](crate::TierReport::reason).
-    pub reason: &'static str,
-    /// Time since the verdict changed.
-    pub since: Duration,
     /// Its writes in the background.
     pub writes: WriteCounts,
     /// The times of its operations: `get`, `get_many`, `put_many`, `remove_many`.

@@ -89,8 +89,9 @@ pub trait TierAdmin {
         None
     }
 
-    /// What was put aside of a tier with files; `None` without. May look at the disk.
-    fn aside(&self) -> Option<Aside> {
+    /// Bytes on the disk of stores that could not be used and were put aside; `None` for a tier without files. May look
+    /// at the disk.
+    fn aside_bytes(&self) -> Option<u64> {
         None
     }
 
@@ -102,15 +103,6 @@ pub trait TierAdmin {
         let reason = "it has no store that can be copied while it is in use";
         Err(TierError::new(TierErrorKind::Refused, "back up the tier", reason))
     }
-}
-
-/// Stores that could not be used, and were put aside for inspection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Aside {
-    /// How many when the tier was opened: 0 or 1.
-    pub stores: u64,
-    /// Bytes that the disk has of them now, those of earlier processes included.
-    pub bytes: u64,
 }
 
 /// How far a removal by pattern has come in a tier. Only that tier can read it.

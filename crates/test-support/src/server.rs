@@ -218,6 +218,13 @@ impl Server {
         value.unwrap_or_else(|| panic!("there is no {name}")).parse().unwrap()
     }
 
+    /// The value of a row of the page `/status`.
+    pub fn figure(&self, name: &str) -> f64 {
+        let (_, page) = self.page("/status");
+        let value = page.split_once(&format!("<td>{name}<td>")).and_then(|(_, rest)| rest.split('<').next());
+        value.unwrap_or_else(|| panic!("there is no {name} in {page}")).parse().unwrap()
+    }
+
     /// Calls of a method that ended with a code.
     pub fn calls(&self, rpc: &str, code: &str) -> f64 {
         self.metric(&format!("floors_requests_total{{code=\"{code}\",rpc=\"{rpc}\"}}"))

@@ -81,7 +81,7 @@ pub(crate) struct Fleet {
 /// A running server whose first answer was checked.
 pub(crate) struct MeasuredServer {
     pub(crate) name: String,
-    target: Target,
+    pub(crate) target: Target,
     process: Process,
     floor: Bytes,
 }
@@ -158,7 +158,17 @@ impl Fleet {
         self.add(name, target, Process::Ours(server))
     }
 
-    fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
+    /// Starts our server as it is.
+    pub(crate) fn add_plain(&mut self, name: &str) -> anyhow::Result<()> {
+        self.add_ours(name.to_owned(), Setup::new(), &[])
+    }
+
+    /// The servers, in the order in which they were added.
+    pub(crate) fn into_servers(self) -> Vec<MeasuredServer> {
+        self.servers
+    }
+
+    pub(crate) fn add_peer(&mut self, peer: PeerServer) -> anyhow::Result<()> {
         let address = free_address()?;
         let mut command = Command::new(env::current_exe()?);
         let child = command.args(["serve", &peer.name(), &address.to_string()]).spawn()?;
@@ -216,7 +226,7 @@ impl MeasuredServer {
         Ok(Sample::of(&load.run()?, &Snapshot::default(), &Snapshot::default()))
     }
 
-    fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
@@ -224,12 +234,12 @@ impl MeasuredServer {
     }
 
     /// The messages of a load: one request.
-    fn messages(&self) -> anyhow::Result<Arc<[Bytes]>> {
+    pub(crate) fn messages(&self) -> anyhow::Result<Arc<[Bytes]>> {
         Ok(Arc::new([request(self.target.protocol)?]))
     }
 
     /// The bytes of DATA frames of each answer.
-    fn answer_bytes(&self) -> u64 {
+    pub(crate) fn answer_bytes(&self) -> u64 {
         (self.floor.len() + self.target.protocol.prefix_bytes()) as u64
     }
 }

@@ -5,6 +5,7 @@
 //! Closed loops give answers a second and the server's CPU for each answer, which comes from the kernel and depends less
 //! on other load of the machine. Open loops give latencies.
 
+mod cores;
 mod credentials;
 mod fleet;
 mod neighbour;
@@ -18,8 +19,10 @@ use benches::{
     process::raise_open_files,
     report::{Report, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, Figure, LATE, MEMORY, P50, P99, RATE},
+    timing::alternate,
 };
 use clap::{Parser, Subcommand};
+use cores::Group;
 use fleet::{Build, CONNECTIONS, Fleet, Variant};
 
 #[derive(Debug, Parser)]
@@ -66,6 +69,14 @@ enum Question {
         #[command(flatten)]
         closed: Closed,
     },
+    /// What more cores cost: our server with several, as many with one core each, and tonic with several
+    Cores {
+        /// Numbers of cores; by default powers of two, up to half of the machine or to all of a small one
+        #[arg(long, value_delimiter = ',', value_name = "CORES")]
+        cores: Vec<usize>,
+        #[command(flatten)]
+        closed: Closed,
+    },
     /// What a client of new floors does to a client of floors in memory
     Generating(Rounds),
     /// What writes and evictions do to a client of floors in memory
@@ -107,11 +118,36 @@ struct Rounds {
 const MANY_CONNECTIONS: usize = 200;
 
 impl Closed {
+    const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
+    const RATIOS: [(&'static str, Figure); 2] =
+        [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
+
+    /// Puts each load on servers with each number of cores.
+    fn measure_cores(&self, counts: &[usize]) -> anyhow::Result<()> {
+        let counts = if counts.is_empty() { &cores::default_counts()[..] } else { counts };
+        let mut report = Report::start("serving");
+        for count in counts {
+            let groups: Vec<_> = Group::start_all(*count)?;
+            for round in 0..self.rounds.count() {
+                for shape in &self.shapes {
+                    let load = format!("{count} cores, {shape}");
+                    for group in alternate(round, &groups.iter().collect::<Vec<_>>()) {
+                        let sample = group.load(*shape, self.rounds.window(round)?);
+                        let sample = sample.with_context(|| format!("{load}, {}", group.name))?;
+                        report.add(sample.named(&load, &group.name, round));
+                    }
+                }
+            }
+        }
+        let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
+                     client threads as cores share. They run on other cores if the machine has twice as many, else on the \
+                     same.";
+        report.finish("Cores", &self.rounds.markdown(&report, about, &Self::COLUMNS, &Self::RATIOS));
+        Ok(())
+    }
+
     /// Puts each load on each server that `start` adds to a fleet.
     fn measure(&self, start: impl FnOnce(&mut Fleet) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        const COLUMNS: [Column; 6] = [RATE, CPU, CLIENT_CPU, P50, P99, MEMORY];
-        const RATIOS: [(&str, Figure); 2] =
-            [("ratio, answers/s", |it| it.rate), ("ratio, CPU", |it| 1.0 / it.server_cpu_us)];
         let has_many = self.shapes.iter().any(|shape| shape.connections > MANY_CONNECTIONS);
         if has_many {
             raise_open_files()?;
@@ -131,7 +167,7 @@ impl Closed {
         }
         let about = "Loads are named by connections and calls in flight on each. One client thread runs on the same cores \
                      as the servers.";
-        report.finish("Serving", &self.rounds.markdown(&report, about, &COLUMNS, &RATIOS));
+        report.finish("Serving", &self.rounds.markdown(&report, about, &Self::COLUMNS, &Self::RATIOS));
         Ok(())
     }
 }
@@ -200,6 +236,7 @@ fn main() -> anyhow::Result<()> {
         }
         Question::Variants { variants, closed } => closed.measure(|fleet| fleet.add_variants(variants)),
         Question::Builds { builds, closed } => closed.measure(|fleet| fleet.add_builds(builds)),
+        Question::Cores { cores, closed } => closed.measure_cores(cores),
         Question::Generating(rounds) => neighbour::GENERATING.run(rounds),
         Question::Writing(rounds) => neighbour::WRITING.run(rounds),
         Question::Serve { .. } => Ok(()),

@@ -59,9 +59,10 @@ impl Trial {
     /// Measures on a server of its own.
     pub(crate) fn run(&self, rounds: &Rounds) -> anyhow::Result<()> {
         let window = Window { settle: rounds.window(0)?.settle, ..rounds.window(1)? };
+        // Before the partition: the report says how many cores this process may use.
+        let (mut report, mut towers) = (Report::start("serving"), TOWER + 1..);
         let server = Setup::new().with_all(self.settings).start()?;
         let _partition = CpuPartition::isolate(server.pid())?;
-        let (mut report, mut towers) = (Report::start("serving"), TOWER + 1..);
         for round in 0..rounds.count() {
             for turn in 0..2 {
                 let mut loads = vec![load(&server, window, MEASURED_RATE, iter::repeat(TOWER))];

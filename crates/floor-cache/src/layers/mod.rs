@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::{
     key::{Key, KeyPattern},
-    tier::{Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
+    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierStats},
 };
 
 mod breaker;
@@ -189,8 +189,8 @@ impl<L: Layer> TierAdmin for L {
         self.inner().directory()
     }
 
-    fn aside(&self) -> Option<Aside> {
-        self.inner().aside()
+    fn aside_bytes(&self) -> Option<u64> {
+        self.inner().aside_bytes()
     }
 
     /// Neither limited nor counted, as [`refresh_stats`](TierAdmin::refresh_stats).

@@ -188,16 +188,9 @@ impl LowerTier {
     }
 
     pub(crate) fn metrics(&self) -> TierMetrics {
-        let status = self.policy.status();
-        let (reason, _verdict, since) = self.verdict(&status);
         let lower = LowerTierMetrics {
             breaker: self.circuit.state(),
-            hit_ratio: status.hit_ratio,
-            query_cost: status.cost,
-            generation_cost: status.generation,
-            asked_ratio: status.asked_ratio,
-            reason,
-            since: since.elapsed(),
+            asked_ratio: self.policy.status().asked_ratio,
             writes: self.writes.counts(),
             times: self.meter.times(),
         };

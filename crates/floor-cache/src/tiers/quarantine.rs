@@ -11,18 +11,11 @@ use std::{
 
 use tracing::{debug, warn};
 
-use crate::{open_error::OpenError, tier::Aside};
+use crate::open_error::OpenError;
 
 /// The names of directories that were put aside are `NAME.WHY-DATE`.
 const DAMAGED: &str = "damaged";
 const OTHER_VERSION: &str = "other-version";
-
-/// A store that was opened.
-pub(super) struct Opened<T> {
-    pub(super) store: T,
-    /// Whether the store that was there before was put aside.
-    pub(super) was_put_aside: bool,
-}
 
 /// Opens the store in `path` by `open`. One that cannot be used is put aside and a new one opened. Of the directories that
 /// were put aside before, those are removed that have only files of a store, which `is_of_store` tells by their names.
@@ -32,9 +25,9 @@ pub(super) fn open_or_put_aside<T>(
     path: &Path,
     is_of_store: impl Fn(&str) -> bool,
     open: impl Fn() -> Result<T, OpenError>,
-) -> Result<Opened<T>, OpenError> {
+) -> Result<T, OpenError> {
     let (why, reason) = match open() {
-        Ok(store) => return Ok(Opened { store, was_put_aside: false }),
+        Ok(store) => return Ok(store),
         Err(error @ OpenError::Store { .. }) => (DAMAGED, error),
         Err(error @ OpenError::Version { .. }) => (OTHER_VERSION, error),
         Err(other) => return Err(other),
@@ -57,7 +50,7 @@ pub(super) fn open_or_put_aside<T>(
         "a store was put aside, and a new one is created"
     );
     remove_all_but(&canonical, &aside, &is_of_store);
-    open().map(|store| Opened { store, was_put_aside: true })
+    open()
 }
 
 /// Renames the directory `path`, which is canonical, to `NAME.WHY-DATE` in the same parent. If it cannot be renamed, because a file system is
@@ -87,12 +80,11 @@ fn remove_all_but(path: &Path, latest: &Path, is_of_store: impl Fn(&str) -> bool
     }
 }
 
-/// What was put aside of the store in `path`, `now` if that was when it was opened.
-pub(super) fn aside(path: &Path, now: bool) -> Aside {
+/// Bytes on the disk of what was put aside of the store in `path`.
+pub(super) fn aside_bytes(path: &Path) -> u64 {
     let directories = fs::canonicalize(path).map(|path| all_aside(&path)).unwrap_or_default();
     let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
-    let bytes = entries.filter_map(|entry| entry.metadata().ok()).map(|file| disk_bytes(&file)).sum();
-    Aside { stores: now.into(), bytes }
+    entries.filter_map(|entry| entry.metadata().ok()).map(|file| disk_bytes(&file)).sum()
 }
 
 /// Bytes of a file that are allocated on the disk.

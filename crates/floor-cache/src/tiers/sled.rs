@@ -18,7 +18,7 @@ use crate::{
     key::{Key, KeyPattern},
     open_error::OpenError,
     sync::Mutex,
-    tier::{Answer, Aside, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
 };
 
 /// A tier in a sled store.
@@ -37,7 +37,6 @@ pub struct SledTier {
     entries: AtomicU64,
     bytes: AtomicU64,
     corrupt: AtomicU64,
-    was_put_aside: bool,
 }
 
 /// An open store.
@@ -79,9 +78,7 @@ impl SledTier {
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &SledConfig, envelope: Envelope) -> Result<Self, OpenError> {
         let is_of_store = |name: &str| ["conf", "db", "blobs"].contains(&name) || name.starts_with("snap.");
-        let opened =
-            quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))?;
-        Ok(Self { was_put_aside: opened.was_put_aside, ..opened.store })
+        quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))
     }
 
     fn open_existing(config: &SledConfig, envelope: &Envelope) -> Result<Self, OpenError> {
@@ -125,7 +122,6 @@ impl SledTier {
             entries: AtomicU64::new(entries),
             bytes: AtomicU64::new(bytes),
             corrupt: AtomicU64::new(0),
-            was_put_aside: false,
         })
     }
 
@@ -395,8 +391,8 @@ impl TierAdmin for SledTier {
         Some(&self.path)
     }
 
-    fn aside(&self) -> Option<Aside> {
-        Some(quarantine::aside(&self.path, self.was_put_aside))
+    fn aside_bytes(&self) -> Option<u64> {
+        Some(quarantine::aside_bytes(&self.path))
     }
 }
 

@@ -6,7 +6,6 @@ use floor_gen::pack::{Look, Paint};
 use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
-    glyph,
     paths::Goal,
     scene::{Mark, Object},
 };
@@ -26,27 +25,18 @@ pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 pub(crate) const TINT: u16 = 58;
 
 /// The colours of lock 1 and its key, of lock 2 and its key, and so on, repeated.
-const LOCKS: [RgbColor; 6] = [
-    RgbColor(0xe8, 0x4d, 0x8a),
-    RgbColor(0x4d, 0xb8, 0xe8),
-    RgbColor(0x8c, 0xd8, 0x4f),
-    RgbColor(0xb0, 0x7c, 0xf0),
-    RgbColor(0xf0, 0x96, 0x3c),
-    RgbColor(0x45, 0xd6, 0xb5),
-];
-
+const LOCKS: [u32; 6] = [0xe8_4d8a, 0x4d_b8e8, 0x8c_d84f, 0xb0_7cf0, 0xf0_963c, 0x45_d6b5];
 /// The colours of neighbouring rooms, paler than those of locks.
-const ROOMS: [RgbColor; 6] = [
-    RgbColor(0xe6, 0xc8, 0x8c),
-    RgbColor(0x93, 0xc9, 0xd6),
-    RgbColor(0xd9, 0xa0, 0xc4),
-    RgbColor(0xb4, 0xd3, 0x94),
-    RgbColor(0xe0, 0xa0, 0x86),
-    RgbColor(0xb2, 0xaa, 0xe0),
-];
+const ROOMS: [u32; 6] = [0xe6_c88c, 0x93_c9d6, 0xd9_a0c4, 0xb4_d394, 0xe0_a086, 0xb2_aae0];
+
+/// A colour from `0xrrggbb`.
+const fn rgb(colour: u32) -> RgbColor {
+    let [_, red, green, blue] = colour.to_be_bytes();
+    RgbColor(red, green, blue)
+}
 
 pub(crate) const fn room(colour: usize) -> RgbColor {
-    ROOMS[colour % ROOMS.len()]
+    rgb(ROOMS[colour % ROOMS.len()])
 }
 
 /// The colour of a path segment: to a key the colour of its lock, to the exit white.
@@ -64,16 +54,33 @@ pub(crate) fn behind(id: u32) -> RgbColor {
 
 /// The colour of a paint of the theme.
 pub(crate) const fn paint(look: &Look, paint: Paint) -> RgbColor {
-    let [_, red, green, blue] = look.colour(paint).to_be_bytes();
-    RgbColor(red, green, blue)
+    rgb(look.colour(paint))
 }
 
+/// The colour of a terrain.
 pub(crate) const fn of(terrain: Terrain) -> RgbColor {
-    glyph::colour(terrain)
+    rgb(match terrain {
+        Terrain::Unspecified => 0xff_00ff,
+        Terrain::Wall => 0x5d_5868,
+        Terrain::Floor => 0xa3_9782,
+        Terrain::Door => 0xb9_7a3d,
+        Terrain::LockedDoor => 0xff_00ff,
+        Terrain::SecretDoor => 0x9a_7fc4,
+        Terrain::StairsUp => 0x7b_e07b,
+        Terrain::StairsDown => 0x6f_b4ff,
+        Terrain::ShallowWater => 0x4f_9dbd,
+        Terrain::DeepWater => 0x24_5a8c,
+        Terrain::Lava => 0xf2_6a21,
+        Terrain::Chasm => 0x86_6cb0,
+        Terrain::Bridge => 0x9c_6b3a,
+        Terrain::Grass => 0x6d_a34d,
+        Terrain::Rubble => 0x8b_8378,
+        Terrain::Pillar => 0xcd_c5b4,
+    })
 }
 
 pub(crate) const fn lock(id: u32) -> RgbColor {
-    LOCKS[(id.wrapping_sub(1) % LOCKS.len() as u32) as usize]
+    rgb(LOCKS[(id.wrapping_sub(1) % LOCKS.len() as u32) as usize])
 }
 
 pub(crate) const fn object(object: Object) -> RgbColor {

@@ -1,32 +1,9 @@
-//! The ASCII character of everything that a cell can show, and the colours of terrain.
+//! The ASCII character of everything that a cell can show.
 
-use anstyle::RgbColor;
 pub use floor_proto::glyph::{of, terrain};
 use floor_proto::v1::Terrain;
 
 use super::scene::{Mark, Object};
-
-/// The colour of a terrain.
-pub(super) const fn colour(terrain: Terrain) -> RgbColor {
-    match terrain {
-        Terrain::Unspecified => RgbColor(0xff, 0x00, 0xff),
-        Terrain::Wall => RgbColor(0x5d, 0x58, 0x68),
-        Terrain::Floor => RgbColor(0xa3, 0x97, 0x82),
-        Terrain::Door => RgbColor(0xb9, 0x7a, 0x3d),
-        Terrain::LockedDoor => RgbColor(0xff, 0x00, 0xff),
-        Terrain::SecretDoor => RgbColor(0x9a, 0x7f, 0xc4),
-        Terrain::StairsUp => RgbColor(0x7b, 0xe0, 0x7b),
-        Terrain::StairsDown => RgbColor(0x6f, 0xb4, 0xff),
-        Terrain::ShallowWater => RgbColor(0x4f, 0x9d, 0xbd),
-        Terrain::DeepWater => RgbColor(0x24, 0x5a, 0x8c),
-        Terrain::Lava => RgbColor(0xf2, 0x6a, 0x21),
-        Terrain::Chasm => RgbColor(0x86, 0x6c, 0xb0),
-        Terrain::Bridge => RgbColor(0x9c, 0x6b, 0x3a),
-        Terrain::Grass => RgbColor(0x6d, 0xa3, 0x4d),
-        Terrain::Rubble => RgbColor(0x8b, 0x83, 0x78),
-        Terrain::Pillar => RgbColor(0xcd, 0xc5, 0xb4),
-    }
-}
 
 /// The glyph of a mark. A locked door shows the number of its lock if that has one digit.
 pub(crate) fn mark(mark: Mark) -> char {

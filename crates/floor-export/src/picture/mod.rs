@@ -16,10 +16,10 @@ mod map;
 mod overlay;
 mod paths;
 mod png;
-mod roles;
 mod scene;
 mod sheet;
 mod sprites;
+mod symbols;
 mod text;
 pub(crate) mod tiles;
 

@@ -7,9 +7,11 @@ use floor_proto::v1::{RoomRole, Terrain};
 use super::{
     canvas::Canvas,
     colour::{self, LIGHT},
-    hatch, roles,
+    hatch,
     scene::{Mark, Object, Scene, Style},
+    symbols,
 };
+use crate::names;
 
 /// Opacity of a lock's colour over the area behind it.
 pub(crate) const LOCKED_OPACITY: f32 = 0.34;
@@ -59,7 +61,7 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
-    if roles::is_shown(x, y) && !natural(terrain) {
+    if is_form_shown(x, y) && !natural(terrain) {
         role_form(canvas, square, scene.tinted_for(x, y));
     }
     detail(canvas, square, &scene.look, terrain);
@@ -143,10 +145,15 @@ pub(crate) fn tinted(canvas: &mut Canvas, square: Square, look: &Look, role: Roo
     role_form(canvas, square, role);
 }
 
+/// Whether a cell shows the form of its room's role, since a tint alone does not tell: of five in a row one does, so that
+/// every room of three by three has one.
+const fn is_form_shown(x: u32, y: u32) -> bool {
+    (x + 2 * y).is_multiple_of(5)
+}
+
 fn role_form(canvas: &mut Canvas, square: Square, role: RoomRole) {
-    if square.side >= MIN_FORM_SIDE {
-        let lines = roles::form(role).iter().map(|line| line.iter().map(|(x, y)| square.at(*x, *y)).collect());
-        canvas.lines(&lines.collect::<Vec<_>>(), (0.09 * square.side).max(1.0), INK, 0.55);
+    if square.side >= MIN_FORM_SIDE && colour::tint(role).is_some() {
+        symbols::draw(canvas, square, &format!("{} room", names::role(role)));
     }
 }
 
@@ -222,11 +229,7 @@ pub(crate) fn detail(canvas: &mut Canvas, square: Square, look: &Look, terrain: 
                 canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, light, 0.8);
             }
         }
-        Terrain::Grass => {
-            for (x, lean) in [(0.3, -0.1), (0.5, 0.05), (0.7, 0.14)] {
-                canvas.line(&[square.at(x, 0.8), square.at(x + lean, 0.35)], thin, INK, 0.35);
-            }
-        }
+        Terrain::Grass => symbols::draw(canvas, square, "grass"),
         Terrain::Rubble => {
             for (x, y, radius) in [(0.3, 0.62, 0.14), (0.62, 0.7, 0.1), (0.6, 0.36, 0.16)] {
                 let (x, y) = square.at(x, y);
@@ -313,10 +316,19 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             }
             number(canvas, bow, side, lock);
         }
-        Object::Trap => {
-            canvas.polygon(&[square.at(0.5, 0.0), square.at(1.05, 1.0), square.at(-0.05, 1.0)], INK, 0.7);
-            canvas.polygon(&[square.at(0.5, 0.17), square.at(0.88, 0.9), square.at(0.12, 0.9)], colour, 1.0);
-            canvas.line(&[square.at(0.5, 0.45), square.at(0.5, 0.66)], 0.13 * side, INK, 1.0);
+        Object::Trap => symbols::draw(canvas, square, "trap"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_room_of_three_by_three_shows_its_form() {
+        let room = |left: u32, top: u32| (left..left + 3).flat_map(move |x| (top..top + 3).map(move |y| (x, y)));
+        for (left, top) in room(0, 0).chain(room(3, 3)) {
+            assert!(room(left, top).any(|(x, y)| is_form_shown(x, y)), "({left}, {top})");
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::{
     key::{Key, KeyPattern},
     open_error::OpenError,
     sync::Mutex,
-    tier::{Answer, Aside, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
+    tier::{Answer, Backup, RemovedBatch, ScanPosition, Tier, TierAdmin, TierError, TierErrorKind, TierStats},
     tiers::{
         directory,
         pending_deletes::{PendingDeletes, Taken},
@@ -65,7 +65,6 @@ pub struct LmdbTier {
     is_damaged: AtomicBool,
     /// Until the store is flushed, as by a clean end, or closed. Dropped after `env`.
     early_end: Mutex<Option<EarlyEnd>>,
-    was_put_aside: bool,
 }
 
 /// The format of the store, in `meta` under [`LAYOUT_KEY`].
@@ -98,9 +97,7 @@ impl LmdbTier {
     #[expect(clippy::needless_pass_by_value, reason = "it is the tier's own from here on")]
     pub fn open(config: &LmdbConfig, envelope: Envelope) -> Result<Self, OpenError> {
         let is_of_store = |name: &str| [DATA, LOCK, file::DAMAGED, early_end::FILE, reserve::FILE].contains(&name);
-        let opened =
-            quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))?;
-        Ok(Self { was_put_aside: opened.was_put_aside, ..opened.store })
+        quarantine::open_or_put_aside(&config.path, is_of_store, || Self::open_existing(config, &envelope))
     }
 
     /// Whether a start could use the directory and the map of `config`, as far as it can be found without opening the store.
@@ -169,7 +166,6 @@ impl LmdbTier {
             reserve: Reserve::of(path),
             is_damaged: AtomicBool::new(false),
             early_end: Mutex::new(early_end),
-            was_put_aside: false,
         };
         let used = tier.env.read_txn().and_then(|txn| tier.used(&txn)).map_err(broken)?;
         if used > tier.high_water {
@@ -609,8 +605,8 @@ impl TierAdmin for LmdbTier {
         Some(self.env.path())
     }
 
-    fn aside(&self) -> Option<Aside> {
-        Some(quarantine::aside(self.env.path(), self.was_put_aside))
+    fn aside_bytes(&self) -> Option<u64> {
+        Some(quarantine::aside_bytes(self.env.path()))
     }
 
     fn back_up(&self) -> Result<Backup, TierError> {

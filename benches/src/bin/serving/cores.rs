@@ -1,0 +1,96 @@
+//! What more cores cost a server: ours with several, as many of ours with one each, and a peer with several. What the first
+//! has less than the second is the price of sharing a process.
+
+use std::{num::NonZero, sync::Barrier, thread};
+
+use anyhow::{Context, ensure};
+use benches::{
+    load::{ClosedLoop, Rpc, Shape, Tally, Window},
+    peer_servers::PeerServer,
+    process::{bind_to_processors, on_processors, processors},
+    sample::{Sample, Snapshot},
+};
+
+use crate::fleet::{Fleet, MeasuredServer};
+
+/// Servers that share the same number of cores and are loaded together.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    servers: Vec<MeasuredServer>,
+    /// Its cores.
+    cores: usize,
+}
+
+/// The numbers of cores to measure by default: powers of two up to half of the machine, or to all of a small one.
+pub(crate) fn default_counts() -> Vec<usize> {
+    let all = thread::available_parallelism().map_or(1, NonZero::get);
+    let most = if all > 4 { all / 2 } else { all };
+    (0..).map(|power| 1 << power).take_while(|count| *count <= most).collect()
+}
+
+impl Group {
+    /// Ours on the first `count` processors, as many of ours with one processor each, and a peer. With one processor ours
+    /// are one group.
+    pub(crate) fn start_all(count: usize) -> anyhow::Result<Vec<Self>> {
+        let free = processors()?;
+        ensure!((1..=free.len()).contains(&count), "this machine has {} processors, not {count}", free.len());
+        let group = |name: &str, start: &dyn Fn(&mut Fleet) -> anyhow::Result<()>| {
+            let mut fleet = Fleet::new(true);
+            start(&mut fleet).with_context(|| name.to_owned())?;
+            anyhow::Ok(Self { name: name.to_owned(), servers: fleet.into_servers(), cores: count })
+        };
+        let ours = |fleet: &mut Fleet| on_processors(&free[..count], || fleet.add_plain("ours"))?;
+        let each = |fleet: &mut Fleet| {
+            free[..count].iter().try_for_each(|one| on_processors(&[*one], || fleet.add_plain("ours"))?)
+        };
+        let tonic = |fleet: &mut Fleet| on_processors(&free[..count], || fleet.add_peer(PeerServer::StaticTonic))?;
+        let mut groups = vec![group("ours", &ours)?];
+        if count > 1 {
+            groups.push(group(&format!("{count} of ours with one core each"), &each)?);
+        }
+        groups.push(group(&PeerServer::StaticTonic.name(), &tonic)?);
+        Ok(groups)
+    }
+
+    /// Runs closed loops from as many threads as the servers have cores, each with its part of the connections to one
+    /// server, and checks the bytes of the answers. The threads have the other processors, if there are enough.
+    pub(crate) fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
+        ensure!(shape.connections.is_multiple_of(self.cores), "{shape} cannot be divided by {} cores", self.cores);
+        let part = Shape::new(shape.connections / self.cores, shape.streams);
+        let free = processors()?;
+        let of_clients = if free.len() >= 2 * self.cores { &free[self.cores..] } else { &free[..] };
+        let pids = || self.servers.iter().map(MeasuredServer::pid);
+        let ready = Barrier::new(self.cores);
+        let client = |number: usize| {
+            let bound = bind_to_processors(of_clients);
+            let server = &self.servers[number % self.servers.len()];
+            let mut load = ClosedLoop::new([server.target.clone()], Rpc::GetFloor, part, server.messages()?);
+            let connected = load.connect();
+            // Also after an error: the others wait.
+            ready.wait();
+            bound?;
+            connected?;
+            // One of the threads looks at the counters.
+            let timed =
+                load.run_for(window, || if number == 0 { Snapshot::of_processes(pids()).map(Some) } else { Ok(None) })?;
+            let (sent, expected) = (timed.tally.bytes, timed.tally.latency.len() * server.answer_bytes());
+            ensure!(sent == expected, "{} sent {sent} bytes and not {expected}", self.name);
+            Ok(timed)
+        };
+        thread::scope(|scope| {
+            let client = &client;
+            let threads: Vec<_> = (0..self.cores).map(|number| scope.spawn(move || client(number))).collect();
+            let (mut tally, mut snapshots) = (None::<Tally>, None);
+            for thread in threads {
+                let timed = thread.join().expect("a client does not panic")?;
+                snapshots = snapshots.or(timed.before.zip(timed.after));
+                match &mut tally {
+                    Some(tally) => tally.add(&timed.tally)?,
+                    None => tally = Some(timed.tally),
+                }
+            }
+            let (before, after) = snapshots.context("the first client has counted")?;
+            Ok(Sample::of(&tally.context("there is a client")?, &before, &after))
+        })
+    }
+}
