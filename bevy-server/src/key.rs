@@ -101,7 +101,7 @@ const LONGEST_PACK: usize = MAX_NAME + 1 + 16;
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
 /// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash near its end, and the
 /// version counts if it can be one, because the pack may have a generator of its own. The
-/// content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys` prevents that.
+/// content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys_file` prevents that.
 ///
 /// # Errors
 /// What is wrong with the value.

@@ -59,7 +59,7 @@ impl Plugin for CallObserverPlugin {
 
 fn apply_access_log(mut reload: On<'_, '_, Reload>, observer: Res<'_, CallObserver>) {
     observer.configure(&reload.config.log);
-    reload.apply(|key| ["log.access", "log.slow"].contains(&key));
+    reload.apply(|key| key == "log.access");
 }
 
 /// Decides which calls are recorded. Cheap to clone.

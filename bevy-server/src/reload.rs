@@ -136,14 +136,13 @@ mod tests {
     use super::*;
 
     /// The keys that need a restart. A new key is in this list, or a plugin applies it.
-    const AFTER_RESTART: &str = "auth.tokens_file cache.bypass cache.chain cache.compress cache.keys cache.keys_file \
+    const AFTER_RESTART: &str = "auth.tokens_file cache.bypass cache.chain cache.compress cache.keys_file \
         cache.lmdb.map_size cache.lmdb.path cache.lru.capacity cache.lru.ttl cache.namespace cache.redis.admit \
         cache.redis.ca cache.redis.cert cache.redis.key cache.redis.password_file cache.redis.timeout \
-        cache.redis.url cache.sled.capacity cache.sled.path generation.queue generation.threads grpc.cors_origins \
-        grpc.drain grpc.drain_delay grpc.idle_timeout grpc.listen grpc.max_connection_age grpc.max_connections \
-        grpc.max_connections_per_ip grpc.max_streams grpc.no_cache grpc.reflection grpc.stall_timeout \
-        grpc.trusted_proxies grpc.unsent log.format ops.listen packs.default packs.dir prefetch.ahead trace.ca trace.endpoint \
-        trace.max_per_second trace.sample";
+        cache.redis.url cache.sled.capacity cache.sled.path generation.prefetch generation.threads grpc.cors_origins \
+        grpc.drain grpc.drain_delay grpc.listen grpc.max_connection_age grpc.max_connections \
+        grpc.max_connections_per_ip grpc.no_cache grpc.trusted_proxies log.format ops.listen packs.default packs.dir \
+        trace.ca trace.endpoint trace.sample";
 
     /// A server with this configuration, on free ports and without stores.
     fn app(text: &str) -> App {

@@ -217,19 +217,25 @@ async fn a_stream_with_an_unread_last_floor_ends_at_its_deadline_and_does_not_de
 async fn a_stream_that_cannot_start_returns_a_status_without_a_body() {
     use tonic_types::StatusExt;
     let data = TempDir::new().unwrap();
-    let server = Setup::new(&data).with("GENERATION__QUEUE", "256").with("GENERATION__THREADS", "1").start();
+    let server = Setup::new(&data).with("GENERATION__THREADS", "1").start();
     let mut calls = Vec::new();
-    for seed in 1..=4 {
+    // Always more floors than the 1024 that may wait for the thread.
+    for seed in 1..=9 {
         let client = server.client().await;
-        for number in 1..=125 {
+        for first in 1..=125 {
             let mut client = client.clone();
-            let wanted = FloorSpec { width: 512, height: 512, kind: FloorKind::Standard.into(), ..spec(seed, number) };
-            calls.push(tokio::spawn(async move { client.get_floor(GetFloorRequest { spec: Some(wanted) }).await }));
+            calls.push(tokio::spawn(async move {
+                for number in (first..).step_by(125) {
+                    let kind = FloorKind::Standard.into();
+                    let wanted = FloorSpec { width: 512, height: 512, kind, ..spec(seed, number) };
+                    let _ = client.get_floor(GetFloorRequest { spec: Some(wanted) }).await;
+                }
+            }));
         }
     }
     let mut client = server.client().await;
-    wait_until("the queue is almost full", || server.metric("floors_generation_queue") > 250.0);
-    let request = StreamFloorsRequest { first: Some(spec(3, 1)), count: 100 };
+    wait_until("the queue is full", || server.refusals("generation") > 0.0);
+    let request = StreamFloorsRequest { first: Some(spec(10, 1)), count: 100 };
     let status = client.stream_floors(request).await.expect_err("the stream does not start");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
     assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
@@ -270,11 +276,11 @@ async fn partial_requests_are_bounded_in_memory_and_time() {
 #[test]
 fn a_connection_survives_many_calls_whose_end_of_stream_arrives_late() {
     let data = TempDir::new().unwrap();
-    let server = Setup::new(&data).with("GRPC__MAX_STREAMS", "256").start();
+    let server = Server::start(&data);
     let mut peer = RawHttp2::connect(&server);
     // Far more at once than the streams that the server remembers as reset. Late frames for others count as errors
     // of the client.
-    let (rounds, calls) = (6, 250);
+    let (rounds, calls) = (12, 125);
     for round in 0..rounds {
         let streams = || (round * calls..(round + 1) * calls).map(|call| 2 * call + 1);
         let requests = streams().flat_map(|stream| {

@@ -1,7 +1,7 @@
-//! Checks that the configurations in deploy/ are valid, that docs/operating.md lists exactly the configuration keys and
-//! the metrics that there are, that docs/runbook.md has a paragraph for each alert, and that documents cite exactly the
-//! records of measurements that there are. `keys` makes the table of configuration keys, `limits` checks the
-//! documents of limits on clients, `clients` that clients and their pages agree, `memory` the limits of memory, and `files`
+//! Checks that the configurations in deploy/ are valid, that the comments of the configuration keys name pages that there
+//! are, that docs/operating.md lists exactly the metrics that there are, that docs/runbook.md has a paragraph for each
+//! alert, and that documents cite exactly the records of measurements that there are. `limits` checks the documents of
+//! limits on clients, `clients` that clients and their pages agree, `memory` the limits of memory, and `files`
 //! that the files exist that documents name.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
@@ -10,8 +10,6 @@
 mod callers;
 #[path = "documents/files.rs"]
 mod files;
-#[path = "documents/keys.rs"]
-mod keys;
 #[path = "documents/limits.rs"]
 mod limits;
 #[path = "documents/memory.rs"]
@@ -53,13 +51,18 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_page_lists_every_key_with_its_default() {
-    let defaults = entries(DEFAULTS);
-    let listed = rows("Configuration").into_iter().flat_map(|row| {
-        let default = quoted(&row[1]).next().unwrap().to_owned();
-        quoted(&row[0]).map(|key| format!("{key} = {default}")).collect::<Vec<_>>()
-    });
-    assert_eq!(listed.collect::<BTreeSet<_>>(), defaults);
+fn every_key_has_a_comment_and_its_references_are_right() {
+    let lines: Vec<_> = DEFAULTS.lines().collect();
+    for lines in lines.windows(2).filter(|lines| !lines[1].starts_with('#') && lines[1].contains(" = ")) {
+        assert!(lines[0].starts_with("# "), "no comment above {}", lines[1]);
+    }
+    for reference in DEFAULTS.split("(docs/").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        let (page, anchor) = reference.split_once('#').unwrap_or((reference, ""));
+        let page = fs::read_to_string(root().join("docs").join(page)).unwrap();
+        let headings = page.lines().filter(|line| line.starts_with('#'));
+        let mut anchors = headings.map(|line| line.trim_start_matches(['#', ' ']).to_lowercase().replace(' ', "-"));
+        assert!(anchor.is_empty() || anchors.any(|it| it == anchor), "defaults.toml: no page has docs/{reference}");
+    }
 }
 
 /// The entries of a configuration, as `table.key = value`.

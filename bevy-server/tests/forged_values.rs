@@ -81,7 +81,7 @@ fn server(data: &TempDir, redis: &Redis, chain: &str) -> Server {
         .with("CACHE__BYPASS", "off")
         .with("CACHE__REDIS__URL", &redis.url())
         .with("CACHE__REDIS__TIMEOUT", "5s")
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
         .start()
 }
 

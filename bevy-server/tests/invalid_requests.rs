@@ -156,9 +156,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
     let registry = Registry::new();
     let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
     let clients = Callers::new(config.client_identity.clone());
-    let queue =
-        GenerationQueue::new(config.generation_queue, 1, config.quota, clients.clone(), Packs::built_in(), &registry)
-            .unwrap();
+    let queue = GenerationQueue::new(1, 1, None, clients.clone(), Packs::built_in(), &registry).unwrap();
     let source = Arc::new(queue);
     let handle = tokio::runtime::Handle::current();
     let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, &handle).unwrap();

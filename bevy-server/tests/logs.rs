@@ -106,10 +106,10 @@ async fn sighup_changes_the_access_log() {
     fs::write(&file, "").unwrap();
     let server = Setup::new(&data).with("LOG__FORMAT", "json").arg("--config").arg(&file).start();
     refused_call(&server).await;
-    for (reloads, text) in [(1, "[log]\naccess = 1000000\nslow = \"1m\"\n"), (2, "")] {
+    for (reloads, text) in [(1, "[log]\naccess = 1000000\n"), (2, "")] {
         fs::write(&file, text).unwrap();
         server.signal("-HUP");
-        let applied = "\"applied\":\"log.access, log.slow\"";
+        let applied = "\"applied\":\"log.access\"";
         wait_until("the reload is logged", || server.log().matches(applied).count() == reloads);
         refused_call(&server).await;
     }
@@ -237,7 +237,8 @@ async fn a_tier_whose_writes_fail_is_warned_of_once() {
     const WARNING: &str = "writes to the tier fail; it does not store new values";
     const BATCH: u32 = 100;
     let data = TempDir::new().unwrap();
-    let server = Setup::with_file_size(1024, &data).with("CACHE__BYPASS", "off").with("PREFETCH__AHEAD", "0").start();
+    let server =
+        Setup::with_file_size(1024, &data).with("CACHE__BYPASS", "off").with("GENERATION__PREFETCH", "false").start();
     let mut client = server.client().await;
     let mut numbers = 1..=50 * BATCH;
     while !server.log().contains(WARNING) {
@@ -260,7 +261,7 @@ async fn the_warning_of_a_breaker_has_the_last_error() {
         .with("CACHE__CHAIN", "[\"lru\", \"redis\"]")
         .with("CACHE__REDIS__URL", &format!("redis://{closed}"))
         .with("CACHE__BYPASS", "off")
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
         .start();
     for number in 1..=20 {
         call(&server, number).await;

@@ -24,8 +24,10 @@ fn parse_json((status, body): (u16, String)) -> (u16, Value) {
 
 /// A server with the floors 1 to 10 of tower 42 in every tier.
 async fn filled_server(data: &TempDir) -> Server {
-    let server =
-        Setup::new(data).with("CACHE__CHAIN", "[\"lru\", \"lmdb\", \"sled\"]").with("PREFETCH__AHEAD", "0").start();
+    let server = Setup::new(data)
+        .with("CACHE__CHAIN", "[\"lru\", \"lmdb\", \"sled\"]")
+        .with("GENERATION__PREFETCH", "false")
+        .start();
     let specs: Vec<FloorSpec> = (1..=10).map(|number| spec(42, number)).collect();
     server.client().await.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap();
     for tier in ["lmdb", "sled"] {
@@ -578,7 +580,7 @@ fn a_request_with_a_large_body_is_refused_before_it_is_read() {
 #[test]
 fn metrics_show_what_runs_and_its_limits() {
     let data = TempDir::new().unwrap();
-    let setup = Setup::new(&data).with("GENERATION__QUEUE", "300").with("GENERATION__THREADS", "2");
+    let setup = Setup::new(&data).with("GENERATION__THREADS", "2");
     let server = setup.with("GRPC__MAX_CONNECTIONS", "50").start();
     let text = server.page("/metrics").1;
     let build = text.lines().find(|line| line.starts_with("floors_build_info{")).unwrap();
@@ -586,7 +588,7 @@ fn metrics_show_what_runs_and_its_limits() {
         assert!(build.contains(label) && build.ends_with(" 1"), "{build}");
     }
     for (name, value) in [
-        ("floors_generation_queue_limit", 300.0),
+        ("floors_generation_queue_limit", 2048.0),
         ("floors_generation_threads", 2.0),
         ("floors_generation_saturated", 0.0),
         ("floors_connections_limit", 50.0),

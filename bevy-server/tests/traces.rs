@@ -113,7 +113,7 @@ fn setup(data: &TempDir, endpoint: &str, sample: &str) -> Setup {
         .with("TRACE__ENDPOINT", endpoint)
         .with("TRACE__SAMPLE", sample)
         .with("CACHE__BYPASS", "off")
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
 }
 
 // Long because it reads every attribute of one call.
@@ -287,7 +287,7 @@ async fn a_collector_that_is_away_affects_no_call() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (address, has_failed) in [(closed, true), (silent.local_addr().unwrap(), false)] {
-        let server = setup(&data, &format!("http://{address}"), "1").with("TRACE__MAX_PER_SECOND", "100000").start();
+        let server = setup(&data, &format!("http://{address}"), "1").start();
         let mut client = server.client().await;
         for number in 1..=2000 {
             let request = GetFloorRequest { spec: Some(spec(7, 1 + number % 10)) };

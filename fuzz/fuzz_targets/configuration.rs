@@ -1,4 +1,5 @@
-//! Reads text as a configuration. An error must be printable, and a key that seals floors must never be printed.
+//! Reads text as a configuration. An error must be printable, and a key that seals floors must not be printed, also in the
+//! place of the file that should hold it.
 #![no_main]
 
 use config::Config;
@@ -11,6 +12,12 @@ mod config;
 #[allow(dead_code, unreachable_pub, reason = "the server uses all of it")]
 #[path = "../../bevy-server/src/key.rs"]
 mod key;
+#[allow(dead_code, reason = "the server uses all of it")]
+#[path = "../../bevy-server/src/packs/settings.rs"]
+mod packs;
+#[allow(dead_code, reason = "the server uses all of it")]
+#[path = "../../bevy-server/src/tenants.rs"]
+mod tenants;
 
 /// Seeds hold this key.
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
@@ -26,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => error.to_string(),
     };
     // A line in a string of several lines is no key.
-    let is_key = text.contains(&format!("\nkeys = \"1:{SECRET}\"\n")) && text.matches(SECRET).count() == 1;
+    let is_key = text.contains(&format!("\nkeys_file = \"1:{SECRET}\"\n")) && text.matches(SECRET).count() == 1;
     let is_line = !text.contains("\"\"\"") && !text.contains("'''");
     assert!(!(is_key && is_line && printed.contains(SECRET)), "a secret is printed: {printed}");
 });

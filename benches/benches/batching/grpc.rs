@@ -63,7 +63,7 @@ impl Fixture {
     fn open() -> Self {
         let runtime = stores::runtime();
         // Consecutive floors are a climb, and prefetched floors would be counted too.
-        let setup = Setup::new().with("PREFETCH__AHEAD", "0");
+        let setup = Setup::new().with("GENERATION__PREFETCH", "false");
         let server = setup.start().expect("the server starts");
         let address = format!("http://{}", server.grpc);
         let connected = runtime.block_on(FloorServiceClient::connect(address)).expect("it takes a connection");

@@ -1,6 +1,6 @@
 //! A cell of the grid: a store, a load and a number of servers. It builds the requests of its load.
 
-use std::{fmt, iter, sync::Arc, time::Duration};
+use std::{fmt, iter, num::NonZero, sync::Arc, thread, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::TierKind;
@@ -133,9 +133,13 @@ impl Cell {
         self.shape.in_flight() == 1
     }
 
-    /// Whether every process that it needs can be started on this machine.
+    /// Whether this machine has every process that it needs, and threads enough that the server refuses no call: 1024
+    /// floors may wait for each.
     pub fn can_run(&self) -> bool {
-        Setup::is_available() && (!self.store.is_shared() || RedisServer::is_available())
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        Setup::is_available()
+            && self.shape.in_flight() * self.batch as usize <= 1024 * threads
+            && (!self.store.is_shared() || RedisServer::is_available())
     }
 
     /// Distinct floors of the load: few enough that the store fills in seconds, and enough that a tenth of them fills

@@ -18,9 +18,6 @@ use crate::{
 /// Memory holds one in this many floors.
 const LRU_DIVISOR: u64 = 10;
 
-/// Capacity of the generation queue: more than the floors in flight, since a rejected call ends the measurement.
-const QUEUE: &str = "16384";
-
 /// The start of a turn that does not count: the processors' caches hold another variant's floors.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -71,7 +68,7 @@ pub fn measure(cell: Cell, setup: &Setup, plan: &Plan, mut take: impl FnMut(Samp
 /// Fills the stores of `cell` and starts its servers for each value of `cache.bypass`.
 fn start(cell: Cell, setup: &Setup, redis: Option<&RedisServer>) -> anyhow::Result<Vec<Variant>> {
     // Prefetching would change a scan.
-    let setup = setup.clone().with_default("PREFETCH__AHEAD", "0").with_default("GENERATION__QUEUE", QUEUE);
+    let setup = setup.clone().with_default("GENERATION__PREFETCH", "false");
     let tier = cell.store.tier.name();
     let mut serving = setup.clone().with("CACHE__CHAIN", format!("[\"lru\",{tier:?}]"));
     let mut filling = setup.with("CACHE__CHAIN", format!("[{tier:?}]"));

@@ -362,10 +362,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{
-        config::{CallerIdentity, Quota},
-        packs::Packs,
-    };
+    use crate::{config::CallerIdentity, packs::Packs};
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
@@ -389,9 +386,8 @@ mod tests {
             let path = directory.path().join("tokens.toml");
             std::fs::write(&path, text).unwrap();
             let registry = Registry::new();
-            let quota = Quota { cells_per_second: None, burst_cells: 1 };
             let callers = Callers::new(CallerIdentity::default());
-            let generation = GenerationQueue::new(16, 1, quota, callers.clone(), Packs::built_in(), &registry).unwrap();
+            let generation = GenerationQueue::new(64, 1, None, callers.clone(), Packs::built_in(), &registry).unwrap();
             let refusals = Refusals::register(&registry).unwrap();
             let reloads = Reloads::register(&registry).unwrap();
             let file = TokensFile::read(&path, &TenantNames::new(["acme", "globex"])).unwrap();
@@ -516,13 +512,16 @@ mod tests {
     #[test]
     fn the_rate_of_a_token_applies_to_its_client() {
         let fixture = Fixture::new(&entry("game", "hush", "cells_per_second = 1"));
-        let spec = FloorSpec::resolve(1, 1, 100, 100, None).unwrap();
-        let generate = |caller: &Caller| {
+        let mut number = 0;
+        let mut generate = |caller: &Caller| {
+            number += 1;
+            let spec = FloorSpec::resolve(1, number, 512, 512, None).unwrap();
             let (key, demand) = (crate::key::of(&spec), Demand::always());
             let request = GenerationRequest { key, priority: Priority::Foreground, caller: caller.id(), demand };
             futures_util::FutureExt::now_or_never(fixture.generation.generate(request))
         };
         let game = fixture.caller("Bearer hush", &LastToken::default()).unwrap();
+        assert!((0..16).all(|_| generate(&game).is_none()), "what it gets at once waits for a worker");
         let refused = generate(&game).expect("refused at once").unwrap_err();
         assert!(matches!(refused, SourceError::Limited { retry_after, .. } if retry_after > Duration::from_secs(1000)));
         assert!(generate(&fixture.callers.at(HERE)).is_none(), "an address has no limit here, and waits for a worker");

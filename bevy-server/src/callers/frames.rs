@@ -9,8 +9,7 @@ use std::{
 use floor_cache::CallerId;
 use floor_http2::{FRAMES_AT_ONCE, FRAMES_PER_SECOND};
 
-use super::Quotas;
-use crate::config::Quota;
+use super::{Quotas, quota::Quota};
 
 /// The budgets of all callers. Calls do not lock them while no caller is beyond its budget.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 
 pub use budget::Budgets;
 pub(crate) use budget::{Budget, CallerUse, Reserved};
-pub(crate) use quota::{Charge, Quotas};
+pub(crate) use quota::{Charge, Quota, Quotas};
 pub(crate) use recent::CallerActivity;
 pub(crate) use warnings::WarningLimiter;
 

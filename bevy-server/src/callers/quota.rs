@@ -8,8 +8,7 @@ use std::{
 };
 
 use floor_cache::CallerId;
-
-use crate::config::Quota;
+use floor_proto::limits::MAX_BATCH_CELLS;
 
 /// Callers whose use is remembered. Beyond it, those that are not remembered share one quota.
 const MAX_CLIENTS: usize = 65_536;
@@ -17,6 +16,22 @@ const MAX_CLIENTS: usize = 65_536;
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(1);
 /// The caller that stands for all that are not remembered.
 const OTHERS: CallerId = CallerId(u64::MAX);
+
+/// What a caller may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quota {
+    /// Cells per second; `None` for no limit.
+    pub(crate) cells_per_second: Option<u64>,
+    /// Cells at once, after a pause.
+    pub(crate) burst_cells: u64,
+}
+
+impl Quota {
+    /// The quota of generation: after a pause, the largest batch at once.
+    pub(crate) const fn of_cells(cells_per_second: Option<u64>) -> Self {
+        Self { cells_per_second, burst_cells: MAX_BATCH_CELLS }
+    }
+}
 
 /// The quotas of all callers, by the generic cell rate algorithm (ITU-T I.371): per caller one time, at which its use
 /// so far would be paid off.

@@ -2,8 +2,7 @@
 
 use figment::value::Value;
 use floor_cache::{
-    Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning,
-    envelope::{MasterKeys, ValueCheck},
+    Admit, Bypass, ChainConfig, LmdbConfig, LruConfig, RedisConfig, SledConfig, TierKind, Tuning, envelope::ValueCheck,
     tls::Tls,
 };
 use floor_gen::Kind;
@@ -29,10 +28,8 @@ pub(super) fn chain(reader: &mut Reader<'_>) -> (ChainConfig, Tuning) {
     let namespace = reader.key("cache.namespace", Namespace);
     let bypass = reader.key("cache.bypass", bypass());
     let compress = reader.key("cache.compress", Flag);
-    let keys = reader.key("cache.keys", Keys);
-    let keys_file = reader.key("cache.keys_file", files::MASTER_KEYS);
     let tuning = Tuning {
-        keys: keys.or(keys_file.map(|file| file.contents)),
+        keys: reader.key("cache.keys_file", files::MASTER_KEYS).map(|file| file.contents),
         compress,
         utilisation: None,
         value_check: Some(ValueCheck::new(key::check)),
@@ -142,31 +139,6 @@ impl Format for Namespace {
     }
 }
 
-/// Master keys, if configured.
-struct Keys;
-
-impl Format for Keys {
-    type Output = Option<MasterKeys>;
-
-    const REDACTION: Redaction = Redaction::Full;
-
-    fn expected(&self) -> String {
-        "write keys as ID:KEY, the id 1 ..= 255, the key 64 hexadecimal digits, several separated by commas, no id twice"
-            .to_owned()
-    }
-
-    fn parse(&self, value: &Value) -> Option<Self::Output> {
-        match text(value)?.trim() {
-            "" => Some(None),
-            keys => keys.parse().ok().map(Some),
-        }
-    }
-
-    fn show(&self, keys: &Self::Output) -> String {
-        quote(if keys.is_some() { "***" } else { "" })
-    }
-}
-
 /// The address of Redis. Printed without user and password.
 struct RedisUrl;
 
@@ -237,6 +209,7 @@ mod tests {
         for text in [
             "[ops]\ntoken_file = \"hunter2\"\n",
             "[cache]\nkeys_file = \"1:hunter2\"\n",
+            "[cache]\nkeys = \"1:hunter2\"\n",
             "[cache.redis]\npassword_file = \"hunter2\"\n",
             "[cache.redis]\ntimeout = \"redis://me:hunter2@h\"\n",
             "[cache.redis]\nurl = [\"redis://me:hunter2@h\"]\n",

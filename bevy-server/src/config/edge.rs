@@ -3,19 +3,15 @@
 use std::{fmt, net::IpAddr, time::Duration};
 
 use figment::value::Value;
-use floor_proto::limits::MAX_SIDE;
 use http::{HeaderValue, Uri};
 use ipnet::IpNet;
 
 use super::{
-    MAX_CELLS,
-    formats::{Format, OneOf, Size, Span, quote_all, text, whole},
+    formats::{Format, OneOf, Span, quote_all, text, whole},
     nonzero,
     reader::Reader,
 };
 
-/// The cells of the largest floor.
-const LARGEST_FLOOR: u64 = MAX_SIDE as u64 * MAX_SIDE as u64;
 /// The greatest limit of connections: beyond the descriptors of a process.
 const MAX_CONNECTIONS: usize = 1_000_000;
 
@@ -26,16 +22,8 @@ pub struct ConnectionLimits {
     pub max_connections: Option<usize>,
     /// Open connections of one address; `None` for no limit.
     pub max_connections_per_ip: Option<usize>,
-    /// Open calls on one connection, 1 ..= 1000.
-    pub max_streams: u32,
     /// How long a connection may exist before it is told to go away; `None` for no limit.
     pub max_connection_age: Option<Duration>,
-    /// How long a connection may exist without a call; `None` for no limit.
-    pub idle_timeout: Option<Duration>,
-    /// Bytes of responses that wait for slow readers, over all connections.
-    pub unsent: u64,
-    /// How long a stream may wait for its reader; `None` for no limit.
-    pub stall_timeout: Option<Duration>,
 }
 
 /// How the address of a client is found.
@@ -53,15 +41,6 @@ impl CallerIdentity {
         let peer = peer.to_canonical();
         self.trusted_proxies.iter().any(|network| network.contains(&peer))
     }
-}
-
-/// What one client may have generated. The default is no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Quota {
-    /// Cells per second; `None` for no limit.
-    pub cells_per_second: Option<u64>,
-    /// Cells at once, after a pause.
-    pub burst_cells: u64,
 }
 
 /// Who may send `cache-control: no-cache`.
@@ -103,14 +82,6 @@ pub enum CorsOrigins {
     Listed(Vec<HeaderValue>),
 }
 
-pub(super) fn quota(reader: &mut Reader<'_>) -> Quota {
-    let (rate, burst) = (whole(0..=MAX_CELLS), whole(LARGEST_FLOOR..=MAX_CELLS));
-    Quota {
-        cells_per_second: nonzero(reader.key("limits.cells_per_second", rate.note("; 0 for no limit"))),
-        burst_cells: reader.key("limits.burst_cells", burst.note(": a floor of 512x512 must fit")),
-    }
-}
-
 pub(super) fn connection_limits(reader: &mut Reader<'_>) -> ConnectionLimits {
     let connections = || whole(0..=MAX_CONNECTIONS);
     ConnectionLimits {
@@ -120,11 +91,7 @@ pub(super) fn connection_limits(reader: &mut Reader<'_>) -> ConnectionLimits {
         max_connections_per_ip: nonzero(
             reader.key("grpc.max_connections_per_ip", connections().note("; 0 for no limit")),
         ),
-        max_streams: reader.key("grpc.max_streams", whole(1..=1000)),
         max_connection_age: nonzero(reader.key("grpc.max_connection_age", Span::Any)),
-        idle_timeout: nonzero(reader.key("grpc.idle_timeout", Span::Any)),
-        unsent: reader.key("grpc.unsent", Size::Limited),
-        stall_timeout: nonzero(reader.key("grpc.stall_timeout", Span::Any)),
     }
 }
 

@@ -39,8 +39,6 @@ pub(super) enum Redaction {
     None,
     /// What this function hides: the user and password of a URL, a secret in the place of the file that should hold it.
     Part(fn(&str) -> String),
-    /// The whole value.
-    Full,
 }
 
 /// Text. A number in a file is none: `0x10` and `1e3` are other texts when they are read.
@@ -217,21 +215,15 @@ impl Format for Flag {
 /// A whole number.
 pub(super) struct Whole<T> {
     bounds: RangeInclusive<T>,
-    unit: &'static str,
     note: &'static str,
 }
 
 /// A whole number within `bounds`.
 pub(super) fn whole<T>(bounds: RangeInclusive<T>) -> Whole<T> {
-    Whole { bounds, unit: "", note: "" }
+    Whole { bounds, note: "" }
 }
 
 impl<T> Whole<T> {
-    /// Names what is counted, for errors: `" of floors"`.
-    pub(super) fn unit(self, unit: &'static str) -> Self {
-        Self { unit, ..self }
-    }
-
     /// Adds a note on the bounds, for errors: `"; 0 for no limit"`.
     pub(super) fn note(self, note: &'static str) -> Self {
         Self { note, ..self }
@@ -242,7 +234,7 @@ impl<T: Copy + Display + FromStr + PartialOrd> Format for Whole<T> {
     type Output = T;
 
     fn expected(&self) -> String {
-        format!("write a whole number{}, {} ..= {}{}", self.unit, self.bounds.start(), self.bounds.end(), self.note)
+        format!("write a whole number, {} ..= {}{}", self.bounds.start(), self.bounds.end(), self.note)
     }
 
     fn parse(&self, value: &Value) -> Option<T> {

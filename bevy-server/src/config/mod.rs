@@ -23,9 +23,8 @@ use std::{
 };
 
 use floor_cache::{ChainConfig, Tuning};
-use floor_proto::limits::MAX_BATCH;
 
-pub use edge::{CallerIdentity, ConnectionLimits, CorsOrigins, NoCache, Quota};
+pub use edge::{CallerIdentity, ConnectionLimits, CorsOrigins, NoCache};
 use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
 use formats::{Address, FilePath, Flag, Format as _, PackName, Span, whole};
@@ -69,8 +68,6 @@ pub struct Config {
     pub cors_origins: CorsOrigins,
     /// Who may send `cache-control: no-cache`.
     pub no_cache: NoCache,
-    /// Whether the gRPC port answers reflection.
-    pub reflection: bool,
     /// TLS on the gRPC port; `None` for plaintext.
     pub tls: Option<ServerTls>,
     /// The file with the tokens of callers, which is read at the start and when it changes; `None`: no tokens.
@@ -79,20 +76,18 @@ pub struct Config {
     pub ops_listen: SocketAddr,
     /// The bearer token of the operations port, from its file.
     pub ops_token: Option<Token>,
-    /// What one client may have generated.
-    pub quota: Quota,
+    /// Cells per second that one client may have generated; `None` for no limit.
+    pub cells_per_second: Option<u64>,
     /// The cache tiers of callers without a tenant: what the tenants leave of the capacities.
     pub cache: ChainConfig,
     /// Settings that apply to all tiers.
     pub tuning: Tuning,
     /// The tenants, by name.
     pub tenants: Vec<TenantConfig>,
-    /// Capacity of the generation queue.
-    pub generation_queue: usize,
     /// Threads that generate. Never 0.
     pub generation_threads: usize,
-    /// Floors to prefetch above a climber; 0 for none.
-    pub prefetch_ahead: u32,
+    /// Whether the floors above a climber are prefetched.
+    pub prefetch: bool,
     /// Where packs come from.
     pub packs: PackSettings,
     /// How the server logs.
@@ -156,20 +151,18 @@ impl Config {
         let client_identity = CallerIdentity { trusted_proxies: reader.key("grpc.trusted_proxies", Networks) };
         let cors_origins = reader.key("grpc.cors_origins", Origins);
         let no_cache = reader.key("grpc.no_cache", edge::no_cache());
-        let reflection = reader.key("grpc.reflection", Flag);
         let tls = tls::tls(&mut reader);
         let tokens_file = reader.key(TOKENS_KEY, TOKENS_FILE);
         let ops_listen = reader.key("ops.listen", Address);
         let ops_token = reader.key("ops.token_file", files::TOKEN).map(|file| file.contents);
-        let quota = edge::quota(&mut reader);
+        let rate = whole(0..=MAX_CELLS).note("; 0 for no limit");
+        let cells_per_second = nonzero(reader.key("limits.cells_per_second", rate));
         let (cache, tuning) = chain::chain(&mut reader);
-        let generation_queue =
-            reader.key("generation.queue", whole(MAX_BATCH..=1_000_000).note(": a batch of 256 must fit"));
         let generation_threads = match reader.key("generation.threads", whole(0..=1024)) {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             threads => threads,
         };
-        let prefetch_ahead = reader.key("prefetch.ahead", whole(0..=16).unit(" of floors"));
+        let prefetch = reader.key("generation.prefetch", Flag);
         let (packs_dir, default_pack) = (reader.key("packs.dir", PACKS_DIR), reader.key("packs.default", PackName));
         let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
         let (cache, tenants) = tenants::tenants(&mut reader, cache, &default_pack);
@@ -187,18 +180,16 @@ impl Config {
             client_identity,
             cors_origins,
             no_cache,
-            reflection,
             tls,
             tokens_file,
             ops_listen,
             ops_token,
-            quota,
+            cells_per_second,
             cache,
             tuning,
             tenants,
-            generation_queue,
             generation_threads,
-            prefetch_ahead,
+            prefetch,
             packs,
             log,
             trace,
@@ -281,7 +272,7 @@ mod tests {
                 }
             }
         }
-        assert!(keys.len() > 50, "{keys:?}");
+        assert!(keys.len() > 40, "{keys:?}");
         let texts =
             ["7", "007", "1.50", "1e3", "0x10", "-0", "+1", "inf", "nan", "true", "false", "True", "1_000", "1GiB"];
         for (key, text) in keys.iter().flat_map(|key| texts.map(|text| (key, text))) {
@@ -309,27 +300,16 @@ mod tests {
     #[test]
     fn zero_switches_a_limit_off() {
         let limits = Config::from_toml("").expect("the defaults are valid").connections;
-        let expected = ConnectionLimits {
-            max_connections: None,
-            max_connections_per_ip: Some(256),
-            max_streams: 128,
-            max_connection_age: None,
-            idle_timeout: Some(Duration::from_secs(600)),
-            unsent: 64 << 20,
-            stall_timeout: Some(Duration::from_secs(30)),
-        };
+        let expected =
+            ConnectionLimits { max_connections: None, max_connections_per_ip: Some(256), max_connection_age: None };
         assert_eq!(limits, expected);
-        let text = "[grpc]\nmax_connections = 5\nmax_connections_per_ip = 0\nidle_timeout = \"0s\"\n\
-                    stall_timeout = \"0s\"\n[limits]\ncells_per_second = 7\n";
-        let config = Config::from_toml(text).expect("the text is valid");
+        let text = "[grpc]\nmax_connections = 5\nmax_connections_per_ip = 0\nmax_connection_age = \"5m\"\n";
+        let limits = Config::from_toml(text).expect("the text is valid").connections;
         let expected = ConnectionLimits {
             max_connections: Some(5),
             max_connections_per_ip: None,
-            idle_timeout: None,
-            stall_timeout: None,
-            ..expected
+            max_connection_age: Some(Duration::from_secs(300)),
         };
-        assert_eq!(config.connections, expected);
-        assert_eq!(config.quota, Quota { cells_per_second: Some(7), burst_cells: 4_194_304 });
+        assert_eq!(limits, expected);
     }
 }

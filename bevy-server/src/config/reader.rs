@@ -10,14 +10,25 @@ use super::{
     layers::{self, Layers},
 };
 
-/// Keys of earlier versions, and why they are gone.
-const REMOVED: [(&str, &str); 3] = [
+/// Keys of earlier versions, and what to do about them.
+const REMOVED: [(&str, &str); 14] = [
     ("cache.hedge", "a slow tier ends by its timeout and its breaker; remove the key"),
     (
         "cache.audit",
         "stored floors are checked when they are read, and `floorctl verify` compares them; remove the key",
     ),
     ("cache.redis.lease", "several servers that miss a floor at once each generate it, which is rare; remove the key"),
+    ("cache.keys", "write the keys into a file, one a line, and its path into cache.keys_file"),
+    ("generation.queue", "1024 floors may wait for each thread; remove the key"),
+    ("grpc.idle_timeout", "it is always 10m; remove the key"),
+    ("grpc.max_streams", "it is always 128; remove the key"),
+    ("grpc.reflection", "the server always answers reflection; remove the key"),
+    ("grpc.stall_timeout", "it is always 30s; remove the key"),
+    ("grpc.unsent", "it is always 64MiB; remove the key"),
+    ("limits.burst_cells", "it is always 4194304; remove the key"),
+    ("log.slow", "it is always 1s; remove the key"),
+    ("prefetch.ahead", "write generation.prefetch = true, or false instead of 0"),
+    ("trace.max_per_second", "it is always 100; remove the key"),
 ];
 
 /// A configuration without errors.
@@ -151,7 +162,6 @@ fn similarity(key: &str, known: &str) -> f64 {
 fn describe_invalid<F: Format>(format: &F, value: &Value) -> String {
     let is = match F::REDACTION {
         Redaction::None => format!("is {}", display(value)),
-        Redaction::Full => "is wrong (and not shown, being secret)".to_owned(),
         Redaction::Part(redacted) => format!("is {:?}", redacted(value.as_str().unwrap_or_default())),
     };
     match format.problem(value) {

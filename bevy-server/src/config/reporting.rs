@@ -1,16 +1,13 @@
 //! The settings of logs and traces.
 
-use std::time::Duration;
-
 use figment::value::Value;
 use floor_cache::tls::Certificates;
 use http::Uri;
 
 use super::{
     files,
-    formats::{Format, OneOf, Redaction, Span, number, quote, text, whole},
+    formats::{Format, OneOf, Redaction, number, quote, text, whole},
     log_filter::LogFilter,
-    nonzero,
     reader::Reader,
 };
 
@@ -28,8 +25,6 @@ pub struct LogSettings {
     pub filter: LogFilter,
     /// One call in this many is in the access log; 0: there is none.
     pub access: u32,
-    /// Calls that take this long are in the access log; `None`: only failed and sampled ones are.
-    pub slow: Option<Duration>,
 }
 
 /// The form of an event in the log.
@@ -50,8 +45,6 @@ pub struct TraceSettings {
     pub ca: Option<Certificates>,
     /// The share of calls without a `traceparent` that are traced, 0 to 1.
     pub sample: f64,
-    /// Calls that are traced in a second at the most, for any reason.
-    pub max_per_second: u32,
 }
 
 impl TraceSettings {
@@ -66,7 +59,6 @@ pub(super) fn log(reader: &mut Reader<'_>) -> LogSettings {
         format: reader.key("log.format", log_format()),
         filter: reader.key("log.level", Filter),
         access: reader.key("log.access", whole(0..=u32::MAX).note("; 0 for no access log, 1 for every call")),
-        slow: nonzero(reader.key("log.slow", Span::Any)),
     }
 }
 
@@ -79,8 +71,7 @@ pub(super) fn trace(reader: &mut Reader<'_>) -> Option<TraceSettings> {
         reader.refuse(TRACE_CA, "names a file, and trace.endpoint is without TLS", advice);
     }
     let sample = reader.key("trace.sample", Share);
-    let max_per_second = reader.key("trace.max_per_second", whole(1..=100_000));
-    Some(TraceSettings { endpoint, ca, sample, max_per_second }).filter(|settings| !settings.endpoint.is_empty())
+    Some(TraceSettings { endpoint, ca, sample }).filter(|settings| !settings.endpoint.is_empty())
 }
 
 fn log_format() -> OneOf<LogFormat> {

@@ -32,8 +32,15 @@ impl GenerationPlugin {
     /// # Errors
     /// If `registry` already has the metrics of a queue.
     pub fn new(config: &Config, callers: &Callers, packs: &Packs, registry: &Registry) -> prometheus::Result<Self> {
-        let (capacity, workers) = (config.generation_queue, config.generation_threads);
-        let queue = GenerationQueue::new(capacity, workers, config.quota, callers.clone(), packs.clone(), registry)?;
+        let (workers, rate) = (config.generation_threads, config.cells_per_second);
+        let queue = GenerationQueue::new(
+            queue::MAX_WAITING * workers,
+            workers,
+            rate,
+            callers.clone(),
+            packs.clone(),
+            registry,
+        )?;
         queue.set_quotas(config);
         Ok(Self { queue })
     }

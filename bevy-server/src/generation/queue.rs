@@ -24,13 +24,15 @@ use super::{
     refusals::RefusedFloors,
 };
 use crate::{
-    callers::{Callers, Charge, Quotas},
-    config::{Config, Quota, TenantConfig},
+    callers::{Callers, Charge, Quota, Quotas},
+    config::{Config, TenantConfig},
     key,
     metrics::register_gauge,
     packs::Packs,
 };
 
+/// Floors of callers that may wait, for each worker.
+pub(super) const MAX_WAITING: usize = 1024;
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
 const BACKGROUND_CAPACITY: usize = 64;
@@ -121,7 +123,8 @@ pub(super) struct Job {
 }
 
 impl GenerationQueue {
-    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `callers` has `quota`.
+    /// A queue for at most `capacity` foreground jobs and for `workers` workers, in which each of `callers` may have
+    /// so many cells generated per second; `None` for no limit.
     /// `packs` have the content of the floors.
     ///
     /// # Errors
@@ -129,7 +132,7 @@ impl GenerationQueue {
     pub fn new(
         capacity: usize,
         workers: usize,
-        quota: Quota,
+        cells_per_second: Option<u64>,
         callers: Callers,
         packs: Packs,
         registry: &Registry,
@@ -142,8 +145,8 @@ impl GenerationQueue {
         let queue = Self(Arc::new(Queue {
             jobs: Mutex::new(jobs),
             arrived: Condvar::new(),
-            quotas: Arc::new(Quotas::new(quota)),
-            tenant_quotas: Arc::new(Quotas::new(of_tenants(quota))),
+            quotas: Arc::new(Quotas::new(Quota::of_cells(cells_per_second))),
+            tenant_quotas: Arc::new(Quotas::new(Quota::of_cells(None))),
             waiting,
             refused: RefusedFloors::register(callers.clone(), registry)?,
             callers,
@@ -184,8 +187,7 @@ impl GenerationQueue {
 
     /// Replaces the quotas of callers and tenants by those of `config`.
     pub(super) fn set_quotas(&self, config: &Config) {
-        self.0.quotas.set(config.quota);
-        self.0.tenant_quotas.set(of_tenants(config.quota));
+        self.0.quotas.set(Quota::of_cells(config.cells_per_second));
         let rate = |tenant: &TenantConfig| (self.0.callers.tenant_id(&tenant.name), tenant.cells_per_second);
         self.0.tenant_quotas.set_rates(config.tenants.iter().map(rate).collect());
     }
@@ -279,11 +281,6 @@ impl Source for TenantSource {
     fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
         self.queue.forecast(keys)
     }
-}
-
-/// The quota of tenants: none, except for those with a rate.
-const fn of_tenants(quota: Quota) -> Quota {
-    Quota { cells_per_second: None, ..quota }
 }
 
 /// Gives a job a place in the queue for each caller that waits for it.
@@ -504,8 +501,7 @@ mod tests {
     async fn the_tokens_of_a_tenant_have_one_share_of_the_queue() {
         const PLACES: usize = 10;
         let (registry, callers) = (Registry::new(), Callers::new(CallerIdentity::default()));
-        let queue =
-            GenerationQueue::new(PLACES, 1, Quota::default(), callers.clone(), Packs::built_in(), &registry).unwrap();
+        let queue = GenerationQueue::new(PLACES, 1, None, callers.clone(), Packs::built_in(), &registry).unwrap();
         let sources = ["acme", "globex"].map(|tenant| queue.for_tenant(tenant));
         // A floor for the token `name`. No worker runs: what is refused is refused at once.
         let ask = |source: &TenantSource, name: &str, number: usize| {

@@ -28,31 +28,27 @@ const REFLECTION_PATH: &str = "/grpc.reflection.";
 
 /// Routes to the services, and answers UNIMPLEMENTED for every other path.
 #[derive(Clone)]
-pub(super) struct TonicServices {
-    routes: BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
-    reflection: bool,
-}
+pub(super) struct TonicServices(
+    BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>,
+);
 
 impl TonicServices {
-    /// Health, and reflection if `reflection` is set.
-    pub(super) fn new(health: HealthServer<impl Health>, reflection: bool) -> Self {
-        let mut routes = tonic::service::Routes::new(health.max_decoding_message_size(MAX_MESSAGE_BYTES));
-        if reflection {
-            let builder = || {
-                tonic_reflection::server::Builder::configure()
-                    .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
-                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-                    // The details of errors, so that tools can show them.
-                    .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
-            };
-            let (Ok(v1), Ok(v1alpha)) = (builder().build_v1(), builder().build_v1alpha()) else {
-                unreachable!("descriptor sets that prost wrote are well-formed");
-            };
-            routes = routes
-                .add_service(v1.max_decoding_message_size(MAX_MESSAGE_BYTES))
-                .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE_BYTES));
-        }
-        Self { routes: BoxCloneSyncService::new(routes.prepare()), reflection }
+    /// Health and reflection.
+    pub(super) fn new(health: HealthServer<impl Health>) -> Self {
+        let builder = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(floor_proto::FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                // The details of errors, so that tools can show them.
+                .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+        };
+        let (Ok(v1), Ok(v1alpha)) = (builder().build_v1(), builder().build_v1alpha()) else {
+            unreachable!("descriptor sets that prost wrote are well-formed");
+        };
+        let routes = tonic::service::Routes::new(health.max_decoding_message_size(MAX_MESSAGE_BYTES))
+            .add_service(v1.max_decoding_message_size(MAX_MESSAGE_BYTES))
+            .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE_BYTES));
+        Self(BoxCloneSyncService::new(routes.prepare()))
     }
 
     /// What a call to this path holds until it has ended, beside its head, in bytes.
@@ -66,8 +62,8 @@ impl TonicServices {
     }
 
     /// Whether a call to this path needs a token, if calls to the floor service need one.
-    pub(super) fn needs_token(&self, path: &str) -> bool {
-        self.reflection && is_reflection(path)
+    pub(super) fn needs_token(path: &str) -> bool {
+        is_reflection(path)
     }
 
     /// Answers a call.
@@ -77,7 +73,7 @@ impl TonicServices {
     {
         let limit = if is_reflection(request.uri().path()) { TimeLimit::Pauses } else { TimeLimit::Whole };
         let request = request.map(|body| tonic::body::Body::new(RequestBody::new(Box::pin(body), limit)));
-        let Ok(response) = self.routes.clone().oneshot(request).await;
+        let Ok(response) = self.0.clone().oneshot(request).await;
         response
     }
 }

@@ -80,16 +80,15 @@ struct RouterState {
 }
 
 impl Routes {
-    /// The floor service, health, and reflection if `reflection` is set. Pages of `origins` may call them. With an
+    /// The floor service, health and reflection. Pages of `origins` may call them. With an
     /// `authenticator`, all but health need a token.
     pub(super) fn new(
         floors: FloorService,
         health: HealthServer<impl Health>,
-        reflection: bool,
         origins: &CorsOrigins,
         authenticator: Option<Authenticator>,
     ) -> Self {
-        let (tonic, cors) = (TonicServices::new(health, reflection), Cors::new(origins));
+        let (tonic, cors) = (TonicServices::new(health), Cors::new(origins));
         Self(Arc::new(Port { floors, tonic, authenticator, cors }))
     }
 
@@ -203,7 +202,7 @@ impl Router {
             Ok(held) => held,
             Err(status) => return status.into_http(),
         };
-        if tonic.needs_token(request.uri().path())
+        if TonicServices::needs_token(request.uri().path())
             && let Some(refusal) = self.0.peer.identify(request.headers()).refusal
         {
             return refusal.into_http();
@@ -538,7 +537,7 @@ mod tests {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
         let callers = Callers::new(config.client_identity.clone());
-        let queue = GenerationQueue::new(1, 1, config.quota, callers.clone(), Packs::built_in(), &registry).unwrap();
+        let queue = GenerationQueue::new(1, 1, None, callers.clone(), Packs::built_in(), &registry).unwrap();
         let handle = tokio::runtime::Handle::current();
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue), &handle).unwrap();
         let service = FloorService::new(ServiceDeps {

@@ -31,6 +31,9 @@ use crate::{
     start_error::StartError,
 };
 
+/// Bytes of responses that wait to be sent, over all connections.
+const UNSENT_BYTES: usize = 64 << 20;
+
 /// Serves gRPC from the chains. Adds [`InFlight`], [`GrpcServer`] and [`Certificates`]. Accesses are recorded if there is an
 /// [`AccessRecorder`], tokens are asked for if there is an [`Authenticator`].
 #[derive(Debug)]
@@ -39,7 +42,6 @@ pub struct GrpcPlugin {
     limits: ConnectionLimits,
     cors_origins: CorsOrigins,
     no_cache: NoCache,
-    reflection: bool,
     tls: Option<ServerTls>,
 }
 
@@ -54,7 +56,6 @@ impl GrpcPlugin {
             limits: config.connections,
             cors_origins: config.cors_origins.clone(),
             no_cache: config.no_cache,
-            reflection: config.reflection,
             tls: config.tls.clone(),
         })
     }
@@ -75,7 +76,7 @@ impl Plugin for GrpcPlugin {
         let world = app.world();
         let authenticator = world.get_resource::<Authenticator>().cloned();
         let can_prove = authenticator.is_some() || self.tls.as_ref().is_some_and(ServerTls::asks_for_certificates);
-        let budgets = Budgets::new(usize::try_from(self.limits.unsent).unwrap_or(usize::MAX), can_prove);
+        let budgets = Budgets::new(UNSENT_BYTES, can_prove);
         let service = self.floor_service(world, &budgets);
         let limiter = self.limiter(world);
         let (runtime, cores) = (world.resource::<TokioHandle>(), world.resource::<Cores>().clone());
@@ -88,7 +89,7 @@ impl Plugin for GrpcPlugin {
             callers: world.resource::<Callers>().clone(),
             unsent: budgets.unsent.clone(),
             limiter: limiter.clone(),
-            limits: self.limits,
+            max_age: self.limits.max_connection_age,
             refusals: world.resource::<Refusals>().clone(),
             certificates: certificates.clone(),
             handshakes: Handshakes::new(),
@@ -99,7 +100,7 @@ impl Plugin for GrpcPlugin {
         runtime.spawn(memory::return_freed(cores.runtimes(), held(budgets, limiter)));
         runtime.spawn(certificates.clone().follow_files());
         let server = GrpcServer::start(self.port.take(), runtime, connections, |health| {
-            Routes::new(service, health, self.reflection, &self.cors_origins, authenticator)
+            Routes::new(service, health, &self.cors_origins, authenticator)
         });
         app.insert_resource(server).insert_resource(certificates);
     }

@@ -2,7 +2,7 @@
 
 use std::{
     net::IpAddr,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 
@@ -15,16 +15,14 @@ use crate::{config::LogSettings, rate_limit::RateLimit};
 /// Lines a second for sampled calls, and as many for calls that failed or were slow. So neither a busy server nor a
 /// hostile client can fill a disk, and failures do not displace the sample.
 const LINES_PER_SECOND: u32 = 100;
-/// The time of a slow call if no call is slow.
-const NEVER: u64 = u64::MAX;
+/// How long a call takes that is slow.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// The access log.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
     /// One call in this many is sampled; 0: the log is off.
     one_in: AtomicU32,
-    /// The microseconds that a slow call takes; [`NEVER`] if none is slow.
-    slow_us: AtomicU64,
     sampled: RateLimit,
     notable: RateLimit,
 }
@@ -72,16 +70,12 @@ impl AccessLog {
     /// The access log of these settings.
     pub(crate) fn new(settings: &LogSettings) -> Self {
         let limit = || RateLimit::new(LINES_PER_SECOND, Duration::from_secs(1));
-        let (one_in, slow_us) = (AtomicU32::new(0), AtomicU64::new(NEVER));
-        let log = Self { one_in, slow_us, sampled: limit(), notable: limit() };
-        log.configure(settings);
-        log
+        Self { one_in: AtomicU32::new(settings.access), sampled: limit(), notable: limit() }
     }
 
     /// Takes over these settings, for the calls that end from now on.
     pub(crate) fn configure(&self, settings: &LogSettings) {
         self.one_in.store(settings.access, Relaxed);
-        self.slow_us.store(settings.slow.map_or(NEVER, microseconds), Relaxed);
     }
 
     /// Logs a call, if it is to be logged.
@@ -112,7 +106,7 @@ impl AccessLog {
             return None;
         }
         // The length of a stream depends on its reader.
-        let is_slow = !call.rpc.is_stream() && microseconds(call.took) >= self.slow_us.load(Relaxed);
+        let is_slow = !call.rpc.is_stream() && call.took >= SLOW;
         let (reason, limit) = if call.code != Code::Ok {
             (Reason::Failed, &self.notable)
         } else if is_slow {
@@ -152,14 +146,13 @@ mod tests {
         let log = access_log("");
         let failed = call(Rpc::GetFloor, Code::NotFound, Duration::ZERO);
         assert!(log.admit(&failed, Draw::next()).is_none(), "off by default");
-        log.configure(&Config::from_toml("[log]\naccess = 100\nslow = \"1s\"\n").unwrap().log);
+        log.configure(&Config::from_toml("[log]\naccess = 100\n").unwrap().log);
         let reason = |rpc, code, took| log.admit(&call(rpc, code, took), Draw::next()).map(|(reason, _)| reason);
         let fast = (0..5000).filter(|_| reason(Rpc::GetFloor, Code::Ok, Duration::ZERO).is_some()).count();
         assert!((48..=52).contains(&fast), "{fast}");
-        let slow = Duration::from_secs(1);
-        assert_eq!(reason(Rpc::GetFloor, Code::Ok, slow), Some(Reason::Slow));
+        assert_eq!(reason(Rpc::GetFloor, Code::Ok, SLOW), Some(Reason::Slow));
         assert_eq!(reason(Rpc::GetFloor, Code::NotFound, Duration::ZERO), Some(Reason::Failed));
-        let streams = (0..50).filter(|_| reason(Rpc::StreamFloors, Code::Ok, slow) == Some(Reason::Slow)).count();
+        let streams = (0..50).filter(|_| reason(Rpc::StreamFloors, Code::Ok, SLOW) == Some(Reason::Slow)).count();
         assert_eq!(streams, 0, "a slow reader is no slow call");
     }
 

@@ -5,18 +5,8 @@ use std::collections::BTreeSet;
 
 use floor_proto::pack::BUILT_IN;
 
+use super::TenantPacks;
 use crate::tenants::TenantId;
-
-/// What a tenant says of packs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TenantPacks {
-    /// The tenant.
-    pub name: String,
-    /// The names of its own packs, in all their versions: callers of tenants that do not list them may not use them.
-    pub own: Vec<String>,
-    /// The name of the pack of its requests that name none.
-    pub default: String,
-}
 
 /// The packs of each kind of caller. It stays the same while the server runs.
 #[derive(Debug)]

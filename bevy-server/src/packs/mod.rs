@@ -6,13 +6,14 @@
 mod access;
 mod folder;
 mod registry;
+mod settings;
 
 use bevy::prelude::*;
 
-pub use access::TenantPacks;
 pub use folder::PackLoadError;
-pub use registry::{FoundPack, PackSettings, Packs, VisiblePacks};
+pub use registry::{FoundPack, Packs, VisiblePacks};
 pub(crate) use registry::{HeldPack, UnknownPack};
+pub use settings::{PackSettings, TenantPacks};
 
 use crate::{
     lifecycle::reload_requested,

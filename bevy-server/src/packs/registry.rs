@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
@@ -19,8 +18,9 @@ use prometheus::{
 };
 
 use super::{
-    access::{Access, TenantPacks, View},
+    access::{Access, View},
     folder::{self, ByHash, Directory, MAX_VERSIONS, PackLoadError},
+    settings::{PackSettings, TenantPacks},
 };
 use crate::{
     follow::Follower,
@@ -30,23 +30,6 @@ use crate::{
 
 /// How often the files are looked at.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
-
-/// Where packs come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PackSettings {
-    /// The directory of packs; `None`: the built-in pack alone.
-    pub dir: Option<PathBuf>,
-    /// The name of the pack of a request that names none.
-    pub default: String,
-    /// What the tenants say of packs, in the order of the tenants.
-    pub tenants: Vec<TenantPacks>,
-}
-
-impl Default for PackSettings {
-    fn default() -> Self {
-        Self { dir: None, default: BUILT_IN.to_owned(), tenants: Vec::new() }
-    }
-}
 
 /// The packs of the server. Cheap to clone; clones share the packs.
 #[derive(Resource, Debug, Clone)]

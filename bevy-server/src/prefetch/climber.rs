@@ -121,7 +121,7 @@ mod tests {
     use crate::{
         cache::Chains,
         callers::Callers,
-        config::{Config, Quota},
+        config::Config,
         generation::GenerationQueue,
         lifecycle::LifecyclePlugin,
         packs::Packs,
@@ -139,7 +139,7 @@ mod tests {
         let registry = Registry::new();
         let config = Config::from_toml("[cache]\nchain = [\"lru\"]\n").unwrap();
         let callers = Callers::new(config.client_identity.clone());
-        let generation = GenerationQueue::new(1, 1, Quota::default(), callers, Packs::built_in(), &registry).unwrap();
+        let generation = GenerationQueue::new(1, 1, None, callers, Packs::built_in(), &registry).unwrap();
         let source = Arc::new(generation.clone());
         let chain = floor_cache::assemble_tuned(&config.cache, &config.tuning, source, runtime).unwrap();
         let mut app = App::new();

@@ -18,6 +18,9 @@ pub use prefetcher::Prefetcher;
 pub use recorder::AccessRecorder;
 pub use tower::{Step, Tower};
 
+/// Floors to prefetch above a climber (docs/decisions/0204-prefetch-two-floors-ahead.md).
+const AHEAD: u32 = 2;
+
 /// Prefetches the floors above every climber, and adds the [`AccessRecorder`] where calls record their accesses.
 #[derive(Debug)]
 pub struct PrefetchPlugin {
@@ -32,8 +35,8 @@ impl PrefetchPlugin {
     #[must_use]
     pub fn new(config: &Config) -> Option<Self> {
         // Half the workers, so that prefetches never occupy all of them.
-        let (ahead, budget) = (config.prefetch_ahead, config.generation_threads.div_ceil(2));
-        (ahead > 0 && !config.cache.chain.is_empty()).then_some(Self { ahead, budget })
+        let budget = config.generation_threads.div_ceil(2);
+        (config.prefetch && !config.cache.chain.is_empty()).then_some(Self { ahead: AHEAD, budget })
     }
 }
 

@@ -35,6 +35,8 @@ use crate::{config::TraceSettings, rate_limit::RateLimit};
 
 /// Traced calls that wait to be exported, and so the memory for them. Those beyond it are dropped.
 const QUEUE: usize = 1024;
+/// Calls that are traced in a second at the most, for any reason.
+const MAX_PER_SECOND: u32 = 100;
 /// The least time between two warnings of one kind.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -97,7 +99,7 @@ impl Traces {
         runtime.spawn(exporter.run(commands));
         Ok(Self(Arc::new(State {
             sampler: Sampler::share(settings.sample),
-            limit: RateLimit::new(settings.max_per_second, Duration::from_secs(1)),
+            limit: RateLimit::new(MAX_PER_SECOND, Duration::from_secs(1)),
             ids: RandomIdGenerator::default(),
             queue,
             drop_warnings: RateLimit::new(1, WARNING_INTERVAL),
@@ -163,10 +165,10 @@ mod tests {
     const SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const NOT_SAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
-    fn traces(sample: f64, max_per_second: u32) -> Traces {
+    fn traces(sample: f64) -> Traces {
         // Nothing listens on port 9 (discard), and no test waits for it.
         let endpoint = "http://127.0.0.1:9".to_owned();
-        let settings = TraceSettings { endpoint, ca: None, sample, max_per_second };
+        let settings = TraceSettings { endpoint, ca: None, sample };
         Traces::start(&settings, &Handle::current()).unwrap()
     }
 
@@ -176,12 +178,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_caller_decides_and_else_the_sampler() {
-        let none = traces(0.0, 100);
+        let none = traces(0.0);
         let origin = none.sample(&headers(SAMPLED)).unwrap();
         assert_eq!(origin.trace_id.to_string(), "0af7651916cd43dd8448eb211c80319c");
         assert_eq!(origin.parent.unwrap().span_id().to_string(), "b7ad6b7169203331");
         assert!(none.sample(&HeaderMap::new()).is_none());
-        let all = traces(1.0, 100);
+        let all = traces(1.0);
         assert!(all.sample(&headers(NOT_SAMPLED)).is_none());
         let [one, two] = [(); 2].map(|()| all.sample(&HeaderMap::new()).unwrap());
         assert!(one.parent.is_none() && one.trace_id != two.trace_id);
@@ -189,10 +191,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_caller_cannot_have_every_call_traced() {
-        let traces = traces(0.0, 5);
-        let traced = (0..1000).filter(|_| traces.sample(&headers(SAMPLED)).is_some()).count();
+        let traces = traces(0.0);
+        let traced = (0..10_000).filter(|_| traces.sample(&headers(SAMPLED)).is_some()).count();
         // A slow machine may need more than a second.
-        assert!(traced % 5 == 0 && (5..100).contains(&traced), "{traced}");
-        assert_eq!(traces.0.counts.limited.load(Relaxed), 1000 - traced as u64);
+        assert!(traced % 100 == 0 && (100..5000).contains(&traced), "{traced}");
+        assert_eq!(traces.0.counts.limited.load(Relaxed), 10_000 - traced as u64);
     }
 }

@@ -18,12 +18,12 @@ const SECURITY: &str = include_str!("../../../SECURITY.md");
 /// The tables whose keys limit clients, except for [`NO_LIMITS`].
 const TABLES: [&str; 5] = ["grpc.", "auth.", "limits.", "generation.", "trace."];
 const NO_LIMITS: [&str; 13] = [
+    "generation.prefetch",
     "generation.threads",
     "grpc.cors_origins",
     "grpc.drain",
     "grpc.drain_delay",
     "grpc.listen",
-    "grpc.reflection",
     "grpc.tls.cert",
     "grpc.tls.client_ca",
     "grpc.tls.key",
@@ -32,8 +32,6 @@ const NO_LIMITS: [&str; 13] = [
     "trace.endpoint",
     "trace.sample",
 ];
-/// Keys whose attack uses the default and reaches a reason.
-const ATTACKED_AT_DEFAULT: [&str; 2] = ["generation.queue", "grpc.unsent"];
 /// For each reason, what docs/protocol.md says of the connections and calls that it refuses.
 const ANSWERS: [(&str, &str); 11] = [
     ("connections", "\n- **A connection that is closed at once.** "),
@@ -110,7 +108,7 @@ fn every_limit_with_a_key_or_a_reason_is_attacked() {
     for reason in reasons() {
         assert!(attacks.contains(&format!(".refusals(\"{reason}\")")), "nothing in tests/edge/ is refused by {reason}");
     }
-    for key in keys().iter().filter(|key| !ATTACKED_AT_DEFAULT.contains(&key.as_str())) {
+    for key in keys() {
         let variable = key.to_uppercase().replace('.', "__");
         assert!(attacks.contains(&format!("\"{variable}\"")), "nothing in tests/edge/ sets {variable}");
     }

@@ -10,7 +10,8 @@ const CHART: &str = include_str!("../../../deploy/helm/floor-server/values.yaml"
 const UNIT: &str = include_str!("../../../deploy/systemd/floor-server.service");
 
 const MIB: u64 = 1 << 20;
-/// For requests being received, and for the queued writes of one lower tier.
+/// For answers that wait, for requests being received, and for the queued writes of one lower tier.
+const UNSENT: u64 = 64 * MIB;
 const REQUESTS: u64 = 64 * MIB;
 const WRITES: u64 = 64 * MIB;
 const REST: u64 = 40 * MIB;
@@ -18,8 +19,7 @@ const REST: u64 = 40 * MIB;
 /// The most that a server takes, by the formula of the page, in MiB.
 fn most_memory(config: &Config) -> u64 {
     let lower_tiers = config.cache.chain.len() as u64 - 1;
-    let unsent = config.connections.unsent;
-    (config.cache.lru.capacity * 5 / 4 + unsent + REQUESTS + lower_tiers * WRITES + REST) / MIB
+    (config.cache.lru.capacity * 5 / 4 + UNSENT + REQUESTS + lower_tiers * WRITES + REST) / MIB
 }
 
 #[test]

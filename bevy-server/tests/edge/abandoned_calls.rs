@@ -15,7 +15,7 @@ const GROUP: u32 = 100;
 const MAX_GENERATED: f64 = 100.0;
 
 fn start(data: &TempDir) -> Server {
-    Setup::new(data).with("GENERATION__THREADS", "2").with("PREFETCH__AHEAD", "0").start()
+    Setup::new(data).with("GENERATION__THREADS", "2").with("GENERATION__PREFETCH", "false").start()
 }
 
 /// The numbers of the floors of each group.

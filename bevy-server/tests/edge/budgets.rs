@@ -29,7 +29,7 @@ fn hold(server: &Server, kinds: &[Held]) -> Vec<RawHttp2> {
 }
 
 fn start(data: &TempDir) -> Setup {
-    Setup::new(data).with("PREFETCH__AHEAD", "0").with("GENERATION__THREADS", "1")
+    Setup::new(data).with("GENERATION__PREFETCH", "false").with("GENERATION__THREADS", "1")
 }
 
 /// `message`, from a caller with the token.

@@ -16,7 +16,7 @@ const MAX_MEDIAN: Duration = Duration::from_millis(500);
 
 /// Starts a server with two workers that stores nothing on a disk.
 fn start(data: &TempDir) -> Server {
-    let setup = Setup::new(data).with("GENERATION__THREADS", "2").with("PREFETCH__AHEAD", "0");
+    let setup = Setup::new(data).with("GENERATION__THREADS", "2").with("GENERATION__PREFETCH", "false");
     setup.with("CACHE__CHAIN", r#"["lru"]"#).start()
 }
 

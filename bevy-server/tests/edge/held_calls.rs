@@ -275,7 +275,7 @@ impl Attackers {
         let token = self.with_tokens.then_some(&*game);
         // A token is one client at all addresses.
         let other = self.with_tokens.then_some(&*other);
-        let setup = Setup::new(&data).with("PREFETCH__AHEAD", "0");
+        let setup = Setup::new(&data).with("GENERATION__PREFETCH", "false");
         let server = match token {
             None => setup,
             Some(_) => {

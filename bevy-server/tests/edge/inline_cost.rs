@@ -171,7 +171,8 @@ fn no_call_keeps_a_thread_of_connections() {
     let data = TempDir::new().unwrap();
     let packs = data.path().join("packs");
     write_packs(&packs);
-    let setup = Setup::new(&data).with("PREFETCH__AHEAD", "0").with("PACKS__DIR", &packs.display().to_string());
+    let setup =
+        Setup::new(&data).with("GENERATION__PREFETCH", "false").with("PACKS__DIR", &packs.display().to_string());
     let server = setup.with("CACHE__CHAIN", r#"["lru"]"#).start();
     let mut times = Vec::new();
     for kind in kinds() {

@@ -23,7 +23,7 @@ mod tokens;
 mod traced_calls;
 mod unread_responses;
 
-use floor_proto::v1::{FloorSpec, GetFloorRequest};
+use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest};
 use test_support::spec;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -43,6 +43,11 @@ fn get_large(seed: u64, number: u32) -> GetFloorRequest {
 
 fn large(seed: u64, number: u32) -> FloorSpec {
     FloorSpec { width: 512, height: 512, ..spec(seed, number) }
+}
+
+/// All that a client with a quota gets at once: 16 floors of the largest size, from `first` on.
+fn burst(seed: u64, first: u32) -> BatchGetFloorsRequest {
+    BatchGetFloorsRequest { specs: (first..first + 16).map(|number| large(seed, number)).collect() }
 }
 
 /// Checks that a status is RESOURCE_EXHAUSTED and tells when to retry.

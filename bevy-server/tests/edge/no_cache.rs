@@ -16,7 +16,7 @@ fn uncached_batch() -> Request<BatchGetFloorsRequest> {
 #[tokio::test]
 async fn a_floor_that_a_batch_repeats_is_generated_once() {
     let data = TempDir::new().unwrap();
-    let server = Setup::new(&data).with("PREFETCH__AHEAD", "0").start();
+    let server = Setup::new(&data).with("GENERATION__PREFETCH", "false").start();
     let mut client = server.client().await;
     let cached = client.get_floor(get(1, 1)).await.unwrap().into_inner();
     let before = server.generations();

@@ -7,16 +7,15 @@ use test_support::{Server, Setup, wait_until};
 
 use crate::{OTHER_ADDRESS, assert_tells_when_to_retry, get, large};
 
-/// The floors of 512x512 that fit the burst.
-const BURST_FLOORS: u32 = 4;
+/// The floors of 512x512 that a client gets at once after a pause.
+const BURST_FLOORS: u32 = 16;
 
 /// A server whose clients get a burst and practically nothing after it.
 fn start(data: &TempDir) -> Server {
     Setup::new(data)
         .with("LIMITS__CELLS_PER_SECOND", "1")
-        .with("LIMITS__BURST_CELLS", &(BURST_FLOORS * 512 * 512).to_string())
         .with("CACHE__CHAIN", r#"["lru"]"#)
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
         .start()
 }
 
@@ -61,17 +60,10 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
 /// A client that climbs makes the server generate the floors above it, and pays for them.
 #[tokio::test]
 async fn floors_made_ahead_are_charged_to_who_climbs() {
-    /// The smallest burst: a floor of 512x512.
-    const BURST: u64 = 512 * 512;
-    /// Floors of 100x100 in it.
-    const FLOORS: u64 = BURST / 10_000;
+    /// Floors of 100x100 in the burst.
+    const FLOORS: u64 = BURST_FLOORS as u64 * 512 * 512 / 10_000;
     let data = TempDir::new().unwrap();
-    let server = Setup::new(&data)
-        .with("LIMITS__CELLS_PER_SECOND", "1")
-        .with("LIMITS__BURST_CELLS", &BURST.to_string())
-        .with("CACHE__CHAIN", r#"["lru"]"#)
-        .with("PREFETCH__AHEAD", "8")
-        .start();
+    let server = Setup::new(&data).with("LIMITS__CELLS_PER_SECOND", "1").with("CACHE__CHAIN", r#"["lru"]"#).start();
     let mut client = server.client().await;
     let mut climbed = 0;
     while client.get_floor(get(5, 20 + climbed)).await.is_ok() {

@@ -29,7 +29,7 @@ use tokio_rustls::rustls::{
     version::{TLS12, TLS13},
 };
 
-use crate::{get, get_large};
+use crate::{burst, get};
 
 /// Limit for handshakes that do not end. The server's own is 10 seconds.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -167,14 +167,13 @@ async fn a_client_is_told_apart_by_its_certificate() {
         .with_tls(&authority.certify("server"))
         .with_client_ca(&authority)
         .with("LIMITS__CELLS_PER_SECOND", "1")
-        .with("LIMITS__BURST_CELLS", "262144")
         .start();
     let (first, second) = (authority.certify("first"), authority.certify("second"));
-    // All have one address. A floor of the largest size takes the whole quota of a client.
+    // All have one address.
     let mut status = Vec::new();
     for (pair, seed) in [(&first, 1), (&second, 2), (&first, 3)] {
         let mut peer = TlsClient::new(&authority, Some(pair)).http2(&server).await;
-        status.push(call(&mut peer, &server, "GetFloor", &get_large(seed, 1)).await.0);
+        status.push(call(&mut peer, &server, "BatchGetFloors", &burst(seed, 1)).await.0);
     }
     assert_eq!(status, ["0", "0", "8"]);
 }

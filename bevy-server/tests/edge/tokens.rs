@@ -17,7 +17,7 @@ use tonic_reflection::pb::v1::{
     server_reflection_request::MessageRequest,
 };
 
-use crate::{assert_tells_when_to_retry, get, get_large};
+use crate::{assert_tells_when_to_retry, burst, get, get_large};
 
 pub(crate) const GAME: &str = "1fd5f5a768d30b9b6651dc6e35f6702a918fa8c2d2bbdc7826e975156cf1c401";
 pub(crate) const OTHER: &str = "1c55d9b826e8dfa994370e306ae8dc2e849f3e003381dc848a0b95f782c0c0e3";
@@ -40,7 +40,7 @@ pub(crate) fn write_tokens(data: &TempDir, text: &str) -> PathBuf {
 /// A server whose callers need one of these tokens.
 fn setup(data: &TempDir, text: &str) -> Setup {
     let path = write_tokens(data, text);
-    Setup::new(data).with("PREFETCH__AHEAD", "0").with("AUTH__TOKENS_FILE", &path.display().to_string())
+    Setup::new(data).with("GENERATION__PREFETCH", "false").with("AUTH__TOKENS_FILE", &path.display().to_string())
 }
 
 /// The players' token and the operators'.
@@ -210,10 +210,10 @@ async fn a_reload_applies_to_connections_that_are_open() {
     assert!([GAME, OTHER, OPERATOR].iter().all(|secret| !log.contains(secret)), "a token is shown: {log}");
 }
 
-/// Calls for floors of the largest size, and checks that the burst of one floor is all that they get.
+/// Asks for as many floors as the token gets at once, and checks that it gets no other.
 async fn use_up(client: &mut FloorServiceClient<Channel>, secret: &str, seed: u64) {
-    call(client, secret, get_large(seed, 1)).await.expect("the burst");
-    assert_tells_when_to_retry(&call(client, secret, get_large(seed, 2)).await.unwrap_err());
+    client.batch_get_floors(with_token(burst(seed, 1), secret)).await.expect("the burst");
+    assert_tells_when_to_retry(&call(client, secret, get_large(seed, 17)).await.unwrap_err());
     call(client, secret, get_large(seed, 1)).await.expect("a cached floor is free");
 }
 
@@ -222,11 +222,7 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
     let data = TempDir::new().unwrap();
     let tokens =
         entry("game", GAME, "") + &entry("other", OTHER, "") + &entry("trusted", OPERATOR, "cells_per_second = 0");
-    let server = setup(&data, &tokens)
-        .with("LIMITS__CELLS_PER_SECOND", "1")
-        .with("LIMITS__BURST_CELLS", "262144")
-        .with("CACHE__CHAIN", r#"["lru"]"#)
-        .start();
+    let server = setup(&data, &tokens).with("LIMITS__CELLS_PER_SECOND", "1").with("CACHE__CHAIN", r#"["lru"]"#).start();
     let mut client = server.client().await;
     use_up(&mut client, GAME, 1).await;
     use_up(&mut client, OTHER, 2).await;
@@ -246,15 +242,12 @@ async fn a_token_has_a_quota_of_its_own_from_any_address() {
 #[tokio::test]
 async fn a_quota_of_a_token_holds_without_a_common_one_and_changes_with_the_file() {
     let data = TempDir::new().unwrap();
-    let server = setup(&data, &entry("game", GAME, "cells_per_second = 1"))
-        .with("LIMITS__BURST_CELLS", "262144")
-        .with("CACHE__CHAIN", r#"["lru"]"#)
-        .start();
+    let server = setup(&data, &entry("game", GAME, "cells_per_second = 1")).with("CACHE__CHAIN", r#"["lru"]"#).start();
     let mut client = server.client().await;
     use_up(&mut client, GAME, 1).await;
     write_tokens(&data, &entry("game", GAME, ""));
     wait_until("the tokens are reloaded", || server.log().contains("the tokens were reloaded"));
-    call(&mut client, GAME, get_large(1, 2)).await.expect("no limit any more");
+    call(&mut client, GAME, get_large(1, 17)).await.expect("no limit any more");
 }
 
 #[tokio::test]
@@ -263,14 +256,13 @@ async fn behind_a_trusted_proxy_the_token_names_the_client() {
     let tokens = entry("game", GAME, "cells_per_second = 1") + &entry("other", OTHER, "cells_per_second = 1");
     let server = setup(&data, &tokens)
         .with("GRPC__TRUSTED_PROXIES", r#"["127.0.0.1"]"#)
-        .with("LIMITS__BURST_CELLS", "262144")
         .with("CACHE__CHAIN", r#"["lru"]"#)
         .start();
     let client = server.client().await;
-    let from = async |address: &str, secret: &str, number| {
-        let mut request = with_token(get_large(1, number), secret);
+    let from = async |address: &str, secret: &str, seed| {
+        let mut request = with_token(burst(seed, 1), secret);
         request.metadata_mut().insert("x-forwarded-for", address.parse().unwrap());
-        client.clone().get_floor(request).await.map(|_| ()).map_err(|status| status.code())
+        client.clone().batch_get_floors(request).await.map(|_| ()).map_err(|status| status.code())
     };
     assert_eq!(from("198.51.100.1", GAME, 1).await, Ok(()));
     assert_eq!(from("198.51.100.2", GAME, 2).await, Err(Code::ResourceExhausted), "the same client elsewhere");

@@ -32,10 +32,7 @@ const COMPARABLE_RUN: Duration = Duration::from_secs(600);
 
 /// Settings of both servers: connections that live for seconds, and caches that are full before the memory is compared.
 fn setup(data: &TempDir) -> Setup {
-    Setup::new(data)
-        .with("GRPC__MAX_CONNECTION_AGE", "4s")
-        .with("GRPC__STALL_TIMEOUT", "5s")
-        .with("CACHE__LRU__CAPACITY", "4MiB")
+    Setup::new(data).with("GRPC__MAX_CONNECTION_AGE", "4s").with("CACHE__LRU__CAPACITY", "4MiB")
 }
 
 #[tokio::test(flavor = "multi_thread")]

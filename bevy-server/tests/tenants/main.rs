@@ -51,7 +51,7 @@ fn setup(data: &TempDir, chain: &str) -> Setup {
         .with("TENANTS__GLOBEX__SHARE", "0.25")
         .with("CACHE__CHAIN", chain)
         .with("CACHE__BYPASS", "off")
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
 }
 
 /// The calls of one token.
@@ -275,11 +275,7 @@ async fn tokens_of_a_tenant_share_its_quota() {
     let data = TempDir::new().unwrap();
     let file = data.path().join("floors.toml");
     let configure = |rate: u32| {
-        let text = format!(
-            "[limits]\nburst_cells = {}\n[tenants.acme]\nshare = 0.25\ncells_per_second = {rate}\n\
-             [tenants.globex]\nshare = 0.25\n",
-            4 * 512 * 512
-        );
+        let text = format!("[tenants.acme]\nshare = 0.25\ncells_per_second = {rate}\n[tenants.globex]\nshare = 0.25\n");
         fs::write(&file, text).unwrap();
     };
     configure(1);
@@ -287,24 +283,23 @@ async fn tokens_of_a_tenant_share_its_quota() {
     let server = Setup::new(&data)
         .with("AUTH__TOKENS_FILE", &tokens.display().to_string())
         .with("CACHE__CHAIN", r#"["lru"]"#)
-        .with("PREFETCH__AHEAD", "0")
+        .with("GENERATION__PREFETCH", "false")
         .arg("--config")
         .arg(&file)
         .start();
     let (mut game, mut tool) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "acme-tool").await);
     let mut other = Caller::new(&server, "globex-game").await;
     let large = |number| FloorSpec { width: 512, height: 512, ..spec(1, number) };
-    for number in [1, 2] {
-        game.try_get(large(number)).await.unwrap();
-        tool.try_get(large(number + 2)).await.unwrap();
-    }
+    // Half of what a tenant gets at once each.
+    game.batch((1..=8).map(large).collect()).await;
+    tool.batch((9..=16).map(large).collect()).await;
     for caller in [&mut game, &mut tool] {
-        let refused = caller.try_get(large(5)).await.unwrap_err();
+        let refused = caller.try_get(large(17)).await.unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted);
         assert!(refused.message().starts_with("the tenant of this client has used up its quota"), "{refused:?}");
     }
-    assert_eq!(game.source(large(4)).await, "lru", "a cached floor is free");
-    assert_eq!(other.source(large(5)).await, "generated", "another tenant has its own quota");
+    assert_eq!(game.source(large(16)).await, "lru", "a cached floor is free");
+    assert_eq!(other.source(large(17)).await, "generated", "another tenant has its own quota");
     let refused = |client: &str, tenant: &str| {
         let labels = format!("client=\"{client}\",reason=\"quota\",tenant=\"{tenant}\"");
         server.metric(&format!("floors_generation_refusals_total{{{labels}}}"))
@@ -315,7 +310,7 @@ async fn tokens_of_a_tenant_share_its_quota() {
     configure(0);
     server.signal("-HUP");
     let allowed = async {
-        while tool.try_get(large(5)).await.is_err() {
+        while tool.try_get(large(17)).await.is_err() {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -399,7 +394,7 @@ async fn calls_of_two_tenants_for_one_floor_wait_for_no_work_of_the_other() {
 #[tokio::test]
 async fn a_climber_has_floors_prefetched_for_its_own_tenant() {
     let data = TempDir::new().unwrap();
-    let server = setup(&data, r#"["lru"]"#).with("PREFETCH__AHEAD", "1").start();
+    let server = setup(&data, r#"["lru"]"#).with("GENERATION__PREFETCH", "true").start();
     let (mut game, mut other) = (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);
     // Each takes every other floor: together they would climb.
     for number in [10, 12, 14] {
@@ -417,13 +412,15 @@ async fn a_climber_has_floors_prefetched_for_its_own_tenant() {
 async fn in_a_shared_redis_each_tenant_has_keys_of_its_own_and_believes_no_others() {
     let Some(redis) = Redis::start() else { return };
     let keys = format!("1:{}", "ab".repeat(32));
-    for keys in ["", keys.as_str()] {
+    for is_sealed in [false, true] {
         redis.command(&[b"FLUSHALL"]);
         let data = TempDir::new().unwrap();
+        let file = data.path().join("keys");
+        fs::write(&file, &keys).unwrap();
         let server = setup(&data, r#"["redis"]"#)
             .with("CACHE__REDIS__URL", &redis.url())
             .with("CACHE__REDIS__TIMEOUT", "5s")
-            .with("CACHE__KEYS", keys)
+            .with("CACHE__KEYS_FILE", if is_sealed { file.to_str().unwrap() } else { "" })
             .start();
         let (mut game, mut other) =
             (Caller::new(&server, "acme-game").await, Caller::new(&server, "globex-game").await);

@@ -149,7 +149,7 @@ fn encoded(text: &str) -> String {
 #[tokio::test]
 async fn a_climber_gets_the_floors_of_its_own_pack_and_version() {
     let data = TempDir::new().unwrap();
-    let server = setup_with_packs(&data).with("PREFETCH__AHEAD", "1").start();
+    let server = setup_with_packs(&data).with("GENERATION__PREFETCH", "true").start();
     let mut game = Caller::new(&server, "acme-game").await;
     let version = game.pack_of(of("", 1)).await;
     write_pack(&data, "mine", "two");

@@ -110,7 +110,7 @@ impl Stores {
     /// from memory that a store is meant to answer.
     pub(crate) fn serve(&self, setup: &Setup) -> anyhow::Result<Server> {
         let mut setup = setup.clone().with("CACHE__CHAIN", format!("{:?}", self.tiers));
-        setup = setup.with_default("PREFETCH__AHEAD", "0");
+        setup = setup.with_default("GENERATION__PREFETCH", "false");
         for redis in &self.redis {
             setup = setup.with("CACHE__REDIS__URL", redis.tcp_url());
         }

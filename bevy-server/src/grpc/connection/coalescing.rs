@@ -24,6 +24,8 @@ use tokio::{
 use super::transport::{Input, Output, Transport};
 use crate::callers::{Budget, Caller, Reserved};
 
+/// How long a client may take nothing of what waits for it.
+pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum of unsent bytes. Beyond it writes wait until the client has read some.
 const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// As [`MAX_UNSENT_BYTES`], while the client has more than its share of the memory for unsent bytes. Errors and answers
@@ -172,7 +174,6 @@ pub(super) struct Stalled;
 pub(super) struct FlushAfterPoll<C: Future> {
     connection: Pin<Box<C>>,
     write_buffer: WriteBuffer,
-    stall_timeout: Option<Duration>,
     /// Set while the client does not read.
     stall: Option<Stall>,
     /// The result of the connection, while its last bytes are sent.
@@ -187,18 +188,18 @@ struct Stall {
 }
 
 impl<C: Future> FlushAfterPoll<C> {
-    /// Polls `connection`, and ends when the client reads nothing for `stall_timeout` although bytes wait for it.
-    pub(super) fn new(connection: C, write_buffer: WriteBuffer, stall_timeout: Option<Duration>) -> Self {
-        Self { connection: Box::pin(connection), write_buffer, stall_timeout, stall: None, output: None }
+    /// Polls `connection`, and ends when the client reads nothing for [`STALL_TIMEOUT`] although bytes wait for it.
+    pub(super) fn new(connection: C, write_buffer: WriteBuffer) -> Self {
+        Self { connection: Box::pin(connection), write_buffer, stall: None, output: None }
     }
 
     /// Whether the client has read nothing for too long, with `sent` bytes sent so far.
     fn is_stalled(&mut self, cx: &mut Context<'_>, sent: u64) -> bool {
-        let Some(timeout) = self.stall_timeout else { return false };
-        let stall = self.stall.get_or_insert_with(|| Stall { sent, timer: Box::pin(tokio::time::sleep(timeout)) });
+        let timer = || Box::pin(tokio::time::sleep(STALL_TIMEOUT));
+        let stall = self.stall.get_or_insert_with(|| Stall { sent, timer: timer() });
         if stall.sent != sent {
             stall.sent = sent;
-            stall.timer.as_mut().reset(Instant::now() + timeout);
+            stall.timer.as_mut().reset(Instant::now() + STALL_TIMEOUT);
         }
         stall.timer.as_mut().poll(cx).is_ready()
     }

@@ -21,14 +21,17 @@ use tokio::{
 };
 use tonic::Status;
 
-use super::{coalescing::CoalescingIo, frame_budget::Payers};
-use crate::{
-    config::ConnectionLimits,
-    grpc::{
-        body::{FloorBody, GuardedBytes, OK_TRAILERS},
-        path::Router,
-    },
+use super::{
+    coalescing::{CoalescingIo, STALL_TIMEOUT},
+    frame_budget::Payers,
 };
+use crate::grpc::{
+    body::{FloorBody, GuardedBytes, OK_TRAILERS},
+    path::Router,
+};
+
+/// Calls that one connection may have open.
+const MAX_STREAMS: u32 = 128;
 
 /// Bytes that a client may send on one call before the server has read them.
 const STREAM_WINDOW: u32 = 64 << 10;
@@ -38,6 +41,8 @@ const CONNECTION_WINDOW: u32 = 256 << 10;
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 /// A connection that is silent for this long gets a ping.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a connection may exist without a call.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long the client may take to answer a ping.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Calls after which a busy connection is checked for its age and for a drain.
@@ -68,18 +73,18 @@ pub(super) async fn serve(
     io: CoalescingIo,
     router: Router,
     payers: Payers,
-    limits: ConnectionLimits,
+    max_age: Option<Duration>,
     mut close: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     let received = io.received();
     let of_connection = Limits {
-        max_streams: limits.max_streams,
+        max_streams: MAX_STREAMS,
         max_header_bytes: MAX_HEADER_BYTES,
         stream_window: STREAM_WINDOW,
         connection_window: CONNECTION_WINDOW,
     };
     let mut connection = Connection::with_budget(io, of_connection, Box::new(payers));
-    let mut watch = Watch::new(&limits);
+    let mut watch = Watch::new(max_age);
     let closes = close.clone();
     let mut closed = pin!(close.wait_for(|closed| *closed));
     let mut closing = false;
@@ -98,7 +103,7 @@ pub(super) async fn serve(
                     }
                     watch.close_if_old(&connection);
                 }
-                poll_before_spawn(run_call(router.clone(), request, responder, limits.stall_timeout));
+                poll_before_spawn(run_call(router.clone(), request, responder));
             }
             _ = &mut closed, if !closing => {
                 closing = true;
@@ -140,14 +145,13 @@ struct Watch {
     calls: u64,
     checked_calls: u64,
     idle_since: Instant,
-    idle_timeout: Option<Duration>,
     /// When the connection reaches its maximum age.
     old_at: Option<Instant>,
     closing: bool,
 }
 
 impl Watch {
-    fn new(limits: &ConnectionLimits) -> Self {
+    fn new(max_age: Option<Duration>) -> Self {
         let now = Instant::now();
         let mut watch = Self {
             timer: Box::pin(sleep_until(now)),
@@ -156,8 +160,7 @@ impl Watch {
             calls: 0,
             checked_calls: 0,
             idle_since: now,
-            idle_timeout: limits.idle_timeout,
-            old_at: limits.max_connection_age.map(|age| now + with_jitter(age)),
+            old_at: max_age.map(|age| now + with_jitter(age)),
             closing: false,
         };
         watch.schedule(now + KEEP_ALIVE_INTERVAL);
@@ -165,8 +168,8 @@ impl Watch {
     }
 
     fn schedule(&mut self, latest: Instant) {
-        let idle_at = self.idle_timeout.map(|timeout| self.idle_since + timeout);
-        let limits = [idle_at, self.old_at].into_iter().flatten().filter(|_| !self.closing);
+        let limits =
+            [Some(self.idle_since + IDLE_TIMEOUT), self.old_at].into_iter().flatten().filter(|_| !self.closing);
         let next = limits.fold(latest, Instant::min);
         self.timer.as_mut().reset(next.max(Instant::now() + Duration::from_millis(100)));
     }
@@ -196,7 +199,7 @@ impl Watch {
         if self.closing && !has_calls {
             return Verdict::End;
         }
-        let is_idle = self.idle_timeout.is_some_and(|timeout| now >= self.idle_since + timeout);
+        let is_idle = now >= self.idle_since + IDLE_TIMEOUT;
         if !self.closing && (is_idle || self.old_at.is_some_and(|old_at| now >= old_at)) {
             self.closing = true;
             self.schedule(now + CLOSE_TIMEOUT);
@@ -246,12 +249,7 @@ fn poll_before_spawn(call: impl Future<Output = ()> + Send + 'static) {
 }
 
 /// Answers a call and sends its response. A reset by the client drops the work.
-async fn run_call(
-    router: Router,
-    request: Request<RequestBody>,
-    mut responder: Responder,
-    stall_timeout: Option<Duration>,
-) {
+async fn run_call(router: Router, request: Request<RequestBody>, mut responder: Responder) {
     let is_head = *request.method() == Method::HEAD;
     let response = {
         let mut answer = pin!(router.call(request));
@@ -269,7 +267,7 @@ async fn run_call(
         return;
     }
     let deadline = body.deadline().map(Instant::from_std);
-    let mut response = Response { responder, deadline, stall_timeout, router };
+    let mut response = Response { responder, deadline, router };
     let sent = match body.take_unary() {
         Some((message, has_trailers)) => response.send_unary(message, has_trailers).await,
         None => response.send_frames(body).await,
@@ -301,7 +299,6 @@ struct Response {
     responder: Responder,
     /// The deadline of the call.
     deadline: Option<Instant>,
-    stall_timeout: Option<Duration>,
     router: Router,
 }
 
@@ -364,13 +361,13 @@ impl Response {
         if !data.pay(|caller, bytes| self.router.reserve_unsent(caller, bytes)) {
             return Err(Unsent::BeyondShare);
         }
-        let stalled_at = self.stall_timeout.map(|timeout| Instant::now() + timeout);
-        let until = stalled_at.into_iter().chain(self.deadline).min();
+        let stalled_at = Instant::now() + STALL_TIMEOUT;
+        let until = self.deadline.map_or(stalled_at, |deadline| deadline.min(stalled_at));
         tokio::select! {
             biased;
             sent = poll_fn(|cx| self.responder.poll_send(data, is_last, cx)) => Ok(sent?),
             () = self.router.until_cut_off() => Err(Unsent::CutOff),
-            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(Unsent::TooSlow),
+            () = sleep_until(until) => Err(Unsent::TooSlow),
         }
     }
 }
@@ -392,5 +389,28 @@ enum Unsent {
 impl From<StreamEnded> for Unsent {
     fn from(StreamEnded: StreamEnded) -> Self {
         Self::Ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_calls_is_closed_and_one_with_calls_is_not() {
+        for (has_calls, closes) in [(false, true), (true, false)] {
+            let (started, mut watch) = (Instant::now(), Watch::new(None));
+            let mut closed = None;
+            // The client answers every ping.
+            for received in 1..=15 {
+                watch.timer.as_mut().await;
+                if matches!(watch.check(received, has_calls), Verdict::Close) {
+                    closed = Some(started.elapsed());
+                    break;
+                }
+            }
+            assert_eq!(closed.is_some(), closes, "{closed:?}");
+            assert!(closed.is_none_or(|after| after.abs_diff(IDLE_TIMEOUT) < Duration::from_secs(1)), "{closed:?}");
+        }
     }
 }

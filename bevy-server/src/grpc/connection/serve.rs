@@ -35,7 +35,6 @@ use super::{
 };
 use crate::{
     callers::{Budget, Caller, Callers},
-    config::ConnectionLimits,
     connections::{Acceptor, Admitted, ConnectionLimiter, Refusal},
     cores::Cores,
     grpc::{
@@ -74,7 +73,8 @@ pub(in crate::grpc) struct ConnectionDeps {
     pub(in crate::grpc) callers: Callers,
     pub(in crate::grpc) unsent: Budget,
     pub(in crate::grpc) limiter: ConnectionLimiter,
-    pub(in crate::grpc) limits: ConnectionLimits,
+    /// How long a connection may exist before it is told to go away; `None` for no limit.
+    pub(in crate::grpc) max_age: Option<Duration>,
     pub(in crate::grpc) refusals: Refusals,
     pub(in crate::grpc) certificates: Certificates,
     pub(in crate::grpc) handshakes: Handshakes,
@@ -182,8 +182,8 @@ async fn open_and_serve(
     };
     let router = routes.for_caller(opened.caller, behind_proxy);
     match opened.version {
-        HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, payers, deps.limits, closed).await,
-        HttpVersion::Http1 => serve_http1(opened.io, opened.write_buffer, router, deps.limits, closed).await,
+        HttpVersion::Http2 => serve_http2(opened.io, opened.write_buffer, router, payers, deps.max_age, closed).await,
+        HttpVersion::Http1 => serve_http1(opened.io, opened.write_buffer, router, closed).await,
     }
 }
 
@@ -224,11 +224,11 @@ async fn serve_http2(
     write_buffer: WriteBuffer,
     router: Router,
     payers: Payers,
-    limits: ConnectionLimits,
+    max_age: Option<Duration>,
     closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let connection = http2::serve(io, router, payers, limits, closed);
-    let ended = FlushAfterPoll::new(connection, write_buffer.clone(), limits.stall_timeout).await?;
+    let connection = http2::serve(io, router, payers, max_age, closed);
+    let ended = FlushAfterPoll::new(connection, write_buffer.clone()).await?;
     if ended.as_ref().is_err_and(ConnectionError::is_of_protocol) {
         // The client may still send, and a socket that is closed with unread input drops what says why.
         let _ = timeout(ERROR_GRACE, write_buffer.linger(ERROR_GRACE)).await;
@@ -242,7 +242,6 @@ async fn serve_http1(
     io: CoalescingIo,
     write_buffer: WriteBuffer,
     router: Router,
-    limits: ConnectionLimits,
     mut closed: watch::Receiver<bool>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut server = hyper::server::conn::http1::Builder::new();
@@ -262,7 +261,7 @@ async fn serve_http1(
         connection.as_mut().graceful_shutdown();
         connection.await
     };
-    FlushAfterPoll::new(connection, write_buffer, limits.stall_timeout).await??;
+    FlushAfterPoll::new(connection, write_buffer).await??;
     Ok(())
 }
 

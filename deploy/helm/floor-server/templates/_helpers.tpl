@@ -100,11 +100,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $values.packs.configMaps $values.packs.existingClaim }}{{ fail "packs.configMaps and packs.existingClaim are two places for packs: name one" }}{{ end -}}
 {{- $default := dig "packs" "default" "tower" $config -}}
 {{- if and (ne $default "tower") (not (or $values.packs.configMaps $values.packs.existingClaim)) }}{{ fail (printf "config.packs.default is %s, which is no built-in pack: name its ConfigMap in packs.configMaps, or a claim in packs.existingClaim" $default) }}{{ end -}}
-{{- /* docs/operating.md, "Memory": 1.25 times the LRU, the unsent answers, 64 MiB of requests, 64 MiB of writes for each lower tier, 40 MiB. */ -}}
+{{- /* docs/operating.md, "Memory": 1.25 times the LRU, 168 MiB, 64 MiB for each lower tier. */ -}}
 {{- $lru := include "floor-server.mebibytes" (dig "cache" "lru" "capacity" "256MiB" $config) | int64 -}}
-{{- $unsent := include "floor-server.mebibytes" (dig "grpc" "unsent" "64MiB" $config) | int64 -}}
 {{- $lower := without $chain "lru" | len -}}
-{{- $most := add (div (mul $lru 5) 4) $unsent 64 (mul 64 $lower) 40 -}}
+{{- $most := add (div (mul $lru 5) 4) 168 (mul 64 $lower) -}}
 {{- $limit := include "floor-server.mebibytes" $values.resources.limits.memory | int64 -}}
 {{- if lt $limit $most }}{{ fail (printf "resources.limits.memory %s is less than the %d MiB that a server with this configuration takes: raise it, or lower config.cache.lru.capacity" $values.resources.limits.memory $most) }}{{ end -}}
 {{- $map := include "floor-server.mebibytes" (dig "cache" "lmdb" "map_size" "4GiB" $config) | int64 -}}
