@@ -16,8 +16,11 @@ const GENERATED: [(&str, &[&str]); 2] = [
     ("clients/typescript/generate", &["clients/typescript/src/gen/floors/v1/floors_pb.ts"]),
 ];
 
-/// The enums that clients write by hand: how a file spells a value, given its prefix, name and number.
-const BY_HAND: [(&str, fn(&str, &str, i32) -> String); 6] = [
+/// How a file spells a value of an enum, given its prefix, name and number.
+type Spelling = fn(&str, &str, i32) -> String;
+
+/// The files with enums that are written by hand.
+const BY_HAND: [(&str, Spelling); 6] = [
     ("clients/c/floor_gen.h", |prefix, name, number| format!("FLOOR_GEN_{prefix}{name} = {number}")),
     ("clients/csharp/Floor.cs", |_, name, _| name.to_owned()),
     ("clients/godot/floor_codec.gd", |_, name, _| name.to_owned()),

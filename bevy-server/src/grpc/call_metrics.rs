@@ -106,7 +106,7 @@ fn families(tenants: &TenantNames, parts: &[Part]) -> Vec<Family> {
             };
             let codes: [u64; CODES] = array::from_fn(count);
             if tenant.is_empty() || codes.iter().any(|count| *count > 0) {
-                let name = |code| code_name(Code::from_i32(code as i32));
+                let name = |code| code_name(Code::from_i32(code));
                 counts.extend((0..).zip(codes).map(|(code, count)| ([*tenant, rpc.name(), name(code)], count)));
             }
         }

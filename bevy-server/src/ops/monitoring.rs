@@ -119,7 +119,7 @@ fn table(tenant: Option<&str>, chain: &Chain) -> String {
     let heading = tenant.map(|tenant| format!("<h2>Tenant {tenant}</h2>")).unwrap_or_default();
     format!(
         "{heading}<table><tr><th>tier<th>hits<th>misses<th>hit rate<th>errors<th>entries<th>bytes<th>hit us<th>miss us\
-         <th>recent hit rate<th>recent query us<th>recent generation us<th>asked<th>reason<th>verdict<th>for{rows}</table>\
+         <th>recent hit rate<th>recent ask us<th>recent generate us<th>asked<th>reason<th>verdict<th>for{rows}</table>\
          {errors}"
     )
 }
