@@ -44,7 +44,10 @@ impl CachePlugin {
         });
         let tenants = tenants.collect::<Result<_, StartError>>()?;
         let chains = Chains { common, tenants, names: config.tenant_names() };
-        chain_metrics::register(chains.clone(), registry)?;
+        let read = chains.clone();
+        let metrics =
+            move || read.all().map(|(tenant, chain)| (tenant.unwrap_or_default().into(), chain.metrics())).collect();
+        chain_metrics::register(metrics, registry)?;
         Ok(Self(chains))
     }
 }

@@ -6,33 +6,32 @@ use floor_cache::{
 };
 use prometheus::Registry;
 
-use crate::{
-    cache::Chains,
-    metrics::{Family, register_families},
-};
+use crate::metrics::{Family, register_families};
 
 /// A chain at one scrape, and its tenant: empty for callers without one.
-type ChainOf<'a> = (&'a str, ChainMetrics);
+pub type ChainOf = (Box<str>, ChainMetrics);
 
-/// Registers the metrics of `chains`: what their tiers hold, were asked for and cost, and what was generated.
+/// Registers the metrics of the chains that `read` returns: what their tiers hold, were asked for and cost, and what was generated.
 ///
 /// # Errors
 /// If `registry` already has the metrics of chains.
-pub fn register(chains: Chains, registry: &Registry) -> prometheus::Result<()> {
+pub fn register(
+    read: impl Fn() -> Vec<ChainOf> + Send + Sync + 'static,
+    registry: &Registry,
+) -> prometheus::Result<()> {
     register_families(registry, move || {
-        let chains: Vec<_> =
-            chains.all().map(|(tenant, chain)| (tenant.unwrap_or_default(), chain.metrics())).collect();
+        let chains = read();
         [counts(&chains), sizes(&chains), times(&chains), generation(&chains)].into_iter().flatten().collect()
     })
 }
 
 /// The tiers of every chain, each with its tenant.
-fn tiers<'a>(chains: &'a [ChainOf<'a>]) -> impl Iterator<Item = (&'a str, &'a TierMetrics)> {
-    chains.iter().flat_map(|(tenant, chain)| chain.tiers.iter().map(move |tier| (*tenant, tier)))
+fn tiers(chains: &[ChainOf]) -> impl Iterator<Item = (&str, &TierMetrics)> {
+    chains.iter().flat_map(|(tenant, chain)| chain.tiers.iter().map(move |tier| (&**tenant, tier)))
 }
 
 /// What the tiers were asked for and given.
-fn counts(chains: &[ChainOf<'_>]) -> Vec<Family> {
+fn counts(chains: &[ChainOf]) -> Vec<Family> {
     let counter = |name, help, outcomes: fn(&TierMetrics) -> Vec<(&'static str, u64)>| {
         let series = tiers(chains).flat_map(|(tenant, tier)| {
             outcomes(tier).into_iter().map(move |(outcome, count)| ([tenant, tier.name, outcome], count))
@@ -55,7 +54,7 @@ fn counts(chains: &[ChainOf<'_>]) -> Vec<Family> {
 }
 
 /// What the tiers hold, and how they are used.
-fn sizes(chains: &[ChainOf<'_>]) -> Vec<Family> {
+fn sizes(chains: &[ChainOf]) -> Vec<Family> {
     let gauge = |name, help, value: fn(&TierMetrics) -> Option<f64>| {
         let series = tiers(chains).filter_map(|(tenant, tier)| Some(([tenant, tier.name], value(tier)?)));
         Family::gauge(name, help, ["tenant", "tier"], series)
@@ -110,7 +109,7 @@ fn sizes(chains: &[ChainOf<'_>]) -> Vec<Family> {
 }
 
 /// How long the tiers took, of all chains together: a histogram for each tenant would be many series.
-fn times(chains: &[ChainOf<'_>]) -> Vec<Family> {
+fn times(chains: &[ChainOf]) -> Vec<Family> {
     let mut sums: Vec<([&str; 2], Times)> = Vec::new();
     for (_, tier) in tiers(chains) {
         for (operation, times) in tier.lower.iter().flat_map(|lower| &lower.times) {
@@ -125,7 +124,7 @@ fn times(chains: &[ChainOf<'_>]) -> Vec<Family> {
 }
 
 /// What was generated, and what the CPU does. The first chain counts the generations of all.
-fn generation(chains: &[ChainOf<'_>]) -> Vec<Family> {
+fn generation(chains: &[ChainOf]) -> Vec<Family> {
     let chain = &chains[0].1;
     let counts = chain.generations.iter().map(|kind| ([kind.class], kind.times.count));
     let times = chain.generations.iter().map(|kind| ([kind.class], &kind.times));

@@ -402,7 +402,7 @@ fn the_file_of_the_configuration() {
         (text.replace(" = ", "\t=\t"), meant()),
         (text.replace("\"64MiB\"", "67_108_864"), meant()),
         (text.replace("\"64MiB\"", "6.7108864e7"), meant()),
-        (text.replace('\n', "\r"), Refused("U+000D is a carriage return; remove it")),
+        (text.replace('\n', "\r"), Refused("carriage return must be followed by newline")),
         (
             text.replace(" =", "\u{a0}="),
             Refused("line 2, column 9: expected `.`, `=`; U+00A0 is not the ordinary space"),

@@ -101,6 +101,9 @@ fn keys_of_other_versions_are_warnings_if_the_environment_says_so() {
     assert!(start_error(setup("maybe")).contains("FLOORS_UNKNOWN_KEYS must be \"error\" or \"warn\""));
     fs::write(&file, "[grpc]\ndrain = \"soon\"\n").unwrap();
     assert!(start_error(setup("warn")).contains("grpc.drain is \"soon\""), "a wrong value is an error");
+    fs::write(&file, format!("[cache]\nkeys = \"1:{}\"\n", "5ec2e7".repeat(11))).unwrap();
+    let error = start_error(setup("warn"));
+    assert!(error.contains("cache.keys_file") && !error.contains("5ec2e7"), "values would be stored unsealed: {error}");
 }
 
 #[test]

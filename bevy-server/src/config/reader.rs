@@ -31,6 +31,9 @@ const REMOVED: [(&str, &str); 14] = [
     ("trace.max_per_second", "it is always 100; remove the key"),
 ];
 
+/// The removed key that is always an error: without it values would be stored unsealed.
+const SEALS: &str = "cache.keys";
+
 /// A configuration without errors.
 pub(super) struct Resolved {
     /// As TOML, each key with its source.
@@ -114,10 +117,9 @@ impl<'a> Reader<'a> {
 
     /// The resolved configuration, or all errors.
     pub(super) fn finish(mut self) -> Result<Resolved, ConfigError> {
+        let is_error = |problem: &mut Problem| !self.layers.tolerate_unknown || problem.key == SEALS;
         let mut unknown = self.unknown_keys();
-        if !self.layers.tolerate_unknown {
-            self.problems.append(&mut unknown);
-        }
+        self.problems.extend(unknown.extract_if(.., is_error));
         self.problems.extend(self.layers.misspelt(&self.known));
         ConfigError::from_problems(self.problems)?;
         let warnings = unknown.iter().map(|problem| format!("{problem}; the key is ignored")).collect();

@@ -167,7 +167,7 @@ fn report_serving(server: Res<'_, GrpcServer>, runtime: Res<'_, TokioHandle>) {
     tracing::info!(address = %server.address(), "serving gRPC");
 }
 
-/// What a connection holds beside its calls, at the most: mainly its buffers.
+/// What a connection holds beside its calls, at most: mainly its buffers.
 const CONNECTION_BYTES: usize = 64 << 10;
 
 /// What calls and connections hold, each time it is called.

@@ -35,7 +35,7 @@ use crate::{config::TraceSettings, rate_limit::RateLimit};
 
 /// Traced calls that wait to be exported, and so the memory for them. Those beyond it are dropped.
 const QUEUE: usize = 1024;
-/// Calls that are traced in a second at the most, for any reason.
+/// Calls that are traced in a second at most, for any reason.
 const MAX_PER_SECOND: u32 = 100;
 /// The least time between two warnings of one kind.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
@@ -147,7 +147,7 @@ impl Traces {
         counts.map(|(outcome, count)| (outcome, count.load(Relaxed)))
     }
 
-    /// Exports what is queued now, for `deadline` at the most. Returns whether the queue was emptied in time.
+    /// Exports what is queued now, for `deadline` at most. Returns whether the queue was emptied in time.
     pub async fn flush(&self, deadline: Duration) -> bool {
         let (done, flushed) = oneshot::channel();
         let flush = async {

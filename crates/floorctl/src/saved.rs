@@ -194,7 +194,7 @@ impl SavedFile {
     }
 }
 
-/// Reads one byte more than the longest map at the most.
+/// Reads one byte more than the longest map at most.
 fn read(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(MAX_MAP_BYTES as u64 + 1).read_to_end(&mut bytes)?;

@@ -142,7 +142,7 @@ fn trailers_frame(trailers: &HeaderMap) -> Bytes {
     let length: usize = trailers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3).sum();
     let mut frame = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length);
     frame.put_u8(TRAILERS);
-    frame.put_u32(u32::try_from(length).expect("an error has a few KiB at the most"));
+    frame.put_u32(u32::try_from(length).expect("an error has a few KiB at most"));
     for (name, value) in trailers {
         frame.extend_from_slice(name.as_str().as_bytes());
         frame.put_u8(b':');

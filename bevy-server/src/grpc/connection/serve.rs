@@ -60,7 +60,7 @@ const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// How often the drain checks whether calls are in flight and whether connections have flushed.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Connections that are accepted after the start of a drain, at the most: more than the backlog of a listener.
+/// Connections that are accepted after the start of a drain, at most: more than the backlog of a listener.
 const MAX_BACKLOG: usize = 4096;
 
 /// Limit for what HTTP/1 buffers, and so for a request's head. hyper's own is 400 KiB, which each half-sent request could

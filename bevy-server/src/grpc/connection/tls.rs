@@ -43,7 +43,7 @@ const ALERT_GRACE: Duration = Duration::from_secs(1);
 /// Runs handshakes. Cheap to clone.
 ///
 /// A handshake costs as much CPU time as many calls, before anything is known about the client. So the common runtime
-/// computes it, on half of the cores at the most, and the calls of others go on during a flood of them. A handshake that waits for its
+/// computes it, on half of the cores at most, and the calls of others go on during a flood of them. A handshake that waits for its
 /// client takes no place: it is bounded in number by the limits of connections, and in time by its deadline.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct Handshakes(Arc<Semaphore>);

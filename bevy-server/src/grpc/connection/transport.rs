@@ -15,14 +15,14 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-/// Encrypted bytes that TLS holds at the most. All of them are sent in one system call.
+/// Encrypted bytes that TLS holds at most. All of them are sent in one system call.
 pub(super) const TLS_BUFFER_BYTES: usize = 64 << 10;
 /// The largest plaintext of a TLS record.
 const RECORD_BYTES: u64 = 16 << 10;
 /// Bytes that a connection receives before others have their turn. Messages of TLS itself, such as updates of keys, take
 /// 2 us for 28 bytes and give HTTP/2 nothing to count.
 const TURN_BYTES: usize = 16 << 10;
-/// What encryption adds to a record at the most: with AES-GCM in TLS 1.2, 29 bytes.
+/// What encryption adds to a record at most: with AES-GCM in TLS 1.2, 29 bytes.
 const RECORD_OVERHEAD: u64 = 29;
 
 /// An open connection.
@@ -58,7 +58,7 @@ pub(super) struct TcpOutput {
 #[derive(Debug)]
 pub(super) struct TlsOutput {
     stream: TlsStream<CountingSocket>,
-    /// Bytes that TLS has made at the most since it last held none, its overhead included.
+    /// Bytes that TLS has made at most since it last held none, its overhead included.
     encrypted: u64,
     /// What the socket had sent when TLS last held no bytes.
     sent_before: u64,

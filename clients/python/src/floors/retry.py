@@ -8,9 +8,9 @@ import time
 from floors.errors import CallError
 
 _FIRST_WAIT = 0.1
-"""Seconds before the second attempt at the most if the server names no time."""
+"""Seconds before the second attempt at most if the server names no time."""
 _LONGEST_WAIT = 2.0
-"""Seconds between two attempts at the most if the server names no time."""
+"""Seconds between two attempts at most if the server names no time."""
 
 _RESTART = 10.0
 """Seconds for which a server that restarts is awaited: an attempt that no server accepted is not counted."""

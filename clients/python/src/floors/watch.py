@@ -20,7 +20,7 @@ class Watch:
 
     @contextmanager
     def wait(self, seconds: float | None) -> Iterator[None]:
-        """A wait of so many seconds at the most."""
+        """A wait of so many seconds at most."""
         if seconds is None:
             yield
             return

@@ -69,7 +69,7 @@ pub(super) fn end_of_stream(error: Option<&Status>, trailers: &HeaderMap) -> Byt
     let json = to_json(&EndOfStream { error: error.map(ErrorJson::of), metadata });
     let mut message = BytesMut::with_capacity(FRAME_PREFIX_BYTES + json.len());
     message.put_u8(END_OF_STREAM);
-    message.put_u32(u32::try_from(json.len()).expect("an error has a few KiB at the most"));
+    message.put_u32(u32::try_from(json.len()).expect("an error has a few KiB at most"));
     message.extend_from_slice(&json);
     message.freeze()
 }
