@@ -402,11 +402,8 @@ fn the_file_of_the_configuration() {
         (text.replace(" = ", "\t=\t"), meant()),
         (text.replace("\"64MiB\"", "67_108_864"), meant()),
         (text.replace("\"64MiB\"", "6.7108864e7"), meant()),
-        (text.replace('\n', "\r"), Refused("carriage return must be followed by newline")),
-        (
-            text.replace(" =", "\u{a0}="),
-            Refused("line 2, column 9: expected `.`, `=`; U+00A0 is not the ordinary space"),
-        ),
+        (text.replace('\n', "\r"), Refused("U+000D is a carriage return; remove it")),
+        (text.replace(" =", "\u{a0}="), Refused("; U+00A0 is not the ordinary space")),
         (text.replace('"', "“"), Refused("U+201C is a typographic quotation mark; write `\"`")),
         (text.replace('=', "＝"), Refused("U+FF1D is a full-width form; write `=`")),
         (text.replace("MiB", "MiB\u{200b}"), Refused("is \"64MiB\\u{200b}\"")),

@@ -330,7 +330,7 @@ impl Queue {
         let cells = cells_of(&key);
         let charges = self.charge(caller, cells, tenant.as_ref());
         if charges.is_err() && priority == Priority::Foreground {
-            self.refused.by_quota(caller, tenant.as_deref());
+            self.refused.by_quota(caller, tenant.as_ref().map(|tenant| &tenant.name));
         }
         let job = Job { key, caller, cells, charges: charges?, tenant, demand, reply, woke: None };
         match priority {
@@ -413,7 +413,7 @@ impl Queue {
 
     /// Counts a job that has no place.
     fn count_displaced(&self, job: &Job) {
-        self.refused.by_queue(job.caller, job.tenant.as_deref());
+        self.refused.by_queue(job.caller, job.tenant.as_ref().map(|tenant| &tenant.name));
     }
 
     /// The cost of generating the floors of `keys` now, together: `None` until a floor of each kind was generated.

@@ -8,7 +8,6 @@ use std::{
 use floor_cache::CallerId;
 use prometheus::Registry;
 
-use super::queue::TenantAccount;
 use crate::{
     callers::Callers,
     metrics::{Family, register_families},
@@ -64,20 +63,20 @@ impl RefusedFloors {
     }
 
     /// The queue was full, or a job of a caller with a smaller share took the place of one of `caller`.
-    pub(super) fn by_queue(&self, caller: CallerId, tenant: Option<&TenantAccount>) {
+    pub(super) fn by_queue(&self, caller: CallerId, tenant: Option<&Arc<str>>) {
         self.count("queue", caller, tenant);
     }
 
     /// `caller` had used up its quota, or its tenant had.
-    pub(super) fn by_quota(&self, caller: CallerId, tenant: Option<&TenantAccount>) {
+    pub(super) fn by_quota(&self, caller: CallerId, tenant: Option<&Arc<str>>) {
         self.count("quota", caller, tenant);
     }
 
-    fn count(&self, reason: &'static str, caller: CallerId, tenant: Option<&TenantAccount>) {
+    fn count(&self, reason: &'static str, caller: CallerId, tenant: Option<&Arc<str>>) {
         let token = self.callers.report_refused(caller, reason);
         let mut counts = lock(&self.counts);
         let client = token.filter(|token| counts.has_series(token));
-        *counts.series.entry((reason, client, tenant.map(|tenant| Arc::clone(&tenant.name)))).or_default() += 1;
+        *counts.series.entry((reason, client, tenant.cloned())).or_default() += 1;
     }
 }
 

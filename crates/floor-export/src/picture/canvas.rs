@@ -188,3 +188,23 @@ fn paint(colour: RgbColor, opacity: f32) -> Paint<'static> {
 fn solid(RgbColor(red, green, blue): RgbColor, opacity: f32) -> tiny_skia::Color {
     tiny_skia::Color::from_rgba8(red, green, blue, (opacity.clamp(0.0, 1.0) * 255.0) as u8)
 }
+
+/// A cell's square on the canvas.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Square {
+    pub(crate) left: f32,
+    pub(crate) top: f32,
+    pub(crate) side: f32,
+}
+
+impl Square {
+    /// A point of the square; each coordinate is 0 to 1.
+    pub(crate) const fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.left + x * self.side, self.top + y * self.side)
+    }
+
+    pub(crate) const fn part(&self, x: f32, y: f32, width: f32, height: f32) -> [f32; 4] {
+        let (left, top) = self.at(x, y);
+        [left, top, width * self.side, height * self.side]
+    }
+}

@@ -12,6 +12,8 @@ use super::{
 
 /// The background in a terminal.
 pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
+/// Shadows, outlines and dark text.
+pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Text on a saturated colour.
 pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 /// Text of the legend.

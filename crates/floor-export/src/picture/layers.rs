@@ -4,12 +4,13 @@
 use anstyle::RgbColor;
 
 use super::{
-    canvas::{Canvas, LETTER},
-    colour, map,
+    canvas::{Canvas, LETTER, Square},
+    colour::{self, INK},
+    map,
     overlay::{LockKeys, Outline},
     paths::{Cell, Segment},
     scene::{Scene, Style},
-    sprites::{INK, LOCKED_OPACITY, Square},
+    sprites::LOCKED_OPACITY,
 };
 use crate::names;
 

@@ -6,12 +6,12 @@ use floor_proto::v1::{FloorKind, Terrain};
 use tiny_skia::{Path, Transform};
 
 use super::{
-    canvas::{Canvas, LETTER},
+    canvas::{Canvas, LETTER, Square},
     colour,
     contour::{self, Corners},
     hatch::{self, grain},
     scene::{Mark, Scene},
-    sprites::{self, Square},
+    sprites,
 };
 use crate::walls::{self, Corner};
 

@@ -6,12 +6,12 @@ use anstyle::RgbColor;
 use floor_gen::pack::Paint;
 
 use super::{
-    canvas::{Canvas, LETTER, Letters},
+    canvas::{Canvas, LETTER, Letters, Square},
     colour, layers,
     legend::Legend,
     map,
     scene::{Scene, Style},
-    sprites::{self, Square},
+    sprites,
 };
 use crate::ExportError;
 

@@ -6,10 +6,9 @@ use floor_gen::pack::Look;
 use floor_proto::floor::Floor;
 
 use super::{
-    canvas::{Canvas, LETTER},
+    canvas::{Canvas, LETTER, Square},
     colour, png,
     scene::Scene,
-    sprites::Square,
 };
 use crate::{ExportError, names};
 

@@ -5,8 +5,8 @@ use floor_gen::pack::{Look, Paint};
 use floor_proto::v1::{RoomRole, Terrain};
 
 use super::{
-    canvas::Canvas,
-    colour::{self, LIGHT},
+    canvas::{Canvas, Square},
+    colour::{self, INK, LIGHT},
     hatch,
     scene::{Mark, Object, Scene, Style},
     symbols,
@@ -15,33 +15,12 @@ use crate::names;
 
 /// Opacity of a lock's colour over the area behind it.
 pub(crate) const LOCKED_OPACITY: f32 = 0.34;
-pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Smallest cell sides at which letters, and the forms of roles, are legible, and at which rock is hatched, in pixels.
 const MIN_LETTER_SIDE: f32 = 10.0;
 const MIN_FORM_SIDE: f32 = 5.0;
 const MIN_HATCH_SIDE: f32 = 8.0;
 /// The door of a lock that players know nothing of, and any other door.
 const WOOD: RgbColor = RgbColor(0xb9, 0x7a, 0x3d);
-
-/// A cell's square on the canvas.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Square {
-    pub(crate) left: f32,
-    pub(crate) top: f32,
-    pub(crate) side: f32,
-}
-
-impl Square {
-    /// A point of the square; each coordinate is 0 to 1.
-    pub(crate) const fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.left + x * self.side, self.top + y * self.side)
-    }
-
-    pub(crate) const fn part(&self, x: f32, y: f32, width: f32, height: f32) -> [f32; 4] {
-        let (left, top) = self.at(x, y);
-        [left, top, width * self.side, height * self.side]
-    }
-}
 
 /// Paints the terrain of a cell.
 pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {

@@ -5,10 +5,9 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use tiny_skia::{Path, PathBuilder};
 
 use super::{
-    canvas::Canvas,
-    colour,
+    canvas::{Canvas, Square},
+    colour::{self, INK},
     scene::Object,
-    sprites::{INK, Square},
 };
 
 /// Colour, opacity, width of the line in sides of a cell, its least width in pixels, and the path of an SVG in a square of

@@ -7,10 +7,11 @@ use floor_proto::{
 };
 
 use super::{
-    canvas::{Canvas, LETTER},
-    colour, png as file,
+    canvas::{Canvas, LETTER, Square},
+    colour::{self, INK},
+    png as file,
     scene::{Mark, Object},
-    sprites::{self, INK, Square},
+    sprites,
 };
 use crate::{ExportError, walls::is_open};
 
@@ -201,7 +202,7 @@ pub(crate) fn rooms_png() -> Result<Vec<u8>, ExportError> {
             let text = id.to_string();
             let (x, y) = square.at(0.5, 0.5);
             let width = LETTER * text.len() as f32;
-            canvas.text((x - width / 2.0).round(), y - LETTER / 2.0, 1.0, &text, sprites::INK);
+            canvas.text((x - width / 2.0).round(), y - LETTER / 2.0, 1.0, &text, INK);
         }
     })
 }
