@@ -56,14 +56,11 @@ pub fn remark(character: char) -> Option<String> {
     Some(format!("U+{:04X} is {name}; {advice}", u32::from(character)))
 }
 
-/// The [`remark`] on the character of `text` at `byte`, or that `byte` is a part of; else on the one before it, since some
-/// readers of TOML report what follows.
+/// The [`remark`] on the character of `text` at `byte`, or that `byte` is a part of.
 #[must_use]
 pub fn remark_at(text: &[u8], byte: usize) -> Option<String> {
-    let start = |byte: usize| (0..=byte).rev().find(|&at| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80));
-    let remark = |start: usize| remark(text.get(start..)?.utf8_chunks().next()?.valid().chars().next()?);
-    let at = start(byte.min(text.len()))?;
-    remark(at).or_else(|| remark(start(at.checked_sub(1)?)?))
+    let start = (0..=byte.min(text.len())).rev().find(|&at| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80))?;
+    remark(text.get(start..)?.utf8_chunks().next()?.valid().chars().next()?)
 }
 
 #[cfg(test)]

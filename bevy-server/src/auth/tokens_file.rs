@@ -263,7 +263,10 @@ fn tables(text: &str) -> Result<Vec<Fields>, Vec<String>> {
     // TOML's own display of an error would print the line, which may hold a secret.
     let not_toml = |error: toml::de::Error| {
         let at = error.span().map_or_else(String::new, |span| format!("line {}: ", line(text, span.start)));
-        let remark = error.span().and_then(|span| text::remark_at(text.as_bytes(), span.start));
+        // The reader reports some characters at themselves, others at what follows.
+        let remark_at = |byte| text::remark_at(text.as_bytes(), byte);
+        let remark =
+            error.span().and_then(|span| remark_at(span.start).or_else(|| remark_at(span.start.checked_sub(1)?)));
         let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
         vec![format!("{at}it is not TOML: {}{remark}", error.message().lines().collect::<Vec<_>>().join(", "))]
     };

@@ -186,7 +186,10 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
             let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            let remark = error.span().and_then(|span| text::remark_at(text.as_bytes(), span.start));
+            // The reader reports some characters at themselves, others at what follows.
+            let remark_at = |byte| text::remark_at(text.as_bytes(), byte);
+            let remark =
+                error.span().and_then(|span| remark_at(span.start).or_else(|| remark_at(span.start.checked_sub(1)?)));
             let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
             Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}{remark}")).into())
         }
