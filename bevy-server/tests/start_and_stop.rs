@@ -104,6 +104,8 @@ fn keys_of_other_versions_are_warnings_if_the_environment_says_so() {
     fs::write(&file, format!("[cache]\nkeys = \"1:{}\"\n", "5ec2e7".repeat(11))).unwrap();
     let error = start_error(setup("warn"));
     assert!(error.contains("cache.keys_file") && !error.contains("5ec2e7"), "values would be stored unsealed: {error}");
+    fs::write(&file, "[cache]\nkeys = \"\"\n").unwrap();
+    assert_eq!(setup("warn").arg("--check-config").run().0, Some(0), "the old default seals nothing");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-# Prints a floor and ends: godot3-server --path examples/godot -s main.gd [SERVER] [NUMBER] [GENERATOR_VERSION]
+# Prints a floor and ends: godot3-server --path clients/godot -s main.gd [SERVER] [NUMBER] [GENERATOR_VERSION]
 extends SceneTree
 
 const FloorClient := preload("floor_client.gd")

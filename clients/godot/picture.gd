@@ -1,4 +1,4 @@
-# Draws a floor: godot3 --path examples/godot [SERVER]. Open the scene picture.tscn in the editor to change it.
+# Draws a floor: godot3 --path clients/godot [SERVER]. Open the scene picture.tscn in the editor to change it.
 extends Node2D
 
 const FloorClient := preload("floor_client.gd")

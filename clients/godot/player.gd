@@ -1,4 +1,4 @@
-# A fake player for .ci/restart: godot3-server --path examples/godot -s player.gd SERVER SECONDS. It calls for that time,
+# A fake player for .ci/restart: godot3-server --path clients/godot -s player.gd SERVER SECONDS. It calls for that time,
 # prints a line for each failure, and a summary.
 extends SceneTree
 

@@ -1,5 +1,5 @@
 # Checks the client with the test vectors, and prints how fast it decodes:
-# godot3-server --path examples/godot -s vectors.gd FOLDER, such as /path/to/proto/vectors
+# godot3-server --path clients/godot -s vectors.gd FOLDER, such as /path/to/proto/vectors
 extends SceneTree
 
 const FloorCodec := preload("floor_codec.gd")

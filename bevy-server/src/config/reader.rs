@@ -19,7 +19,7 @@ const REMOVED: [(&str, &str); 14] = [
     ),
     ("cache.redis.lease", "several servers that miss a floor at once each generate it, which is rare; remove the key"),
     ("cache.keys", "write the keys into a file, one a line, and its path into cache.keys_file"),
-    ("generation.queue", "1024 floors may wait for each thread; remove the key"),
+    ("generation.queue", "1024 floors may wait for each thread, 4096 in all; remove the key"),
     ("grpc.idle_timeout", "it is always 10m; remove the key"),
     ("grpc.max_streams", "it is always 128; remove the key"),
     ("grpc.reflection", "the server always answers reflection; remove the key"),
@@ -117,7 +117,8 @@ impl<'a> Reader<'a> {
 
     /// The resolved configuration, or all errors.
     pub(super) fn finish(mut self) -> Result<Resolved, ConfigError> {
-        let is_error = |problem: &mut Problem| !self.layers.tolerate_unknown || problem.key == SEALS;
+        let seals = self.layers.value(SEALS).is_some_and(|value| value.as_str() != Some(""));
+        let is_error = |problem: &mut Problem| !self.layers.tolerate_unknown || (seals && problem.key == SEALS);
         let mut unknown = self.unknown_keys();
         self.problems.extend(unknown.extract_if(.., is_error));
         self.problems.extend(self.layers.misspelt(&self.known));

@@ -33,14 +33,8 @@ impl GenerationPlugin {
     /// If `registry` already has the metrics of a queue.
     pub fn new(config: &Config, callers: &Callers, packs: &Packs, registry: &Registry) -> prometheus::Result<Self> {
         let (workers, rate) = (config.generation_threads, config.cells_per_second);
-        let queue = GenerationQueue::new(
-            queue::MAX_WAITING * workers,
-            workers,
-            rate,
-            callers.clone(),
-            packs.clone(),
-            registry,
-        )?;
+        let waiting = queue::max_waiting(workers);
+        let queue = GenerationQueue::new(waiting, workers, rate, callers.clone(), packs.clone(), registry)?;
         queue.set_quotas(config);
         Ok(Self { queue })
     }

@@ -31,8 +31,15 @@ use crate::{
     packs::Packs,
 };
 
-/// Floors of callers that may wait, for each worker.
-pub(super) const MAX_WAITING: usize = 1024;
+/// Floors of callers that may wait: 1,024 for each worker, and at most as many as the memory for calls that wait has room
+/// for (`callers/budget.rs`).
+pub(super) const fn max_waiting(workers: usize) -> usize {
+    const EACH: usize = 1024;
+    const ALL: usize = 4096;
+    let waiting = EACH.saturating_mul(workers);
+    if waiting < ALL { waiting } else { ALL }
+}
+
 /// Background jobs, mostly prefetches, that may wait. Smaller than the foreground queue, so that they are dropped
 /// first.
 const BACKGROUND_CAPACITY: usize = 64;

@@ -3,6 +3,11 @@
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
+{{/* Servers with a disk keep it under their name; others are replaced by new ones. */}}
+{{- define "floor-server.kind" -}}
+{{ ternary "StatefulSet" "Deployment" .Values.persistence.enabled }}
+{{- end }}
+
 {{/* The labels that select the pods of the release; with "track" those of the servers or of the canary. */}}
 {{- define "floor-server.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
