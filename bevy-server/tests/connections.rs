@@ -235,10 +235,11 @@ async fn a_stream_that_cannot_start_returns_a_status_without_a_body() {
     }
     let mut client = server.client().await;
     wait_until("the queue is full", || server.refusals("generation") > 0.0);
-    let request = StreamFloorsRequest { first: Some(spec(10, 1)), count: 100 };
-    // A place may be free for a moment, and the stream starts.
+    // A place may be free for a moment. Then the stream starts, and its floors are cached.
+    let mut seeds = 10..100;
     let status = loop {
-        if let Err(status) = client.stream_floors(request.clone()).await {
+        let first = Some(spec(seeds.next().expect("a stream does not start"), 1));
+        if let Err(status) = client.stream_floors(StreamFloorsRequest { first, count: 100 }).await {
             break status;
         }
     };
