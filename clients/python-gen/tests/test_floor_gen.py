@@ -17,7 +17,7 @@ import floor_gen
 
 ROOT = Path(__file__).parents[3]
 VECTORS = ROOT / "proto" / "vectors"
-GOLDENS = ROOT / "floor-wire" / "tests" / "snapshots" / "goldens__content_hashes_are_those_on_record.snap"
+GOLDENS = ROOT / "crates" / "floor-wire" / "tests" / "snapshots" / "goldens__content_hashes_are_those_on_record.snap"
 
 
 def test_the_content_hashes_are_those_of_the_server() -> None:
@@ -89,7 +89,7 @@ def test_the_floors_of_a_pack_are_those_of_the_vectors() -> None:
 def test_the_generator_of_a_pack_makes_the_floors_on_record() -> None:
     """Version 3 of the tower, which this generator does not make any more, as servers name and hash it."""
     pack = floor_gen.Pack((ROOT / "packs" / "tower-3.floorpack").read_bytes())
-    reference, *lines = (ROOT / "floor-pack" / "tests" / "tower-3-served.txt").read_text().splitlines()
+    reference, *lines = (ROOT / "crates" / "floor-pack" / "tests" / "tower-3-served.txt").read_text().splitlines()
     assert (pack.reference, len(lines)) == (reference, 72)
     for line in lines:
         matched = re.fullmatch(r"(\w+) (\d+)x(\d+) tower (\d+) floor (\d+): ([0-9a-f]{16}) (\d+) B", line)
