@@ -403,7 +403,12 @@ fn the_file_of_the_configuration() {
         (text.replace("\"64MiB\"", "67_108_864"), meant()),
         (text.replace("\"64MiB\"", "6.7108864e7"), meant()),
         (text.replace('\n', "\r"), Refused("U+000D is a carriage return; remove it")),
-        (text.replace(" =", "\u{a0}="), Refused("; U+00A0 is not the ordinary space")),
+        (
+            text.replace(" =", "\u{a0}="),
+            Refused(
+                "line 2, column 9: invalid unquoted key, expected letters, numbers, `-`, `_`; U+00A0 is not the ordinary",
+            ),
+        ),
         (text.replace('"', "“"), Refused("U+201C is a typographic quotation mark; write `\"`")),
         (text.replace('=', "＝"), Refused("U+FF1D is a full-width form; write `=`")),
         (text.replace("MiB", "MiB\u{200b}"), Refused("is \"64MiB\\u{200b}\"")),
