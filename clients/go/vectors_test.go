@@ -168,6 +168,18 @@ func TestFloorsDecode(t *testing.T) {
 		if vector.Pack != "" && (floor.Theme() == "" || fmt.Sprintf("%s@%016x", vector.Pack, floor.PackHash()) != floor.Message.Spec.Pack) {
 			t.Errorf("%s: theme %q, pack hash %016x of %s", vector.Name, floor.Theme(), floor.PackHash(), floor.Message.Spec.Pack)
 		}
+		if vector.Name == "pack_authored" {
+			if floor.Name() != "The Sexton's Rest" || !strings.HasPrefix(floor.Hook(), "The sexton dug") {
+				t.Errorf("%q: %q", floor.Name(), floor.Hook())
+			}
+			if room := floor.Landmark(); room == nil || room.Name.Text != "The Round Chapel" {
+				t.Errorf("the landmark is %v", room)
+			}
+			furniture := floor.Furniture()
+			if len(furniture) != 6 || furniture[0] != (Furniture{"grave", 14, 16}) || furniture[5] != (Furniture{"statue", 19, 18}) {
+				t.Errorf("%v", furniture)
+			}
+		}
 		if vector.JSON != "" {
 			checkJSON(t, vector.Name, floor, file(t, vector.JSON))
 		}

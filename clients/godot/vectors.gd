@@ -66,6 +66,11 @@ func _check_floor(vector: Dictionary) -> void:
 		_check(vector.name + ": " + name, _hash(decoded[name]) == vector[name].cells_xxh3)
 	if vector.has("json"):
 		var json: Dictionary = JSON.parse(_read(vector.json).get_string_from_utf8()).result
+		for kind in decoded.furniture:
+			for i in range(kind.cells.size() - 1, 0, -1):
+				kind.cells[i] -= kind.cells[i - 1]
+		if vector.name == "pack_authored":
+			_check("the name", decoded.name.text == "The Sexton's Rest" and decoded.furniture[0].cells == [526, 64])
 		for name in decoded:
 			if not name in ["terrain", "region"]:
 				_check(vector.name + ": " + name, _same(decoded[name], json.floor.get(_camel_case(name))))
@@ -92,6 +97,8 @@ func _grid(vector: Dictionary) -> PoolByteArray:
 # Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing.
 func _same(value, json) -> bool:
 	match typeof(value):
+		TYPE_NIL:
+			return json == null
 		TYPE_DICTIONARY:
 			for name in value:
 				if not _same(value[name], json.get(_camel_case(name))):

@@ -627,8 +627,8 @@ await check("a pack's own generator makes the floors on record, and one that fai
   const requests = [];
   page.on("request", (request) => requests.push(new URL(request.url()).pathname));
   await page.click("#pack");
-  await page.setInputFiles("#pack-file-input", join(repository, "packs/tower-3.floorpack"));
-  const [reference, ...record] = readFileSync(join(repository, "crates/floor-pack/tests/tower-3-served.txt"), "utf8").trimEnd().split("\n");
+  await page.setInputFiles("#pack-file-input", join(repository, "packs/tower-4.floorpack"));
+  const [reference, ...record] = readFileSync(join(repository, "crates/floor-pack/tests/tower-4-served.txt"), "utf8").trimEnd().split("\n");
   await page.waitForFunction((state) => document.querySelector("#pack-state").textContent.startsWith(state), reference.replace("@", ", "));
   assert(requests.includes("/modules.wasm"), "its engine is loaded when it is wanted");
   assert.equal(new Set(await sheet(page)).size, 16);

@@ -80,6 +80,12 @@ namespace Floors
             Expect(vector, floor.ContentHash.ToString("x16") == (string)vector["content_hash"]);
             Expect(vector, Hash(floor.Terrain) == (string)vector["terrain"]["cells_xxh3"]);
             Expect(vector, Hash(floor.Region) == (string)vector["region"]["cells_xxh3"]);
+            if ((string)vector["name"] == "pack_authored")
+            {
+                var grave = floor.Furniture.Find(furniture => furniture.Archetype == "grave");
+                Expect("names", floor.Name.Text == "The Sexton's Rest" && floor.Rooms[floor.Landmark - 1].Name.Text == "The Round Chapel");
+                Expect("furniture", grave != null && grave.At.Count == 2 && grave.At[1].X == 14 && grave.At[1].Y == 18);
+            }
             if (vector["json"] != null) Expect(vector, Same(floor, Json((string)vector["json"])["floor"]));
         }
 
@@ -91,6 +97,8 @@ namespace Floors
             if (value is Enum && json == null) return Convert.ToInt32(value) == 0;
             if (value is Enum) return new[] { "FLOOR_KIND_", "ROOM_ROLE_", "BEHAVIOUR_" }.Any(prefix => Same(json, prefix, value));
             if (value is ulong || value is uint || value is int) return value.ToString() == ((string)json ?? "0");
+            if (value is FloorText && json == null) return value.ToString() == "";
+            if (value is Furniture furniture) return Same(furniture.Archetype, json["archetype"]) && furniture.At.Count == json["cells"].Count();
             if (value is byte[]) return true; // The cells, which the message has encoded.
             if (value is IList list)
             {

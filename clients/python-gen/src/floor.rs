@@ -6,7 +6,7 @@ use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyByte
 use floor_gen::Kind;
 use floor_proto::{grid, hash, v1};
 
-use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
+use crate::parts::{Connection, Furniture, Item, Lock, Metrics, Point, Room, Spawn, Text, Trap};
 
 /// A floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
 #[pyclass(frozen, module = "floor_gen")]
@@ -85,6 +85,39 @@ impl Floor {
     #[getter]
     fn theme(&self) -> &str {
         &self.message.theme
+    }
+
+    /// What it is called, if it has a name.
+    #[getter]
+    fn name(&self) -> Option<Text> {
+        self.message.name.as_ref().map(Text::from)
+    }
+
+    /// A sentence that makes one want to go there.
+    #[getter]
+    fn hook(&self) -> Option<Text> {
+        self.message.hook.as_ref().map(Text::from)
+    }
+
+    /// The id of the room that it is remembered by.
+    #[getter]
+    const fn landmark(&self) -> Option<u32> {
+        self.message.landmark.checked_sub(1)
+    }
+
+    /// What rooms are furnished with, type by type.
+    #[getter]
+    fn furniture(&self) -> Vec<Furniture> {
+        let mut pieces = Vec::new();
+        for kind in &self.message.furniture {
+            let mut cell = 0;
+            for step in &kind.cells {
+                cell += step;
+                let at = Point { x: cell % self.spec.width, y: cell / self.spec.width };
+                pieces.push(Furniture { at, archetype: kind.archetype.clone() });
+            }
+        }
+        pieces
     }
 
     /// The stairs up, where a player arrives.

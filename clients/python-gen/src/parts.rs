@@ -43,6 +43,30 @@ part! {
         role: i32,
         /// A passable cell of it.
         center: Point,
+        /// What it is called, if it has a name.
+        name: Option<Text>,
+    }
+}
+
+part! {
+    /// A text in the language of its pack, with the ids to say it in another.
+    Text {
+        /// The text.
+        text: String,
+        /// The sentence.
+        id: String,
+        /// The parts, in the order of their places.
+        parts: Vec<String>,
+    }
+}
+
+part! {
+    /// A piece of furniture. One can walk over it unless its cell is a pillar.
+    Furniture {
+        /// Its cell.
+        at: Point,
+        /// The name of its type.
+        archetype: String,
     }
 }
 
@@ -136,7 +160,20 @@ impl From<Option<v1::Point>> for Point {
 
 impl From<&v1::Room> for Room {
     fn from(room: &v1::Room) -> Self {
-        Self { id: room.id, min: room.min.into(), max: room.max.into(), role: room.role, center: room.center.into() }
+        Self {
+            id: room.id,
+            min: room.min.into(),
+            max: room.max.into(),
+            role: room.role,
+            center: room.center.into(),
+            name: room.name.as_ref().map(Text::from),
+        }
+    }
+}
+
+impl From<&v1::Text> for Text {
+    fn from(of: &v1::Text) -> Self {
+        Self { text: of.text.clone(), id: of.id.clone(), parts: of.parts.clone() }
     }
 }
 

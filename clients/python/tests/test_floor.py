@@ -125,6 +125,23 @@ def test_every_point_is_checked(what: str, field: str) -> None:
         Floor(sealed(message))
 
 
+def test_names_the_landmark_and_furniture() -> None:
+    floor = Floor((FLOOR_FILES[0].parent / "pack_authored.bin").read_bytes())
+    assert floor.name == "The Sexton's Rest"
+    assert floor.hook.startswith("The sexton dug")
+    assert floor.landmark is not None and floor.landmark.name.text == "The Round Chapel"
+    assert floor.furniture[0] == ("grave", 14, 16)
+    statues = [piece for piece in floor.furniture if piece.archetype == "statue"]
+    assert [floor.terrain[piece.y, piece.x] for piece in statues] == [Terrain.PILLAR] * 4
+
+
+def test_furniture_outside_is_named() -> None:
+    message = pb.Floor.FromString(FLOOR)
+    message.furniture.add(archetype="grave", cells=[9_999, 1])
+    with pytest.raises(InvalidFloorError, match="its furniture grave has cell 10000, outside"):
+        Floor(sealed(message))
+
+
 def test_a_cell_without_terrain_is_refused() -> None:
     message = pb.Floor.FromString(FLOOR)
     message.terrain.palette[0] = 0
@@ -193,7 +210,7 @@ def test_a_spec_names_the_field_that_does_not_fit(field: str, value: int) -> Non
         FloorSpec(**fields)
 
 
-@pytest.mark.parametrize("field", [8, 9, 10, 11, 12, 14, 99])
+@pytest.mark.parametrize("field", [8, 9, 10, 11, 12, 14, 21, 99])
 def test_lists_of_empty_messages_are_refused_without_decoding_them(field: int) -> None:
     entry = (bytes([field << 3 | 2]) if field < 16 else bytes([(field << 3 | 2) & 0x7F | 0x80, field >> 4])) + b"\0"
     floor = entry * (10 * 2**20 // len(entry))

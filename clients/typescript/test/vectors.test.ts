@@ -72,6 +72,12 @@ test("floors decode", async () => {
       assert.notEqual(floor.theme, "", vector.name);
       assert.equal(`${vector.pack}@${floor.packHash.toString(16).padStart(16, "0")}`, floor.spec.pack, vector.name);
     }
+    if (vector.name === "pack_authored") {
+      assert.deepEqual([floor.name, floor.landmark?.name?.text], ["The Sexton's Rest", "The Round Chapel"]);
+      assert.match(floor.hook, /^The sexton dug/);
+      assert.equal(floor.furniture.length, 6);
+      assert.deepEqual(floor.furniture[0], { archetype: "grave", at: { x: 14, y: 16 } });
+    }
     if (vector.json) {
       const decoded = json(vector.json);
       assert.deepEqual(toJson(v1.FloorSchema, floor.message), decoded.floor, vector.name);
