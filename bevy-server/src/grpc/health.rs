@@ -73,7 +73,7 @@ impl TonicServices {
     }
 }
 
-/// Whether a call to this path needs a token, if calls to the floor service need one.
+/// Whether a call to this path is to reflection, which needs a token if calls to the floor service need one.
 pub(super) fn is_reflection(path: &str) -> bool {
     path.starts_with(REFLECTION_PATH)
 }
