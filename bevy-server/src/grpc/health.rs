@@ -61,6 +61,11 @@ impl TonicServices {
         path == WATCH_PATH
     }
 
+    /// Whether a call to this path needs a token, if calls to the floor service need one.
+    pub(super) fn needs_token(path: &str) -> bool {
+        is_reflection(path)
+    }
+
     /// Answers a call.
     pub(super) async fn call<B>(&self, request: Request<B>) -> Response<tonic::body::Body>
     where
@@ -73,7 +78,6 @@ impl TonicServices {
     }
 }
 
-/// Whether a call to this path is to reflection, which needs a token if calls to the floor service need one.
-pub(super) fn is_reflection(path: &str) -> bool {
+fn is_reflection(path: &str) -> bool {
     path.starts_with(REFLECTION_PATH)
 }
