@@ -11,7 +11,8 @@ use crate::metrics::{Family, register_families};
 /// A chain at one scrape, and its tenant: empty for callers without one.
 pub type ChainOf = (Box<str>, ChainMetrics);
 
-/// Registers the metrics of the chains that `read` returns: what their tiers hold, were asked for and cost, and what was generated.
+/// Registers the metrics of the chains that `read` returns: what their tiers hold, were asked for and cost, and what was
+/// generated.
 ///
 /// # Errors
 /// If `registry` already has the metrics of chains.

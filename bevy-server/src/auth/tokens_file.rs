@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 use toml::{Spanned, Value};
 
 use crate::{
-    config::MAX_CELLS,
+    config::{MAX_CELLS, toml_reason},
     tenants::{TenantId, TenantNames},
 };
 
@@ -260,15 +260,9 @@ fn tables(text: &str) -> Result<Vec<Fields>, Vec<String>> {
         token: Vec<Fields>,
     }
 
-    // TOML's own display of an error would print the line, which may hold a secret.
     let not_toml = |error: toml::de::Error| {
         let at = error.span().map_or_else(String::new, |span| format!("line {}: ", line(text, span.start)));
-        // The reader reports some characters at themselves, others at what follows.
-        let remark_at = |byte| text::remark_at(text.as_bytes(), byte);
-        let remark =
-            error.span().and_then(|span| remark_at(span.start).or_else(|| remark_at(span.start.checked_sub(1)?)));
-        let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
-        vec![format!("{at}it is not TOML: {}{remark}", error.message().lines().collect::<Vec<_>>().join(", "))]
+        vec![format!("{at}it is not TOML: {}", toml_reason(text, &error))]
     };
     let keys: Fields = toml::from_str(text).map_err(not_toml)?;
     let mut problems = Vec::new();
@@ -576,7 +570,10 @@ mod tests {
             (token("quota.cells = 1"), "line 4: quota is no key; the nearest is "),
             (token("scopes = [\"Floors\"]"), "line 4: \"Floors\" is no scope; the nearest is \"floors\""),
             (token("cells_per_second = 1e3"), "line 4: cells_per_second is no whole number"),
-            (token("scopes\u{a0}= []"), "; U+00A0 is not the ordinary space"),
+            (
+                token("scopes\u{a0}= []"),
+                "line 4: it is not TOML: invalid unquoted key, expected letters, numbers, `-`, `_`; U+00A0 is not",
+            ),
             (token("scopes = [“floors”]"), "U+201C is a typographic quotation mark"),
         ] {
             let problems = problems(&text);

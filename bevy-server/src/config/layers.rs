@@ -185,15 +185,25 @@ fn check_syntax(text: &str, place: &str) -> Result<(), ConfigError> {
         Ok(_) => Ok(()),
         Err(error) => {
             let at = error.span().map(|span| position(text, span.start)).unwrap_or_default();
-            let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            // The reader reports some characters at themselves, others at what follows.
-            let remark_at = |byte| text::remark_at(text.as_bytes(), byte);
-            let remark =
-                error.span().and_then(|span| remark_at(span.start).or_else(|| remark_at(span.start.checked_sub(1)?)));
-            let remark = remark.map(|remark| format!("; {remark}")).unwrap_or_default();
-            Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}{remark}")).into())
+            let reason = toml_reason(text, &error);
+            Err(Problem::without_key(format!("{place} is not TOML{at}: {reason}")).into())
         }
     }
+}
+
+/// Why `text` is not TOML, with a remark on a character that people do not see or take for another. The error's own
+/// display would print the line, which may hold a secret.
+pub(crate) fn toml_reason(text: &str, error: &toml::de::Error) -> String {
+    let mut reason = error.message().lines().collect::<Vec<_>>().join(", ");
+    // The reader reports some characters at themselves, others at what follows.
+    let remark_at = |byte| text::remark_at(text.as_bytes(), byte);
+    if let Some(remark) =
+        error.span().and_then(|span| remark_at(span.start).or_else(|| remark_at(span.start.checked_sub(1)?)))
+    {
+        reason.push_str("; ");
+        reason.push_str(&remark);
+    }
+    reason
 }
 
 /// Line and column of a byte, both from 1.

@@ -29,6 +29,7 @@ use edge::{Networks, Origins};
 pub use error::{ConfigError, Problem};
 use formats::{Address, FilePath, Flag, Format as _, PackName, Span, whole};
 use layers::Layers;
+pub(crate) use layers::toml_reason;
 pub use log_filter::{FilterError, LogFilter};
 use reader::{Reader, Resolved};
 pub use reporting::{LogFormat, LogSettings, TraceSettings};

@@ -61,11 +61,6 @@ impl TonicServices {
         path == WATCH_PATH
     }
 
-    /// Whether a call to this path needs a token, if calls to the floor service need one.
-    pub(super) fn needs_token(path: &str) -> bool {
-        is_reflection(path)
-    }
-
     /// Answers a call.
     pub(super) async fn call<B>(&self, request: Request<B>) -> Response<tonic::body::Body>
     where
@@ -78,6 +73,7 @@ impl TonicServices {
     }
 }
 
-fn is_reflection(path: &str) -> bool {
+/// Whether a call to this path is to reflection, which needs a token if calls to the floor service need one.
+pub(super) fn is_reflection(path: &str) -> bool {
     path.starts_with(REFLECTION_PATH)
 }

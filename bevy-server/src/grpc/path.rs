@@ -39,7 +39,7 @@ use super::{
     call_metrics::RequestMetrics,
     codecs::{self, Codec, CodecKind, ConnectGet, Grpc, Incoming, Outgoing, Refusal, StreamCodec, UnaryCodec},
     cors::Cors,
-    health::TonicServices,
+    health::{TonicServices, is_reflection},
     options::CallOptions,
     routing::{Route, route, rpc_from_path},
     services::{Call, FloorWindows, Services},
@@ -202,7 +202,7 @@ impl Router {
             Ok(held) => held,
             Err(status) => return status.into_http(),
         };
-        if TonicServices::needs_token(request.uri().path())
+        if is_reflection(request.uri().path())
             && let Some(refusal) = self.0.peer.identify(request.headers()).refusal
         {
             return refusal.into_http();
