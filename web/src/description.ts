@@ -19,6 +19,10 @@ export class Description {
     [this.#shown, this.#palette] = [fog ? undefined : scene, palette];
     const { floor } = scene;
     document.title = `${formatSpec(floor.spec)} · Floor viewer`;
+    for (const [id, text] of [["floor-name", floor.name], ["hook", floor.hook]] as const) {
+      element(id).textContent = text?.text ?? "";
+      element(id).hidden = !text;
+    }
     element("about").textContent = titleOf(floor);
     element("facts").replaceChildren(...facts(scene, fog).flatMap(([name, value]) => [
       Object.assign(document.createElement("dt"), { textContent: name }),

@@ -65,6 +65,7 @@ fn counts(floor: &v1::Floor) -> BTreeMap<&'static str, usize> {
         ("trap", floor.traps.len()),
         ("item", floor.items.len()),
         ("spawn", floor.spawns.len()),
+        ("furniture", floor.furniture.iter().map(|kind| kind.cells.len()).sum()),
     ])
 }
 
