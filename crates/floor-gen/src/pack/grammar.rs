@@ -1,7 +1,6 @@
 //! Sentences, and the parts that stand in their places, as stages use them.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -187,12 +186,26 @@ impl Section {
 }
 
 impl Grammar {
+    /// The list of that name. A new one of parts stands in the order of names, which does not depend on the parser's.
     pub(super) fn list(&mut self, name: &str) -> &mut List {
         let i = self.lists.iter().position(|list| list.name == name).unwrap_or_else(|| {
-            self.lists.push(List { name: name.to_owned(), ..List::default() });
-            self.lists.len() - 1
+            let first = SENTENCES.len().min(self.lists.len());
+            let i = first + self.lists[first..].partition_point(|list| *list.name < *name);
+            self.lists.insert(i, List { name: name.to_owned(), ..List::default() });
+            i
         });
         &mut self.lists[i]
+    }
+
+    /// Adds a text to the section of `path`. Sections stand in the order of their paths, and texts in that of their ids.
+    pub(super) fn add(&mut self, list: &str, path: &str, when: &When, text: Phrase) {
+        let sections = &mut self.list(list).sections;
+        let i = sections.partition_point(|section| *section.path < *path);
+        if sections.get(i).is_none_or(|section| section.path != path) {
+            sections.insert(i, Section { path: path.to_owned(), when: when.clone(), texts: Vec::new() });
+        }
+        let texts = &mut sections[i].texts;
+        texts.insert(texts.partition_point(|other| other.id < text.id), text);
     }
 
     pub(super) fn remove(&mut self, id: &str) {
@@ -201,25 +214,18 @@ impl Grammar {
         }
     }
 
-    /// Brings everything into an order that does not depend on the parser's, and finds the lists of all places. Returns
-    /// places without a list, each with the id of its sentence.
+    /// Drops sections without texts, and finds the lists of all places. Returns places without a list, each with the id of
+    /// its sentence.
     pub(super) fn resolve(&mut self) -> Vec<(String, String)> {
-        let is_sentence = |name: &str| SENTENCES.iter().position(|list| *list == name).unwrap_or(SENTENCES.len());
-        self.lists.sort_by(|a, b| (is_sentence(&a.name), &a.name).cmp(&(is_sentence(&b.name), &b.name)));
-        for list in &mut self.lists {
-            list.sections.retain(|section| !section.texts.is_empty());
-            list.sections.sort_by(|a, b| a.path.cmp(&b.path));
-            list.sections.iter_mut().for_each(|section| section.texts.sort_by(|a, b| a.id.cmp(&b.id)));
-        }
-        let indices: BTreeMap<String, usize> =
-            self.lists.iter().enumerate().map(|(i, list)| (list.name.clone(), i)).collect();
+        self.lists.iter_mut().for_each(|list| list.sections.retain(|section| !section.texts.is_empty()));
+        let parts: Vec<String> = self.lists[SENTENCES.len()..].iter().map(|list| list.name.clone()).collect();
         let mut missing = Vec::new();
         let sections = self.lists.iter_mut().flat_map(|list| &mut list.sections);
         for text in sections.flat_map(|section| &mut section.texts) {
             for place in &mut text.places {
-                match indices.get(&place.name).filter(|list| **list >= SENTENCES.len()) {
-                    Some(list) => place.list = *list,
-                    None => missing.push((text.id.clone(), place.name.clone())),
+                match parts.binary_search(&place.name) {
+                    Ok(part) => place.list = SENTENCES.len() + part,
+                    Err(_) => missing.push((text.id.clone(), place.name.clone())),
                 }
             }
         }

@@ -6,7 +6,6 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use toml::de::{DeTable, DeValue};
 
@@ -66,17 +65,17 @@ fn fit(grammar: &mut Grammar, themes: &[Theme]) {
         // There are at most 4,000 texts, so no more sections.
         let sections = || (0u16..).zip(&list.sections);
         let fits = |theme: usize, when: &When| when.theme >> theme & 1 == 1;
+        // By rank, because a draw may stop at the end of one.
         let open = |theme| {
-            move |(i, section): (u16, &Section)| {
-                (section.when.sets.is_empty() && fits(theme, &section.when)).then_some(i)
-            }
+            [1, 0].into_iter().flat_map(move |rank| {
+                sections().filter(move |(_, section)| section.when.rank() == rank && fits(theme, &section.when))
+            })
         };
-        list.by_theme = (0..themes.len()).map(|theme| sections().filter_map(open(theme)).collect()).collect();
-        // A draw may stop at the end of a rank.
-        let rank = |i: &u16| Reverse(list.sections[usize::from(*i)].when.rank());
-        list.by_theme.iter_mut().for_each(|sections| sections.sort_by_key(rank));
-        list.by_set = sections().flat_map(|(i, section)| section.when.sets.iter().map(move |set| (*set, i))).collect();
-        list.by_set.sort_unstable();
+        list.by_theme = (0..themes.len()).map(|theme| open(theme).map(|(i, _)| i).collect()).collect();
+        let by_set = sections().flat_map(|(i, section)| section.when.sets.iter().map(move |set| (*set, i)));
+        let mut by_set: Vec<u64> = by_set.map(|(set, i)| u64::from(set.0) << 16 | u64::from(i)).collect();
+        by_set.sort_unstable();
+        list.by_set = by_set.into_iter().map(|key| (NameId((key >> 16) as u16), key as u16)).collect();
     }
     let names = grammar.asked.iter().map(|id| usize::from(id.0) + 1).max().unwrap_or_default();
     grammar.asked_bits = alloc::vec![0; names];
@@ -277,11 +276,7 @@ impl<'t> Reader<'t, '_> {
         let starts = starts.map(|start| start.map(|letter| letter.to_ascii_lowercase()));
         let starts = starts.collect();
         let phrase = Phrase { id: id.to_owned(), text: text.to_owned(), title: title(text), starts, places };
-        let sections = &mut self.grammar.list(list).sections;
-        match sections.iter_mut().find(|section| section.path == path) {
-            Some(section) => section.texts.push(phrase),
-            None => sections.push(Section { path: path.to_owned(), when: when.clone(), texts: Vec::from([phrase]) }),
-        }
+        self.grammar.add(list, path, when, phrase);
     }
 
     /// Checks what depends on all texts.

@@ -89,10 +89,11 @@ pub(crate) fn name<'p>(arena: &Arena, plan: &Plan<'p>, streams: &Streams<'_>) ->
             let is_new =
                 |text: &Text<'_>| text.text != floor.text && rooms.iter().all(|(_, other)| other.text != text.text);
             let text = (0..TRIES).find_map(|_| namer.say(ROOM, &about, &mut Kept::default()).filter(is_new));
-            rooms.extend(text.map(|text| (room as u8, text)));
+            if let Some(text) = text {
+                rooms.insert(rooms.partition_point(|(other, _)| usize::from(*other) < room), (room as u8, text));
+            }
         }
     }
-    rooms.sort_unstable_by_key(|(room, _)| *room);
     Names { floor, hook, rooms }
 }
 
