@@ -38,7 +38,7 @@ export function facts(scene: Scene, fog?: Fog): [string, string][] {
   ];
   return [
     ["Theme", plain(floor.theme)], ...contents,
-    ...(landmark && !fog ? [["Landmark", roomName(landmark)] as [string, string]] : []),
+    ...(landmark && !fog ? [["Landmark", landmark.name?.text ?? roomName(landmark)] as [string, string]] : []),
   ];
 }
 
