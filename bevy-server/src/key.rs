@@ -87,9 +87,6 @@ const VERSION: u8 = 2 << 3;
 const HASH: u8 = 3 << 3 | 1;
 /// The tag of the pack in a spec.
 const PACK: u8 = 6 << 3 | 2;
-/// The tags of a floor's last fields, the hash of the pack and the landing: 16 << 3 | 1 and 17 << 3 | 2 as varints.
-const PACK_HASH: [u8; 2] = [0x81, 0x01];
-const LANDING: [u8; 2] = [0x8a, 0x01];
 /// Where the fields of the spec begin.
 const SPEC_START: usize = 2;
 /// The most bytes of `NAME@HASH`.
@@ -99,9 +96,8 @@ const LONGEST_PACK: usize = MAX_NAME + 1 + 16;
 /// each such hit, so it neither decodes nor allocates.
 ///
 /// It compares the start of the value with what [`floor_wire::framed`] writes: the frame prefix, the resolved spec, the
-/// generator version, the tag of the content hash. Of a floor of a pack it also compares the hash near its end, and the
-/// version counts if it can be one, because the pack may have a generator of its own. The
-/// content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys_file` prevents that.
+/// generator version, the tag of the content hash. Of a floor of a pack the version counts if it can be one, because the
+/// pack may have a generator of its own. The content is not checked: a floor with the right start and wrong rooms passes. Sealing with `cache.keys_file` prevents that.
 ///
 /// # Errors
 /// What is wrong with the value.
@@ -155,28 +151,12 @@ fn version(rest: &[u8]) -> Option<u32> {
     None
 }
 
-/// `NAME@HASH` in a floor whose spec begins with `before` bytes of other fields, if its hash is `wanted` in both places:
-/// there, and in the last field of the floor but the landing.
+/// `NAME@HASH` in a floor whose spec begins with `before` bytes of other fields, if its hash is `wanted`.
 fn pack_name(message: &[u8], before: usize, wanted: PackHash) -> Option<&[u8]> {
     let (&length, rest) = message.get(SPEC_START + before + 1..)?.split_first()?;
     let name = rest.get(..usize::from(length)).filter(|name| name.len() <= LONGEST_PACK)?;
     let hash = PackRef::parse(str::from_utf8(name).ok()?).ok()?.hash;
-    // A pack's own generator may know no landing.
-    let ends_in_hash = [without_landing(message), Some(message)].into_iter().flatten().any(|before| {
-        let last = before.split_last_chunk::<8>().and_then(|(rest, last)| Some((rest.last_chunk::<2>()?, last)));
-        last.is_some_and(|(tag, last)| *tag == PACK_HASH && u64::from_le_bytes(*last) == wanted.0)
-    });
-    (hash == Some(wanted.0) && ends_in_hash).then_some(name)
-}
-
-/// What is before the last field of a floor, the landing: a point whose coordinates have one or two bytes each, since a
-/// border of wall keeps both from being 0.
-fn without_landing(message: &[u8]) -> Option<&[u8]> {
-    (4..=6).find_map(|length| {
-        let start = message.len().checked_sub(LANDING.len() + 1 + length)?;
-        let (before, landing) = message.split_at(start);
-        (landing.starts_with(&LANDING) && usize::from(landing[LANDING.len()]) == length).then_some(before)
-    })
+    (hash == Some(wanted.0)).then_some(name)
 }
 
 /// The canonical encoding of the first fields of a floor, on the stack.
@@ -284,9 +264,9 @@ mod tests {
             }
         }
         let mut value = one.framed(&mut generator, &resolve(&one)).unwrap().to_vec();
-        let hash = resolve(&one).pack().0.to_le_bytes();
-        let at = value.windows(hash.len()).rposition(|bytes| bytes == hash).unwrap();
-        value[at] ^= 1;
+        let hash = format!("@{}", resolve(&one).pack());
+        let at = value.windows(hash.len()).position(|bytes| bytes == hash.as_bytes()).unwrap();
+        value[at + 1] ^= 1;
         assert_eq!(check(&keys[0], &value), Err("it is not of the pack of its key"));
         for length in FRAME_PREFIX_BYTES..200 {
             check(&keys[0], &reframed(value[..length].to_vec())).unwrap_err();

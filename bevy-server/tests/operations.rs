@@ -369,7 +369,7 @@ async fn the_page_floor_has_the_bytes_of_the_service() {
     let server = Server::start(&data);
     let floor =
         server.client().await.get_floor(GetFloorRequest { spec: Some(spec(42, 7)) }).await.unwrap().into_inner();
-    for path in ["/floor?seed=42&number=7", "/floor?seed=42&number=7&width=100&height=100&kind=halls"] {
+    for path in ["/floor?seed=42&number=7", "/floor?seed=42&number=7&width=100&height=100&kind=keep"] {
         let head = format!("GET {path} HTTP/1.1\r\nhost: ops\r\n\r\n");
         let (status, head, bytes) = http1(&server.ops, &head, &[]);
         assert_eq!(status, 200, "{path}");

@@ -119,6 +119,20 @@ typedef struct {
     uint32_t critical_path, passable_cells, loops, difficulty;
 } floor_gen_floor;
 
+/* A text in the language of its pack, and the ids with which a game says it in another: of the sentence, and of the parts
+ * in its places. All are empty if there is none. */
+typedef struct { const char *text, *id; const char *const *parts; uint32_t part_count; } floor_gen_text;
+/* One can walk over furniture unless the terrain of its cell is PILLAR. Treat an unknown archetype as decoration. */
+typedef struct { floor_gen_point at; const char *archetype; } floor_gen_furniture;
+/* What a floor is called and furnished with. Read it through its pointer only: a newer library has more fields. */
+typedef struct {
+    floor_gen_text name, hook;
+    const floor_gen_text *room_names; /* one for each room; most are empty */
+    const floor_gen_furniture *furniture;
+    uint32_t furniture_count;
+    uint32_t landmark; /* id + 1 of the room that the floor is remembered by, or 0 */
+} floor_gen_names;
+
 /* An encoded message floors.v1.Floor, as a server sends it. */
 typedef struct { const uint8_t *data; size_t length; } floor_gen_bytes;
 
@@ -147,6 +161,9 @@ const floor_gen_floor *floor_gen_generate(const floor_gen_pack *pack, uint64_t s
                                           uint32_t height, uint32_t kind);
 /* NULL is allowed. */
 void floor_gen_floor_free(const floor_gen_floor *floor);
+
+/* Its names and its furniture. They live as long as the floor. */
+const floor_gen_names *floor_gen_floor_names(const floor_gen_floor *floor);
 
 /* The same floor as bytes. */
 const floor_gen_bytes *floor_gen_encode(const floor_gen_pack *pack, uint64_t seed, uint32_t number, uint32_t width,

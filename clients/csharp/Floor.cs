@@ -125,6 +125,46 @@ namespace Floors
         public RoomRole Role;
         /// <summary>A passable cell of the room.</summary>
         public Point Center;
+        /// <summary>What the room is called; empty for most rooms.</summary>
+        public FloorText Name = new FloorText();
+    }
+
+    /// <summary>A text in the language of its pack, with ids to say it in another. Empty where a floor has none.</summary>
+    public sealed class FloorText
+    {
+        public string Text = "";
+        /// <summary>The sentence.</summary>
+        public string Id = "";
+        /// <summary>The parts in the order of their places.</summary>
+        public List<string> Parts = new List<string>();
+
+        public override string ToString()
+        {
+            return Text;
+        }
+
+        internal static FloorText Read(ProtobufReader reader)
+        {
+            var text = new FloorText();
+            while (reader.Next())
+                switch (reader.Field)
+                {
+                    case 1: text.Text = reader.Text(); break;
+                    case 2: text.Id = reader.Text(); break;
+                    case 3: text.Parts.Add(reader.Text()); break;
+                    default: reader.Skip(); break;
+                }
+            return text;
+        }
+    }
+
+    /// <summary>Furniture of one type. One can walk over it unless the terrain of its cell is a pillar.</summary>
+    public sealed class Furniture
+    {
+        /// <summary>The name of the type. Treat an unknown one as decoration.</summary>
+        public string Archetype = "";
+        /// <summary>Its cells.</summary>
+        public List<Point> At = new List<Point>();
     }
 
     /// <summary>A connection of two rooms, usable in both directions.</summary>
@@ -174,7 +214,7 @@ namespace Floors
         public int PassableCells;
         /// <summary>Independent cycles in the graph of rooms.</summary>
         public int Loops;
-        /// <summary>Mean level of monsters on the critical path, in thousandths.</summary>
+        /// <summary>Sum of the levels of the monsters that one meets on that way, in thousandths.</summary>
         public int Difficulty;
     }
 
@@ -206,6 +246,17 @@ namespace Floors
         public string Theme { get; private set; } = "";
         /// <summary>The hash of the pack in Spec.Pack; 0 for the built-in pack.</summary>
         public ulong PackHash { get; private set; }
+        /// <summary>What the floor is called; empty before generator version 5, and for authored floors without a
+        /// name.</summary>
+        public FloorText Name { get; private set; } = new FloorText();
+        /// <summary>A sentence that makes one want to go there; empty where the name is.</summary>
+        public FloorText Hook { get; private set; } = new FloorText();
+        /// <summary>The room that the floor is remembered by, null if there is none.</summary>
+        public Room Landmark => Rooms.Find(room => room.Id == landmark - 1);
+        /// <summary>What rooms are furnished with, an entry for each type.</summary>
+        public List<Furniture> Furniture { get; } = new List<Furniture>();
+
+        private int landmark;
 
         public int Width => Spec.Width;
         public int Height => Spec.Height;
@@ -229,6 +280,7 @@ namespace Floors
             var points = new List<Point?>();
             Grid terrain = null, region = null;
             FloorSpec? spec = null;
+            var steps = new List<List<int>>();
             Point? entry = null, exit = null, landing = null;
             var hashed = new List<byte>(encoded.Length);
             var hashes = 0;
@@ -254,6 +306,10 @@ namespace Floors
                     case 15: floor.Theme = reader.Text(); break;
                     case 16: floor.PackHash = reader.Fixed(); break;
                     case 17: landing = Point.Read(reader.Message()); break;
+                    case 18: floor.Name = FloorText.Read(reader.Message()); break;
+                    case 19: floor.Hook = FloorText.Read(reader.Message()); break;
+                    case 20: floor.landmark = reader.Int(); break;
+                    case 21: floor.Furniture.Add(ReadFurniture(reader.Message(), steps)); break;
                     default: reader.Skip(); break;
                 }
                 if (reader.Field == HashField) hashes++;
@@ -276,9 +332,24 @@ namespace Floors
                 throw FloorException.Invalid("terrain", "a cell holds no terrain");
             if (!points.TrueForAll(point => floor.Has(point.Value.X, point.Value.Y)))
                 throw FloorException.Invalid("outside", "a point lies outside the floor");
+            for (var i = 0; i < steps.Count; i++) floor.Place(floor.Furniture[i], steps[i]);
             if (asked != null && !floor.Spec.Answers(asked.Value))
                 throw FloorException.Invalid("spec", "the server sent another floor: " + floor.Spec);
             return floor;
+        }
+
+        /// <summary>Sums up the differences of cells.</summary>
+        private void Place(Furniture furniture, List<int> steps)
+        {
+            long cell = 0;
+            foreach (var step in steps)
+            {
+                cell += step;
+                // A step beyond 31 bits is negative.
+                if (step < 0 || cell >= (long)Width * Height)
+                    throw FloorException.Invalid("outside", "furniture lies outside the floor");
+                furniture.At.Add(new Point { X = (int)(cell % Width), Y = (int)(cell / Width) });
+            }
         }
 
         private bool Has(int x, int y)
@@ -313,6 +384,7 @@ namespace Floors
                     case 3: max = Point.Read(reader.Message()); break;
                     case 4: room.Role = (RoomRole)reader.Int(); break;
                     case 5: center = Point.Read(reader.Message()); break;
+                    case 6: room.Name = FloorText.Read(reader.Message()); break;
                     default: reader.Skip(); break;
                 }
             room.Min = ReadPoint(min, points);
@@ -384,6 +456,21 @@ namespace Floors
                 }
             result.At = ReadPoint(at, points);
             return result;
+        }
+
+        private static Furniture ReadFurniture(ProtobufReader reader, List<List<int>> steps)
+        {
+            var furniture = new Furniture();
+            var of = new List<int>();
+            while (reader.Next())
+                switch (reader.Field)
+                {
+                    case 1: furniture.Archetype = reader.Text(); break;
+                    case 2: reader.Numbers(of.Add); break;
+                    default: reader.Skip(); break;
+                }
+            steps.Add(of);
+            return furniture;
         }
 
         private static FloorMetrics ReadMetrics(ProtobufReader reader)

@@ -7,6 +7,7 @@ namespace Floors
     internal sealed class ProtobufReader
     {
         private const int Varint = 0, Fixed64 = 1, LengthDelimited = 2, Fixed32 = 5;
+        private static readonly Encoding Utf8 = new UTF8Encoding(false, true);
         private readonly byte[] data;
         private readonly int end;
         private int wireType;
@@ -85,7 +86,14 @@ namespace Floors
         public string Text()
         {
             var content = Message();
-            return Encoding.UTF8.GetString(data, content.Position, content.end - content.Position);
+            try
+            {
+                return Utf8.GetString(data, content.Position, content.end - content.Position);
+            }
+            catch (DecoderFallbackException)
+            {
+                throw Malformed("a text is no UTF-8");
+            }
         }
 
         /// <summary>Calls <paramref name="add"/> for each number of a repeated field, packed or not.</summary>

@@ -20,11 +20,17 @@ const (
 	entryBytes = 2
 )
 
-// The fields of a floor that are grids, and the field of a grid that is its palette.
+// The fields of a floor that are grids, rooms, texts and furniture, and the fields that are a grid's palette and a room's
+// name.
 const (
-	terrainField = 4
-	regionField  = 5
-	paletteField = 3
+	terrainField   = 4
+	regionField    = 5
+	paletteField   = 3
+	roomsField     = 8
+	roomNameField  = 6
+	nameField      = 18
+	hookField      = 19
+	furnitureField = 21
 )
 
 // checkEntries refuses a message that takes many times its bytes once it is decoded: an empty room is two bytes on the
@@ -32,13 +38,13 @@ const (
 func checkEntries(data []byte, message proto.Message) error {
 	switch message.(type) {
 	case *floorsv1.Floor:
-		return countEntries(data, maxFloorEntries, paletteBytes)
+		return countEntries(data, maxFloorEntries, innerEntries)
 	case *floorsv1.BatchGetFloorsResponse:
 		if err := countEntries(data, maxBatch, nil); err != nil {
 			return err
 		}
 		return countEntries(data, maxBatchEntries, func(_ protowire.Number, floor []byte) (int, error) {
-			return entriesOf(floor, maxFloorEntries, paletteBytes)
+			return entriesOf(floor, maxFloorEntries, innerEntries)
 		})
 	default:
 		return countEntries(data, maxOtherEntries, nil)
@@ -79,6 +85,25 @@ func entriesOf(data []byte, most int, inner func(protowire.Number, []byte) (int,
 		data = data[length:]
 	}
 	return entries, nil
+}
+
+// innerEntries are those in a field of a floor: the bytes of a palette and of furniture, and the parts of a text.
+func innerEntries(number protowire.Number, value []byte) (int, error) {
+	switch number {
+	case roomsField:
+		return entriesOf(value, maxFloorEntries, func(field protowire.Number, name []byte) (int, error) {
+			if field != roomNameField {
+				return 0, nil
+			}
+			return entriesOf(name, maxFloorEntries, nil)
+		})
+	case nameField, hookField:
+		return entriesOf(value, maxFloorEntries, nil)
+	case furnitureField:
+		return len(value), nil
+	default:
+		return paletteBytes(number, value)
+	}
 }
 
 // paletteBytes are the bytes of the palette if the field of a floor is a grid: each may become an entry.

@@ -50,6 +50,43 @@ func (f *Floor) Landing() *floorsv1.Point {
 	return f.Message.Landing
 }
 
+// Name returns what the floor is called, "" before generator version 5 and for authored floors without a name.
+// Message.Name also has the ids with which a game says it in another language.
+func (f *Floor) Name() string { return f.Message.GetName().GetText() }
+
+// Hook returns a sentence that makes one want to go there, "" where the name is.
+func (f *Floor) Hook() string { return f.Message.GetHook().GetText() }
+
+// Landmark returns the room that the floor is remembered by, nil if it has none.
+func (f *Floor) Landmark() *floorsv1.Room {
+	for _, room := range f.Message.Rooms {
+		if room.Id+1 == f.Message.Landmark {
+			return room
+		}
+	}
+	return nil
+}
+
+// Furniture is a piece of furniture on its cell. One can walk over it unless the terrain of its cell is PILLAR. Treat an
+// unknown archetype as decoration.
+type Furniture struct {
+	Archetype string
+	X, Y      uint32
+}
+
+// Furniture returns what rooms are furnished with, type by type.
+func (f *Floor) Furniture() []Furniture {
+	var pieces []Furniture
+	for _, kind := range f.Message.Furniture {
+		cell := uint32(0)
+		for _, step := range kind.Cells {
+			cell += step
+			pieces = append(pieces, Furniture{kind.Archetype, cell % f.Width(), cell / f.Width()})
+		}
+	}
+	return pieces
+}
+
 // TerrainAt returns the terrain of a cell, UNSPECIFIED outside the floor.
 func (f *Floor) TerrainAt(x, y uint32) floorsv1.Terrain {
 	if x >= f.Width() || y >= f.Height() {
@@ -150,6 +187,15 @@ func (f *Floor) checkPoints() error {
 	}
 	for _, trap := range m.Traps {
 		check("trap", trap.At)
+	}
+	for _, kind := range m.Furniture {
+		cell := uint64(0)
+		for _, step := range kind.Cells {
+			cell += uint64(step)
+		}
+		if last := uint64(f.Width()) * uint64(f.Height()); failed == nil && cell >= last {
+			failed = invalid(ClassOutside, "its furniture %q has cell %d, outside the floor", kind.Archetype, cell)
+		}
 	}
 	return failed
 }

@@ -1,6 +1,8 @@
 package floors
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -168,6 +170,18 @@ func TestFloorsDecode(t *testing.T) {
 		if vector.Pack != "" && (floor.Theme() == "" || fmt.Sprintf("%s@%016x", vector.Pack, floor.PackHash()) != floor.Message.Spec.Pack) {
 			t.Errorf("%s: theme %q, pack hash %016x of %s", vector.Name, floor.Theme(), floor.PackHash(), floor.Message.Spec.Pack)
 		}
+		if vector.Name == "pack_authored" {
+			if floor.Name() != "The Sexton's Rest" || !strings.HasPrefix(floor.Hook(), "The sexton dug") {
+				t.Errorf("%q: %q", floor.Name(), floor.Hook())
+			}
+			if room := floor.Landmark(); room == nil || room.Name.Text != "The Round Chapel" {
+				t.Errorf("the landmark is %v", room)
+			}
+			furniture := floor.Furniture()
+			if len(furniture) != 6 || furniture[0] != (Furniture{"grave", 14, 16}) || furniture[5] != (Furniture{"statue", 19, 18}) {
+				t.Errorf("%v", furniture)
+			}
+		}
 		if vector.JSON != "" {
 			checkJSON(t, vector.Name, floor, file(t, vector.JSON))
 		}
@@ -187,6 +201,7 @@ func checkJSON(t *testing.T, name string, floor *Floor, text []byte) {
 	if err := protojson.Unmarshal(expected.Floor, message); err != nil || !proto.Equal(message, floor.Message) {
 		t.Errorf("%s: the JSON is another floor: %v", name, err)
 	}
+	checkSurface(t, name, floor, expected.Floor)
 	var terrain strings.Builder
 	for _, cell := range floor.Terrain {
 		fmt.Fprintf(&terrain, "%x", cell)
@@ -196,6 +211,48 @@ func checkJSON(t *testing.T, name string, floor *Floor, text []byte) {
 	}
 	if hex.EncodeToString(floor.Region) != strings.Join(expected.Region, "") {
 		t.Errorf("%s: region", name)
+	}
+}
+
+// checkSurface compares what a game shows of a floor with the JSON, field by field.
+func checkSurface(t *testing.T, name string, floor *Floor, text []byte) {
+	t.Helper()
+	type named struct{ Text string }
+	var expected struct {
+		Name, Hook named
+		Landmark   int
+		Rooms      []struct{ Name named }
+		Furniture  []struct {
+			Archetype string
+			Cells     []uint32
+		}
+	}
+	if err := json.Unmarshal(text, &expected); err != nil {
+		t.Fatal(err)
+	}
+	if floor.Name() != expected.Name.Text || floor.Hook() != expected.Hook.Text {
+		t.Errorf("%s: called %q, %q", name, floor.Name(), floor.Hook())
+	}
+	room := floor.Landmark()
+	if expected.Landmark == 0 {
+		if room != nil {
+			t.Errorf("%s: the landmark is %v", name, room)
+		}
+	} else if room == nil || room.GetName().GetText() != expected.Rooms[expected.Landmark-1].Name.Text || int(room.Id) != expected.Landmark-1 {
+		t.Errorf("%s: the landmark is %v, not room %d", name, room, expected.Landmark-1)
+	}
+	pieces := 0
+	for _, kind := range expected.Furniture {
+		pieces += len(kind.Cells)
+	}
+	furniture := floor.Furniture()
+	if len(furniture) != pieces {
+		t.Errorf("%s: %d pieces of furniture, not %d", name, len(furniture), pieces)
+	} else if pieces > 0 {
+		first, cell := expected.Furniture[0].Archetype, expected.Furniture[0].Cells[0]
+		if furniture[0] != (Furniture{first, cell % floor.Width(), cell / floor.Width()}) {
+			t.Errorf("%s: the first piece is %v, not %s at %d", name, furniture[0], first, cell)
+		}
 	}
 }
 
@@ -214,8 +271,17 @@ func TestBatchesHoldTheirFloors(t *testing.T) {
 }
 
 func TestADamagedBatchIsRejected(t *testing.T) {
+	// A byte of the hash itself: another one may be a tag or a length, after which the batch is no message.
 	data := file(t, "batches/several.bin")
-	data[len(data)-3] ^= 1
+	last := new(floorsv1.Floor)
+	if err := proto.Unmarshal(file(t, "floors/maze.bin"), last); err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(data, binary.LittleEndian.AppendUint64(nil, last.ContentHash))
+	if at < 0 {
+		t.Fatal("the batch does not end with the floor maze")
+	}
+	data[at] ^= 1
 	if err := (checkedCodec{}).Unmarshal(data, new(floorsv1.BatchGetFloorsResponse)); classOf(err) != ClassHash {
 		t.Errorf("%v", err)
 	}

@@ -23,9 +23,16 @@ const GRID := {
 	1: ["width", Protobuf.UINT], 2: ["height", Protobuf.UINT], 3: ["palette", Protobuf.PACKED],
 	4: ["encoding", Protobuf.UINT], 5: ["bits", Protobuf.UINT], 6: ["data", Protobuf.BYTES],
 }
+# A text, and the ids with which a game says it in another language.
+const TEXT := {
+	1: ["text", Protobuf.TEXT], 2: ["id", Protobuf.TEXT], 3: ["parts", Protobuf.TEXT, Protobuf.REPEATED],
+}
 const ROOM := {
 	1: ["id", Protobuf.UINT], 2: ["min", POINT], 3: ["max", POINT], 4: ["role", Protobuf.UINT], 5: ["center", POINT],
+	6: ["name", TEXT],
 }
+# One can walk over furniture unless the terrain of its cell is PILLAR. Treat an unknown archetype as decoration.
+const FURNITURE := {1: ["archetype", Protobuf.TEXT], 2: ["cells", Protobuf.PACKED]}
 const CONNECTION := {
 	1: ["from_room", Protobuf.UINT], 2: ["to_room", Protobuf.UINT], 3: ["lock_id", Protobuf.UINT],
 	4: ["secret", Protobuf.BOOL],
@@ -51,6 +58,8 @@ const FLOOR := {
 	10: ["spawns", SPAWN, Protobuf.REPEATED], 11: ["items", ITEM, Protobuf.REPEATED],
 	12: ["locks", LOCK, Protobuf.REPEATED], 13: ["metrics", METRICS], 14: ["traps", TRAP, Protobuf.REPEATED],
 	15: ["theme", Protobuf.TEXT], 16: ["pack_hash", Protobuf.FIXED64], 17: ["landing", POINT],
+	18: ["name", TEXT], 19: ["hook", TEXT], 20: ["landmark", Protobuf.UINT],
+	21: ["furniture", FURNITURE, Protobuf.REPEATED],
 }
 const MAX_SIDE := 512
 # The greatest integer of which a float has every smaller one, too.
@@ -126,7 +135,8 @@ static func encode_request(spec: Dictionary) -> PoolByteArray:
 	return request
 
 
-# The floor in the bytes of a Floor, by the names of the .proto; `terrain` and `region` are cells, at y * width + x.
+# The floor in the bytes of a Floor, by the names of the .proto; `terrain` and `region` are cells, at y * width + x. The
+# cells of furniture are such indices, and not the differences of the .proto. What has no name has the name null.
 # Checks the hash, the grids, the points, and that it is the floor `asked` for. Empty if it is not; `problem` says why.
 func decode_floor(encoded: PoolByteArray, asked := {}) -> Dictionary:
 	var reader := Protobuf.new(encoded)
@@ -165,6 +175,13 @@ func _problem(decoded: Dictionary, hashed: Dictionary, asked: Dictionary) -> Str
 	for point in points:
 		if point.x < 0 or point.x >= spec.width or point.y < 0 or point.y >= spec.height:
 			return "outside"
+	for kind in decoded.furniture:
+		var cell := 0
+		for i in kind.cells.size():
+			cell += kind.cells[i]
+			if kind.cells[i] < 0 or cell >= spec.width * spec.height:
+				return "outside"
+			kind.cells[i] = cell
 	var pack := str(asked.get("pack", ""))
 	var sent: String = spec.pack
 	if not pack in ["", sent, "tower" if sent == "" else sent.split("@")[0]]:

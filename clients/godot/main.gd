@@ -26,6 +26,8 @@ func _init() -> void:
 func _show(decoded: Dictionary) -> void:
 	var exit: Dictionary = decoded.exit
 	var terrain: int = decoded.terrain[exit.y * decoded.spec.width + exit.x]
+	if decoded.name != null:
+		print(decoded.name.text)
 	print("%d rooms, exit at %d %d, terrain %d" % [decoded.rooms.size(), exit.x, exit.y, terrain])
 	quit()
 

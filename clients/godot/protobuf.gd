@@ -96,7 +96,12 @@ func _value(type, end: int):
 	var stop := _length(end)
 	var content := _slice(_at, stop)
 	_at = stop
-	return content.get_string_from_utf8() if type == TEXT else content
+	if type == BYTES:
+		return content
+	# The text of bytes that are no UTF-8 is empty.
+	var text := content.get_string_from_utf8()
+	failed = failed or text.to_utf8().size() != content.size()
+	return text
 
 
 func _varint(end: int) -> int:

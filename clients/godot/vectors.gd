@@ -34,6 +34,8 @@ func _init() -> void:
 	for vector in manifest.malformed_floors:
 		var decoded := _codec.decode_floor(_read(vector.bytes), _asked(vector) if vector.has("request") else {})
 		_check(vector.name, decoded.size() == 0 and _codec.problem == vector.error)
+	var reader := Protobuf.new(PoolByteArray([0x0a, 1, 0xff]))
+	_check("a text that is no UTF-8", reader.message({1: ["text", Protobuf.TEXT]}).text == "" and reader.failed)
 	_check_requests()
 	_print_speed()
 	print("%d vectors, %d wrong" % [_checked, _wrong])
@@ -66,9 +68,28 @@ func _check_floor(vector: Dictionary) -> void:
 		_check(vector.name + ": " + name, _hash(decoded[name]) == vector[name].cells_xxh3)
 	if vector.has("json"):
 		var json: Dictionary = JSON.parse(_read(vector.json).get_string_from_utf8()).result
+		_check_surface(vector.name, decoded, json.floor)
+		for kind in decoded.furniture:
+			for i in range(kind.cells.size() - 1, 0, -1):
+				kind.cells[i] -= kind.cells[i - 1]
+		if vector.name == "pack_authored":
+			_check("the name", decoded.name.text == "The Sexton's Rest" and decoded.furniture[0].cells == [526, 64])
 		for name in decoded:
 			if not name in ["terrain", "region"]:
 				_check(vector.name + ": " + name, _same(decoded[name], json.floor.get(_camel_case(name))))
+
+
+# What a game shows of a floor: its name, its hook, its landmark and its first furniture.
+func _check_surface(vector: String, decoded: Dictionary, json: Dictionary) -> void:
+	for name in ["name", "hook"]:
+		var text: String = "" if decoded[name] == null else decoded[name].text
+		_check(vector + ": the text of its " + name, text == json.get(name, {}).get("text", ""))
+	_check(vector + ": the landmark", decoded.landmark == int(json.get("landmark", 0)))
+	var expected: Array = json.get("furniture", [])
+	_check(vector + ": types of furniture", decoded.furniture.size() == expected.size())
+	if expected and decoded.furniture:
+		var first: Dictionary = decoded.furniture[0]
+		_check(vector + ": a piece", first.archetype == expected[0].archetype and first.cells[0] == int(expected[0].cells[0]))
 
 
 func _print_speed() -> void:
@@ -92,6 +113,8 @@ func _grid(vector: Dictionary) -> PoolByteArray:
 # Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing.
 func _same(value, json) -> bool:
 	match typeof(value):
+		TYPE_NIL:
+			return json == null
 		TYPE_DICTIONARY:
 			for name in value:
 				if not _same(value[name], json.get(_camel_case(name))):

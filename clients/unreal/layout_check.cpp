@@ -12,6 +12,13 @@ int main()
         return 1;
     }
     const Floors::FloorPtr Floor = Floors::Generate(42, 7, Error);
+    // The component shows them.
+    const floor_gen_names* Names = floor_gen_floor_names(Floor.get());
+    if (!Names || !Names->name.text || !Names->hook.text)
+    {
+        std::printf("no names: %s\n", floor_gen_error_message());
+        return 1;
+    }
     const Floors::Layout Layout = Floors::LayOut(*Floor);
     uint32_t Passable = 0;
     for (const Floors::Cell& Cell : Layout.Ground)

@@ -16,8 +16,11 @@ mod pack {
     pub mod error;
     pub mod files;
     pub mod generator;
+    pub mod grammar;
     pub mod keys;
     pub mod look;
+    pub mod name_id;
+    pub mod names;
     pub mod params;
     pub mod read;
     pub mod vault;
@@ -34,7 +37,7 @@ const PACK: &str = "packs/tower";
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed={PACK}");
     println!("cargo::rerun-if-changed=src");
-    let mut paths = vec!["pack.toml".to_owned()];
+    let mut paths = vec!["pack.toml".to_owned(), "names.toml".to_owned()];
     for entry in fs::read_dir(Path::new(PACK).join("vaults"))? {
         paths.push(format!("vaults/{}", entry?.file_name().to_str().ok_or("a file name is not UTF-8")?));
     }

@@ -33,16 +33,39 @@ pub fn check(message: &[u8], most: usize) -> Result<(), EntriesError> {
     count(message, most, |_, _| Ok(0)).map(|_| ())
 }
 
-/// Checks that an encoded floor has at most [`MAX_FLOOR_ENTRIES`] entries and as many bytes of palettes. Costs nothing for
-/// floors that are too short for so many.
+/// Checks that an encoded floor has at most [`MAX_FLOOR_ENTRIES`] entries, with the parts of its names and the bytes of its
+/// palettes and of its furniture. Costs nothing for floors that are too short for so many.
 ///
 /// # Errors
 /// [`EntriesError`] if it has more, or is no message.
 pub fn check_floor(floor: &[u8]) -> Result<(), EntriesError> {
-    /// `terrain` and `region` of a floor.
-    const GRIDS: [u32; 2] = [4, 5];
-    count(floor, MAX_FLOOR_ENTRIES, |field, value| if GRIDS.contains(&field) { palette_bytes(value) } else { Ok(0) })
-        .map(|_| ())
+    let inner = |field: u32, value: &[u8]| match field {
+        // `terrain` and `region`.
+        4 | 5 => palette_bytes(value),
+        // `rooms`, whose field 6 is the name.
+        8 => sum(value, |field, name| if field == 6 { parts(name) } else { Ok(0) }),
+        // `name` and `hook`.
+        18 | 19 => parts(value),
+        // `furniture`: each byte may be a cell.
+        21 => Ok(value.len()),
+        _ => Ok(0),
+    };
+    count(floor, MAX_FLOOR_ENTRIES, inner).map(|_| ())
+}
+
+/// The fields with a length of an encoded text: most are its parts.
+fn parts(text: &[u8]) -> Result<usize, EntriesError> {
+    sum(text, |_, _| Ok(1))
+}
+
+/// The sum over the fields with a length.
+fn sum(message: &[u8], of: impl Fn(u32, &[u8]) -> Result<usize, EntriesError>) -> Result<usize, EntriesError> {
+    let mut sum = 0;
+    each_field(message, |field, _, value| {
+        sum += value.map_or(Ok(0), |value| of(field, value))?;
+        Ok(())
+    })?;
+    Ok(sum)
 }
 
 /// The bytes of the palette in an encoded grid: each may become an entry of four bytes.
@@ -102,7 +125,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::v1::{Floor, Grid, Room};
+    use crate::v1::{Floor, Furniture, Grid, Room, Text};
 
     #[test]
     fn entries_of_all_lists_count_together() {
@@ -120,6 +143,19 @@ mod tests {
         ] {
             let long = Floor { rooms: vec![Room::default(); MAX_FLOOR_ENTRIES / 2], ..grids };
             assert!(check_floor(&long.encode_to_vec()).is_err());
+        }
+        let many = Text { parts: vec![String::new(); MAX_FLOOR_ENTRIES / 2], ..Text::default() };
+        let grave = Furniture { archetype: "grave".to_owned(), cells: vec![1; MAX_FLOOR_ENTRIES] };
+        let named = Room { name: Some(many.clone()), ..Room::default() };
+        for (one, is_refused) in [
+            (Floor { name: Some(many.clone()), ..Floor::default() }, true),
+            (Floor { hook: Some(many), ..Floor::default() }, true),
+            (Floor { furniture: vec![grave], ..Floor::default() }, true),
+            (Floor { rooms: vec![named], ..Floor::default() }, true),
+            (Floor { theme: "x".repeat(MAX_FLOOR_ENTRIES), ..Floor::default() }, false),
+        ] {
+            let bytes = [&half[..], &one.encode_to_vec()].concat();
+            assert_eq!(check_floor(&bytes).is_err(), is_refused, "{:?}", one.name.is_some());
         }
         let unpacked = [3 << 3, 1].repeat(MAX_FLOOR_ENTRIES);
         assert_eq!(palette_bytes(&unpacked), Ok(2 * MAX_FLOOR_ENTRIES));

@@ -54,7 +54,25 @@ pub struct Floor {
     landing: Point,
     terrain: Vec<Terrain>,
     region: Vec<u8>,
+    furniture: Vec<(u32, usize)>,
     encoded_len: usize,
+}
+
+/// A piece of furniture on its cell. One can walk over it unless the terrain of its cell is a pillar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Furniture<'a> {
+    /// The type, a name for the game to map to its own.
+    pub archetype: &'a str,
+    /// Its cell.
+    pub at: Point,
+}
+
+impl v1::Room {
+    /// What the room is called. Empty for most rooms.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        text(self.name.as_ref())
+    }
 }
 
 impl Floor {
@@ -83,7 +101,8 @@ impl Floor {
         for (what, at) in positions(&wire) {
             check_inside(what, at)?;
         }
-        Ok(Self { spec, entry, exit, landing, terrain, region, encoded_len, wire })
+        let furniture = furniture(&spec, &wire.furniture)?;
+        Ok(Self { spec, entry, exit, landing, terrain, region, furniture, encoded_len, wire })
     }
 
     /// Checks that this is the floor that `requested` names. Fields that the request left unset (size 0, no kind, no
@@ -198,6 +217,48 @@ impl Floor {
     #[must_use]
     pub fn theme(&self) -> &str {
         &self.wire.theme
+    }
+
+    /// What the floor is called. Empty before generator version 5, and for authored floors without a name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        text(self.wire.name.as_ref())
+    }
+
+    /// A sentence that makes one want to go there. Empty where the name is.
+    #[must_use]
+    pub fn hook(&self) -> &str {
+        text(self.wire.hook.as_ref())
+    }
+
+    /// The room that the floor is remembered by.
+    #[must_use]
+    pub fn landmark(&self) -> Option<&v1::Room> {
+        let id = self.wire.landmark.checked_sub(1)?;
+        self.wire.rooms.iter().find(|room| room.id == id)
+    }
+
+    /// What rooms are furnished with, type by type and row by row.
+    pub fn furniture(&self) -> impl Iterator<Item = Furniture<'_>> {
+        let width = self.spec.width;
+        self.wire.furniture.iter().flat_map(move |kind| {
+            let cells = kind.cells.iter().scan(0, |cell, step| {
+                *cell += step;
+                Some(*cell)
+            });
+            cells.map(move |cell| Furniture {
+                archetype: &kind.archetype,
+                at: Point { x: cell % width, y: cell / width },
+            })
+        })
+    }
+
+    /// The type of the furniture on a cell.
+    #[must_use]
+    pub fn furniture_at(&self, x: u32, y: u32) -> Option<&str> {
+        let cell = self.index(x, y)? as u32;
+        let found = self.furniture.binary_search_by_key(&cell, |(cell, _)| *cell).ok()?;
+        Some(&self.wire.furniture[self.furniture[found].1].archetype)
     }
 
     /// The hash of the pack in its spec; 0 for the built-in pack.
@@ -336,6 +397,28 @@ fn check_inside(spec: &FloorSpec, what: &'static str, at: Option<Point>) -> Resu
     let at = at.ok_or(InvalidFloor::Missing(what))?;
     let Point { x, y } = at;
     if x < spec.width && y < spec.height { Ok(at) } else { Err(InvalidFloor::Outside { what, x, y }) }
+}
+
+fn text(of: Option<&v1::Text>) -> &str {
+    of.map_or("", |text| &text.text)
+}
+
+/// The cells of all furniture in ascending order, with the index of its type.
+fn furniture(spec: &FloorSpec, types: &[v1::Furniture]) -> Result<Vec<(u32, usize)>, InvalidFloor> {
+    let mut pieces = Vec::new();
+    for (entry, kind) in types.iter().enumerate() {
+        let mut cell = 0;
+        for step in &kind.cells {
+            cell += u64::from(*step);
+            if cell >= u64::from(spec.width) * u64::from(spec.height) {
+                let (x, y) = ((cell % u64::from(spec.width)) as u32, cell / u64::from(spec.width));
+                return Err(InvalidFloor::Outside { what: "furniture", x, y: u32::try_from(y).unwrap_or(u32::MAX) });
+            }
+            pieces.push((cell as u32, entry));
+        }
+    }
+    pieces.sort_unstable();
+    Ok(pieces)
 }
 
 /// The positions of spawns, items, locks and traps.

@@ -10,15 +10,20 @@ const numeral = (count: number): string => count.toLocaleString("en");
 /** `1 room`, `2 rooms`. */
 export const several = (count: number, noun: string): string => `${numeral(count)} ${noun}${count === 1 ? "" : "s"}`;
 
+/** What a floor is, whatever it is called. */
 export const titleOf = ({ spec }: Floor): string =>
   `Floor ${spec.number} of tower ${spec.seed}: ${KINDS[spec.kind]}, ${spec.width}x${spec.height}`;
 
-export const difficulty = (thousandths: number): string => (thousandths / 1000).toFixed(3);
+/** What a floor is called, else what it is. */
+export const nameOfFloor = (floor: Floor): string => floor.name?.text ?? titleOf(floor);
+
+export const difficulty = (thousandths: number): string => (thousandths / 1000).toFixed(1);
 
 /** Names and values for the panel. */
 export function facts(scene: Scene, fog?: Fog): [string, string][] {
   const { floor } = scene;
   const { metrics } = floor;
+  const landmark = floor.rooms[floor.landmark - 1];
   const contents: [string, string][] = fog ? [
     ["Rooms seen", numeral(knownRooms(floor, fog).length)],
     ["Locks seen", numeral(knownLocks(floor, fog).length)],
@@ -32,9 +37,14 @@ export function facts(scene: Scene, fog?: Fog): [string, string][] {
     ["Passable cells", numeral(metrics.passable)],
   ];
   return [
-    ["Theme", plain(floor.theme)], ...contents, ["Encoded", several(floor.bytes.length, "byte")],
-    ["Content hash", floor.hash],
+    ["Theme", plain(floor.theme)], ...contents,
+    ...(landmark && !fog ? [["Landmark", landmark.name?.text ?? roomName(landmark)] as [string, string]] : []),
   ];
+}
+
+/** What few readers want to know of the floor's bytes. */
+export function encoding({ bytes, hash }: Floor): [string, string][] {
+  return [["Encoded", several(bytes.length, "byte")], ["Content hash", hash]];
 }
 
 /** The floor in a paragraph. */
@@ -45,6 +55,7 @@ export function describeFloor(scene: Scene, fog?: Fog): string {
     .filter(([role, count]) => role && count).map(([role, count]) => `${count} ${role}`);
   const known = `${several(rooms.length, "room")}${roles.length ? ` (${roles.join(", ")})` : ""}`;
   return [
+    ...(floor.name ? [`${floor.name.text}.`, ...(floor.hook ? [floor.hook.text] : [])] : []),
     `${titleOf(floor)}. Theme ${plain(floor.theme)}.`,
     ...(fog ? [`You have seen ${known}.`, ...inSight(scene, fog)] : [`${known}, ${several(floor.metrics.loops, "loop")}.`, ...contents(floor)]),
     ...knownLocks(floor, fog).map(({ id, at }) => `Lock ${id} is at ${at.x}, ${at.y}${keyOf(scene, id, fog)}.`),
@@ -55,6 +66,7 @@ function contents(floor: Floor): string[] {
   return [
     `${several(floor.metrics.criticalPath, "step")} from the stairs up at ${floor.entry.x}, ${floor.entry.y} to the ` +
       `stairs down at ${floor.exit.x}, ${floor.exit.y}. Difficulty ${difficulty(floor.metrics.difficulty)}.`,
+    ...(floor.landmark ? [`It is remembered by ${roomName(floor.rooms[floor.landmark - 1])}.`] : []),
     `${several(floor.spawns.length, "monster")}, ${several(floor.items.length - floor.locks.length, "item")}, ` +
       `${several(floor.traps.length, "trap")}, ${several(floor.locks.length, "lock")}.`,
   ];
@@ -83,7 +95,8 @@ function keyOf(scene: Scene, lock: number, fog?: Fog): string {
   return `; its key at ${key.at.x}, ${key.at.y}${room ? ` in ${roomName(room)}` : ""}`;
 }
 
-export const roomName = (room: Room): string => `room ${numberOf(room)} (${ROLES[room.role]})`;
+export const roomName = (room: Room): string =>
+  `${room.name ? `${room.name.text}, ` : ""}room ${numberOf(room)} (${ROLES[room.role]})`;
 
 export const roomAt = (floor: Floor, index: number): Room | undefined => floor.rooms[floor.region[index] - 1];
 
@@ -101,7 +114,13 @@ export function describeCell(scene: Scene, index: number, fog?: Fog): string[] {
   if (!terrain) return ["unexplored"];
   const thing = visibleThing(scene, index, fog);
   const lock = scene.locks.get(index);
-  const parts = [...(thing ? [nameOf(thing)] : []), lock ? `locked door, lock ${lock}` : TERRAIN_NAMES[terrain]];
+  const piece = scene.pieces.get(index);
+  const parts = [
+    ...(thing ? [nameOf(thing)] : []),
+    ...(piece ? [plain(piece.archetype) + (piece.blocks ? ", in the way" : "")] : []),
+    // Furniture that is in the way stands in the place of a pillar.
+    ...(piece?.blocks ? [] : [lock ? `locked door, lock ${lock}` : TERRAIN_NAMES[terrain]]),
+  ];
   const room = roomAt(floor, index);
   if (room) parts.push(roomName(room));
   if (!fog && scene.behind[index] > 0) parts.push(`behind lock ${scene.behind[index]}`);

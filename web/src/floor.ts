@@ -16,7 +16,11 @@ export const ROLES = ["", "entry", "exit", "combat", "treasure", "key", "shrine"
 export const BEHAVIOURS = ["", "sleeps", "guards", "patrols", "wanders"];
 
 export interface Point { x: number; y: number }
-export interface Room { id: number; min: Point; max: Point; role: number; center: Point }
+/** A text, the id of its sentence, and the ids of the parts in its places. */
+export interface Text { text: string; id: string; parts: string[] }
+export interface Room { id: number; min: Point; max: Point; role: number; center: Point; name?: Text }
+/** It blocks the way where its cell is a pillar. */
+export interface Furniture { archetype: string; at: Point }
 export interface Connection { from: number; to: number; lock: number; secret: boolean }
 /** A monster; or a trap, which has neither behaviour nor group. */
 export interface Spawn { at: Point; archetype: string; level: number; behaviour: number; group: number }
@@ -47,6 +51,13 @@ export interface Floor {
   traps: Spawn[];
   metrics: Metrics;
   theme: string;
+  name?: Text;
+  /** A sentence that makes one want to go there. */
+  hook?: Text;
+  /** Room id + 1 of the room that the floor is remembered by, 0 = none. */
+  landmark: number;
+  /** Type by type. */
+  furniture: Furniture[];
   /** 0 for the built-in pack. */
   packHash: bigint;
   bytes: Uint8Array<ArrayBuffer>;
@@ -69,8 +80,9 @@ export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
     spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" }, version: 0, hash: "0", width: 0, height: 0,
     terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 },
     landing: { x: 0, y: 0 }, rooms: [], connections: [], spawns: [], items: [], locks: [], traps: [],
-    metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, theme: "", packHash: 0n, bytes,
+    metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, theme: "", landmark: 0, furniture: [], packHash: 0n, bytes,
   };
+  const types: { archetype: string; steps: number[] }[] = [];
   new Reader(bytes).fields({
     1: (r) => (floor.spec = spec(r.message())),
     2: (r) => (floor.version = r.uint()),
@@ -89,8 +101,20 @@ export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
     15: (r) => (floor.theme = r.string()),
     16: (r) => (floor.packHash = r.fixed64()),
     17: (r) => (floor.landing = point(r.message())),
+    18: (r) => (floor.name = text(r.message())),
+    19: (r) => (floor.hook = text(r.message())),
+    20: (r) => (floor.landmark = r.uint()),
+    21: (r) => types.push(furniture(r.message())),
   });
   ({ width: floor.width, height: floor.height } = floor.spec);
+  floor.furniture = types.flatMap(({ archetype, steps }) => {
+    let cell = 0;
+    return steps.map((step) => {
+      cell += step;
+      if (cell >= floor.terrain.length) throw new RangeError(`furniture ${archetype} has cell ${cell}`);
+      return { archetype, at: { x: cell % floor.width, y: Math.floor(cell / floor.width) } };
+    });
+  });
   return floor;
 }
 
@@ -162,15 +186,32 @@ function point(reader: Reader): Point {
 
 function room(reader: Reader): Room {
   const zero = { x: 0, y: 0 };
-  const room = { id: 0, min: zero, max: zero, role: 0, center: zero };
+  const room: Room = { id: 0, min: zero, max: zero, role: 0, center: zero };
   reader.fields({
     1: (r) => (room.id = r.uint()),
     2: (r) => (room.min = point(r.message())),
     3: (r) => (room.max = point(r.message())),
     4: (r) => (room.role = r.uint()),
     5: (r) => (room.center = point(r.message())),
+    6: (r) => (room.name = text(r.message())),
   });
   return room;
+}
+
+function text(reader: Reader): Text {
+  const text: Text = { text: "", id: "", parts: [] };
+  reader.fields({
+    1: (r) => (text.text = r.string()),
+    2: (r) => (text.id = r.string()),
+    3: (r) => text.parts.push(r.string()),
+  });
+  return text;
+}
+
+function furniture(reader: Reader): { archetype: string; steps: number[] } {
+  const type = { archetype: "", steps: [] as number[] };
+  reader.fields({ 1: (r) => (type.archetype = r.string()), 2: (r) => (type.steps = r.packed()) });
+  return type;
 }
 
 function connection(reader: Reader): Connection {

@@ -27,13 +27,22 @@ export function placeLabels(scene: Scene, height: number, withRoles: boolean, me
   if (last?.key === key) return last.labels;
   const board = new Board(scene);
   const labels = scene.floor.rooms.map((room) => {
-    const full = `${numberOf(room)} ${ROLES[room.role]}`;
-    const label = (withRoles && board.inRoom(room, full, measure(full), height)) || board.somewhere(room, measure(String(numberOf(room))), height);
+    const number = String(numberOf(room));
+    const full = [room.name?.text, ROLES[room.role]].filter(Boolean).map((words) => `${number} ${words}`);
+    const inRoom = (text: string): Label | undefined => board.inRoom(room, text, measure(text), height);
+    const label = (withRoles && full.reduce<Label | undefined>((found, text) => found ?? inRoom(text), undefined)) ||
+      board.somewhere(room, number, measure(number), height);
     board.cover(label, Cover.Label);
     return label;
   });
   known.set(scene, { key, labels });
   return labels;
+}
+
+/** The name of the room that the floor is remembered by. */
+export function placeLandmark(scene: Scene, room: Room, height: number, measure: (text: string) => number): Label {
+  const text = room.name?.text ?? String(numberOf(room));
+  return new Board(scene).somewhere(room, text, measure(text), height);
 }
 
 /** What is covered. */
@@ -57,9 +66,8 @@ class Board {
     return this.#find(room, text, width, height, others | Cover.Rock, isInside) ?? this.#find(room, text, width, height, others, isInside);
   }
 
-  /** The number of a room: in the room, in the rock beside it, or at least where it hides no key, lock or stairs. */
-  somewhere(room: Room, width: number, height: number): Label {
-    const text = String(numberOf(room));
+  /** The number or name of a room: in the room, in the rock beside it, or at least where it hides no key, lock or stairs. */
+  somewhere(room: Room, text: string, width: number, height: number): Label {
     const everything = Cover.Thing | Cover.Vital | Cover.Label;
     return this.inRoom(room, text, width, height) ?? this.#find(room, text, width, height, everything | Cover.Ground) ??
       this.#find(room, text, width, height, Cover.Vital | Cover.Label) ?? this.#find(room, text, width, height, Cover.Vital) ??

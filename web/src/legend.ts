@@ -15,7 +15,7 @@ interface Line { sprite: string; text: string; places: number[] }
 const SIDE = 18;
 
 export function fillLegend(list: HTMLElement, scene: Scene, palette: Palette, visit: (index: number) => void, fog?: Fog): void {
-  const lines = [terrain, locks, things, roles].flatMap((part) => part(scene, fog));
+  const lines = [terrain, furniture, locks, things, roles].flatMap((part) => part(scene, fog));
   list.replaceChildren(...lines.map((line) => {
     const item = document.createElement("li");
     const content = line.places.length ? item.appendChild(document.createElement("button")) : item;
@@ -55,6 +55,18 @@ function terrain({ floor }: Scene, fog?: Fog): Line[] {
     text: TERRAIN_NAMES[at],
     places: RARE.includes(at) ? [...known.keys()].filter((index) => known[index] === at) : [],
   }));
+}
+
+function furniture({ floor, pieces }: Scene, fog?: Fog): Line[] {
+  const lines = new Map<string, Line>();
+  for (const [index, { archetype, sprite }] of [...pieces].sort(([a], [b]) => a - b)) {
+    if (!knownTerrain(floor, index, fog)) continue;
+    const line = lines.get(archetype) ?? { sprite, text: "", places: [] };
+    line.places.push(index);
+    line.text = `${plain(archetype)} × ${line.places.length}`;
+    lines.set(archetype, line);
+  }
+  return [...lines.values()].sort((a, b) => a.text.localeCompare(b.text));
 }
 
 function locks(scene: Scene, fog?: Fog): Line[] {

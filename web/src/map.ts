@@ -3,7 +3,7 @@
 import { KINDS, Terrain } from "./floor";
 import { type Fog, knownTerrain } from "./fog";
 import { type Context, eachCell, type Frame, grain } from "./frame";
-import { placeLabels } from "./labels";
+import { placeLabels, placeLandmark } from "./labels";
 import { mapPainter, markPainter } from "./map-sprites";
 import { outline } from "./outline";
 import { css, mix, PAPER, type Palette, type Rgb } from "./palette";
@@ -89,7 +89,7 @@ export function drawMap(ctx: Context, scene: Scene, frame: Frame, layers: Layers
   inCells(ctx, frame, () => drawWalls(ctx, shape, palette, frame.side));
   if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
   drawThings(ctx, scene, frame, layers, palette, fog);
-  if (layers.has("names")) drawNumbers(ctx, scene, frame, palette, fog);
+  drawNumbers(ctx, scene, frame, layers.has("names"), palette, fog);
   if (fog) dim(ctx, scene, frame, palette, fog);
 }
 
@@ -186,8 +186,11 @@ function drawFeatures(ctx: Context, scene: Scene, frame: Frame, layers: Layers, 
   const { floor } = scene;
   const { left, top, side } = frame;
   eachCell(ctx, frame, floor.width, floor.height, fog, (x, y, index) => {
-    const name = featureOf(scene, layers, x, y, knownTerrain(floor, index, fog));
+    const terrain = knownTerrain(floor, index, fog);
+    const piece = layers.has("terrain") && terrain > Terrain.Wall ? scene.pieces.get(index) : undefined;
+    const name = piece?.blocks ? undefined : featureOf(scene, layers, x, y, terrain);
     if (name) stamp(ctx, palette, name, mapPainter, left + x * side, top + y * side, side);
+    if (piece) stamp(ctx, palette, piece.sprite, painter, left + x * side, top + y * side, side);
   });
 }
 
@@ -222,15 +225,21 @@ function isBridgeDown(scene: Scene, x: number, y: number): boolean {
   return count(0, 1) > count(1, 0);
 }
 
-/** The numbers of the rooms, as in the key. */
-function drawNumbers(ctx: Context, scene: Scene, { left, top, side, ratio }: Frame, palette: Palette, fog?: Fog): void {
+/** The numbers of the rooms, as in the key, and the name of that which the floor is remembered by. */
+function drawNumbers(ctx: Context, scene: Scene, { left, top, side, ratio }: Frame, isNumbered: boolean, palette: Palette, fog?: Fog): void {
   const size = Math.max(11, Math.min(26, (side / ratio) * 1.15)) * ratio;
   ctx.font = `700 ${size}px Georgia, "DejaVu Serif", serif`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.lineJoin = "round";
   const measure = (text: string): number => (ctx.measureText(text).width + size * 0.4) / side;
-  for (const { room, text, x, y } of placeLabels(scene, (size * 1.1) / side, false, measure)) {
+  const landmark = scene.floor.rooms[scene.floor.landmark - 1];
+  const height = (size * 1.1) / side;
+  const labels = [
+    ...(isNumbered ? placeLabels(scene, height, false, measure) : []),
+    ...(landmark?.name && !isNumbered ? [placeLandmark(scene, landmark, height, measure)] : []),
+  ];
+  for (const { room, text, x, y } of labels) {
     if (fog && !fog.knows(room.center.y * scene.floor.width + room.center.x)) continue;
     ctx.strokeStyle = css(palette.terrain(Terrain.Floor), 0.9);
     ctx.lineWidth = size * 0.3;

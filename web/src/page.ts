@@ -137,7 +137,8 @@ export class Page {
     showAlert("");
     this.refresh();
     const { floor } = this.scenes[this.active];
-    announce(`${titleOf(floor)}. ${several(floor.rooms.length, "room")}, ${several(floor.metrics.criticalPath, "step")} to the exit.`);
+    const called = floor.name ? `${floor.name.text}. ` : "";
+    announce(`${called}${titleOf(floor)}. ${several(floor.rooms.length, "room")}, ${several(floor.metrics.criticalPath, "step")} to the exit.`);
     return true;
   }
 

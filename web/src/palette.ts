@@ -23,6 +23,11 @@ export const LIGHT = hex("#fff6e0");
 const MONSTER = hex("#e54b3c");
 const LOOT = hex("#ffd24a");
 const TRAP = hex("#d06be8");
+/** The colours of furniture, as in floorctl's pictures. */
+const FURNITURE = {
+  wood: hex("#b07a46"), stone: hex("#cdc5b4"), leaf: hex("#6da34d"), water: hex("#6cb4d2"), fire: hex("#f28a3c"),
+  light: LIGHT,
+};
 export const PLAYER = hex("#4fd1ff");
 
 /** Data on dark or on light, or a map in ink on paper. */
@@ -42,6 +47,12 @@ export interface Palette {
   monster: Rgb;
   loot: Rgb;
   trap: Rgb;
+  wood: Rgb;
+  stone: Rgb;
+  leaf: Rgb;
+  water: Rgb;
+  fire: Rgb;
+  light: Rgb;
   /** Letters on things. */
   letter: Rgb;
   terrain(terrain: number): Rgb;
@@ -85,8 +96,10 @@ function newPalette(mode: Mode, look: Look): Palette {
   const isDark = mode === "dark";
   const isPaper = mode === "paper";
   const token = (colour: Rgb): Rgb => (isPaper ? mix(WHITE, colour, 60) : colour);
+  const furniture = Object.fromEntries(Object.entries(FURNITURE).map(([name, colour]) =>
+    [name, isPaper ? mix(colour, WHITE, 130) : colour])) as typeof FURNITURE;
   return {
-    name: mode, look, key: String(++palettes),
+    ...furniture, name: mode, look, key: String(++palettes),
     rock: isDark ? look.rock : isPaper ? mix(PAPER, look.wall, 44) : mix(PAPER, look.wall, 22),
     ink: isPaper ? mix(look.ink, look.wall, 50) : look.ink,
     wallTop: isDark ? mix(look.wall, look.rock, 120) : mix(look.wall, WHITE, 140),

@@ -1,7 +1,7 @@
 // The printed page: the map, and for the game master the key of its rooms. It fits A4 and Letter. The key of a floor with
 // a hundred rooms and more takes pages of its own.
 
-import { several, titleOf } from "./describe";
+import { nameOfFloor, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { element } from "./element";
 import { plain } from "./floor";
@@ -79,16 +79,17 @@ export class Paper {
     const { floor } = scene;
     const paper = element("paper");
     const canvas = document.createElement("canvas");
-    const title = Object.assign(document.createElement("h1"), { textContent: titleOf(floor) });
+    const title = Object.assign(document.createElement("h1"), { textContent: nameOfFloor(floor) });
     const note = document.createElement("p");
     const key = document.createElement("ol");
     paper.replaceChildren(title, note, canvas, key);
     const reader = this.#readers.value as Reader;
     const fog = { master: undefined, players: new PlayersFog(scene), walker: this.#walk }[reader];
-    note.textContent = fog
+    const called = floor.name ? `${floor.hook?.text ?? ""} ${titleOf(floor)}. `.trimStart() : "";
+    note.textContent = called + (fog
       ? `The ${plain(floor.theme)}. A square is 5 ft.`
       : `The ${plain(floor.theme)}. In: room ${roomOf(floor, floor.entry)}; out: room ${roomOf(floor, floor.exit)}. ` +
-        `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`;
+        `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`);
     paper.classList.remove("long");
     if (!fog) fit(paper, key, roomKey(scene));
     const layers = { master: MASTERS_LAYERS, players: PLAYERS_LAYERS, walker: WALKERS_LAYERS }[reader];

@@ -3,7 +3,7 @@
 import { Terrain } from "./floor";
 import { type Fog, knownTerrain, visibleThing } from "./fog";
 import { type Context, eachCell, type Frame, grain } from "./frame";
-import { placeLabels } from "./labels";
+import { type Label, placeLabels, placeLandmark } from "./labels";
 import { css, lockColour, mix, type Palette, type Rgb, roomColour } from "./palette";
 import type { Layers, Scene } from "./scene";
 import { drawSprite, isRoleShown, natural, painter, stamp, stoneOf } from "./sprites";
@@ -33,6 +33,7 @@ export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layer
   ctx.restore();
   cells((x, y, index) => painter.things(x, y, index));
   if (layers.has("names") && !fog) painter.names();
+  else painter.landmark();
   if (fog) {
     ctx.fillStyle = css(palette.rock, 0.55);
     cells((x, y, index) => {
@@ -116,7 +117,9 @@ class Painter {
     this.#fill(x, y, WHOLE, this.#stone(terrain, x, y, index));
     if (this.frame.side >= MIN_DETAIL) {
       const above = scene.terrainAt(x, y - 1);
-      if (terrain >= Terrain.ShallowWater) this.#sprite(`terrain:${terrain}`, x, y);
+      const piece = this.layers.has("terrain") ? scene.pieces.get(index) : undefined;
+      if (terrain >= Terrain.ShallowWater && !piece?.blocks) this.#sprite(`terrain:${terrain}`, x, y);
+      if (piece) this.#sprite(piece.sprite, x, y);
       if (terrain === Terrain.Chasm && above !== Terrain.Chasm && above !== Terrain.Bridge) {
         this.#fill(x, y, [0, 0, 1, 0.45], mix(palette.terrain(Terrain.Floor), palette.ink, 130));
       }
@@ -149,7 +152,7 @@ class Painter {
   role(x: number, y: number, index: number): void {
     const { palette, scene: { floor }, fog } = this;
     const role = floor.rooms[floor.region[index] - 1]?.role ?? 0;
-    const isTinted = isRoleShown(x, y) && palette.tint(role) && !natural(this.#terrain(x, y)) && knownTerrain(floor, index, fog) > Terrain.Wall;
+    const isTinted = isRoleShown(x, y) && !this.scene.pieces.has(index) && palette.tint(role) && !natural(this.#terrain(x, y)) && knownTerrain(floor, index, fog) > Terrain.Wall;
     if (isTinted) drawMark(this.ctx, this.frame, palette, `tint:${role}`, x, y);
   }
 
@@ -178,13 +181,24 @@ class Painter {
   }
 
   names(): void {
+    this.#labels((height, measure) => placeLabels(this.scene, height, true, measure));
+  }
+
+  /** The name of the room that the floor is remembered by. */
+  landmark(): void {
+    const room = this.scene.floor.rooms[this.scene.floor.landmark - 1];
+    if (!room?.name || (this.fog && !this.fog.knows(room.center.y * this.scene.floor.width + room.center.x))) return;
+    this.#labels((height, measure) => [placeLandmark(this.scene, room, height, measure)]);
+  }
+
+  #labels(place: (height: number, measure: (text: string) => number) => Label[]): void {
     const { ctx, frame: { left, top, side, ratio }, palette } = this;
     const size = Math.max(11, Math.min(22, Math.round((side / ratio) * 0.8))) * ratio;
     ctx.font = `600 ${size}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     const measure = (text: string): number => (ctx.measureText(text).width + size * 0.7) / side;
-    for (const { room, text, x, y, width, height } of placeLabels(this.scene, (size * 1.44) / side, true, measure)) {
+    for (const { room, text, x, y, width, height } of place((size * 1.44) / side, measure)) {
       ctx.fillStyle = css(palette.ink, 0.82);
       ctx.beginPath();
       ctx.roundRect(left + (x - width / 2) * side, top + (y - height / 2) * side, width * side, height * side, size * 0.3);

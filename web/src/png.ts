@@ -1,6 +1,6 @@
 // Saves a floor as a picture, with its name and facts below. In a walk, what the walker knows of it.
 
-import { difficulty, several, titleOf } from "./describe";
+import { difficulty, nameOfFloor, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import type { Fog } from "./fog";
 import { css, type Palette } from "./palette";
@@ -25,7 +25,8 @@ export async function savePng(scene: Scene, layers: Layers, palette: Palette, fo
   ctx.fillStyle = palette.name === "dark" ? "#d8d2c4" : "#2b2833";
   const facts = `${several(floor.rooms.length, "room")}, ${several(floor.metrics.loops, "loop")}, ` +
     `${several(floor.metrics.criticalPath, "step")} to the exit, difficulty ${difficulty(floor.metrics.difficulty)}`;
-  const lines = [titleOf(floor), `${fog ? "a walk" : facts}, generator ${floor.version}, hash ${floor.hash}`];
+  const what = floor.name ? `${titleOf(floor)}, ` : "";
+  const lines = [nameOfFloor(floor), `${what}${fog ? "a walk" : facts}, generator ${floor.version}, hash ${floor.hash}`];
   lines.forEach((text, at) => {
     ctx.font = `${at ? 400 : 600} ${Math.round(letter * (at ? 0.8 : 1.1))}px system-ui, sans-serif`;
     ctx.fillText(text, letter, picture.height + letter * (1.8 + at * 1.7), canvas.width - 2 * letter);

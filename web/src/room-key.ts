@@ -19,8 +19,9 @@ export function roomKey(scene: Scene): Entry[] {
     things.set(room, [...(things.get(room) ?? []), thing]);
   }
   const entries = floor.rooms.map((room) => ({
-    number: String(numberOf(room)), name: NAMES[room.role] ?? NAMES[0],
-    contents: [contentsOf(things.get(room.id) ?? []), ...doorsOf(floor, room)].filter(Boolean).join("; "),
+    number: String(numberOf(room)),
+    name: room.name ? `${room.name.text} (${(NAMES[room.role] ?? NAMES[0]).toLowerCase()})` : NAMES[room.role] ?? NAMES[0],
+    contents: [contentsOf(things.get(room.id) ?? []), ...doorsOf(floor, room), furnitureOf(scene, room)].filter(Boolean).join("; "),
   }));
   const isSpecial = ({ name }: Entry): boolean => name !== "Room" && name !== "Passage" && name !== "Guard room";
   const full = entries.filter((entry) => entry.contents || isSpecial(entry));
@@ -61,6 +62,15 @@ function plural(name: string): string {
   if (name.endsWith("man")) return `${name.slice(0, -3)}men`;
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
   return /(s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+}
+
+/** The furniture of a room: `3 graves, statue`. */
+function furnitureOf({ floor, pieces }: Scene, { id }: Room): string {
+  const counts = new Map<string, number>();
+  for (const [index, { archetype }] of pieces) {
+    if (floor.region[index] === id + 1) counts.set(archetype, (counts.get(archetype) ?? 0) + 1);
+  }
+  return [...counts].sort().map(([name, count]) => (count > 1 ? `${count} ${plural(plain(name))}` : plain(name))).join(", ");
 }
 
 /** The locks and secret doors of a room. */

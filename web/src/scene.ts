@@ -2,6 +2,7 @@
 
 import { BEHAVIOURS, type Floor, Terrain } from "./floor";
 import { behindLocks, criticalPath, indexOf, type Segment } from "./paths";
+import { furnitureSymbol } from "./sprites";
 
 /** The layers: key of the share link, name. The number keys switch them in this order. */
 export const LAYERS = [
@@ -27,10 +28,14 @@ export interface Thing {
 /** Columns and rows, both ends included. */
 export interface Bounds { left: number; top: number; right: number; bottom: number }
 
+/** Furniture on a cell, and the sprite that shows it. */
+export interface Piece { archetype: string; sprite: string; blocks: boolean }
+
 export class Scene {
   readonly things = new Map<number, Thing>();
   /** The lock of each locked door. */
   readonly locks = new Map<number, number>();
+  readonly pieces = new Map<number, Piece>();
   readonly letters: Map<string, string>;
   #path?: Segment[];
   #behind?: Int16Array;
@@ -52,6 +57,10 @@ export class Scene {
         ? { layer: "locks", sprite: `key:${opens}`, archetype, number: opens }
         : { layer: "loot", sprite: `loot:${archetype}`, archetype, number: value };
       this.things.set(indexOf(floor, at), thing);
+    }
+    for (const { at, archetype } of floor.furniture) {
+      const blocks = floor.terrain[indexOf(floor, at)] === Terrain.Pillar;
+      this.pieces.set(indexOf(floor, at), { archetype, sprite: furnitureSymbol(archetype, blocks), blocks });
     }
     for (const { id, at } of floor.locks) this.locks.set(indexOf(floor, at), id);
   }

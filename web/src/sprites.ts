@@ -119,7 +119,18 @@ export function line(ctx: Context, points: number[][], width: number, colour: st
 }
 
 /** Colour, opacity, width of the line, its least width in pixels, and path. A shape without a width is filled. */
-type Shape = ["ink" | "trap", number, number, number, string];
+type Shape = ["ink" | "trap" | "wood" | "stone" | "leaf" | "water" | "fire" | "light", number, number, number, string];
+
+/** What the names of the symbols of furniture begin with. The words that follow are those that a type's name may have. */
+const FURNITURE = "furniture ";
+const BY_WORD = new Map(Object.keys(SYMBOLS).filter((name) => name.startsWith(FURNITURE))
+  .flatMap((name) => name.slice(FURNITURE.length).split(" ").map((word) => [word, name] as const)));
+
+/** The symbol of a type of furniture: that of the last word of its name which has one, else a plain one. */
+export function furnitureSymbol(archetype: string, blocks: boolean): string {
+  const known = archetype.split("_").reverse().find((word) => BY_WORD.has(word) && word !== "blocks" && word !== "lies");
+  return (known && BY_WORD.get(known)) ?? `${FURNITURE}${blocks ? "blocks" : "lies"}`;
+}
 
 /** The symbol of that name, which floorctl draws alike. */
 const symbol = (name: string): Paint => (ctx, palette, side) => {

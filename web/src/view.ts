@@ -1,7 +1,7 @@
 // A floor on the page: its canvas, what pointers and keys do there, and the note on the cell under the cursor.
 
 import type { Camera } from "./camera";
-import { describeCell, titleOf } from "./describe";
+import { describeCell, nameOfFloor, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { css, mix, type Palette, PLAYER } from "./palette";
 import type { Layers, Scene } from "./scene";
@@ -63,9 +63,10 @@ export class View {
     this.scene = scene;
     this.#palette = palette;
     this.#layers = layers;
-    const title = titleOf(scene.floor);
+    const title = nameOfFloor(scene.floor);
+    this.#caption.title = scene.floor.hook?.text ?? "";
     this.#caption.textContent = this.walk ? `${title}. Walk: ${this.walk.steps} steps` : title;
-    this.canvas.setAttribute("aria-label", title);
+    this.canvas.setAttribute("aria-label", scene.floor.name ? `${title}: ${titleOf(scene.floor)}` : title);
     this.redraw();
   }
 

@@ -200,7 +200,7 @@ mod tests {
             compressed(|path| path.starts_with("/modules")),
         ];
         assert!(
-            sizes.iter().zip([400 << 10, 480 << 10, 260 << 10]).all(|(size, most)| *size <= most),
+            sizes.iter().zip([400 << 10, 500 << 10, 320 << 10]).all(|(size, most)| *size <= most),
             "{sizes:?} bytes"
         );
     }

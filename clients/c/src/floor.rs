@@ -72,6 +72,19 @@ structs! {
         loops: u32,
         difficulty: u32,
     }
+    /// `floor_gen_text`.
+    Text { text: *const c_char, id: *const c_char, parts: *const *const c_char, part_count: u32, }
+    /// `floor_gen_furniture`.
+    Furniture { at: Point, archetype: *const c_char, }
+    /// `floor_gen_names`.
+    NamesView {
+        name: Text,
+        hook: Text,
+        room_names: *const Text,
+        furniture: *const Furniture,
+        furniture_count: u32,
+        landmark: u32,
+    }
     /// `floor_gen_bytes`.
     Bytes { data: *const u8, length: usize, }
 }
@@ -106,11 +119,12 @@ struct Parts {
     locks: Vec<Lock>,
     traps: Vec<Trap>,
     metrics: Metrics,
+    surface: Surface,
 }
 
 /// Reads the parts of a generated floor or of a message: both have the same names.
 macro_rules! parts {
-    ($floor:ident, $terrain:expr, $region:expr, $metrics:expr) => {{
+    ($floor:ident, $terrain:expr, $region:expr, $metrics:expr, $surface:expr) => {{
         let mut names = Names::default();
         let mut archetype = |name: &str| names.add(name);
         let rooms = $floor.rooms.iter().map(|room| Room {
@@ -154,6 +168,7 @@ macro_rules! parts {
                 level: trap.level.into(),
             }),
             metrics: $metrics,
+            surface: $surface,
             theme: archetype(&$floor.theme),
             _names: names,
         }
@@ -167,7 +182,17 @@ fn collect<T, C>(list: &[T], convert: impl FnMut(&T) -> C) -> Vec<C> {
 impl From<floor_gen::Floor<'_>> for Parts {
     fn from(floor: floor_gen::Floor<'_>) -> Self {
         let terrain = floor.terrain.iter().map(|terrain| *terrain as u8).collect();
-        parts!(floor, terrain, floor.region, floor.metrics)
+        let of_rooms = |room: &floor_gen::Room| {
+            let named = floor.names.rooms.iter().find(|(id, _)| *id == room.id);
+            named.map(|(_, text)| Words::from(text)).unwrap_or_default()
+        };
+        let surface = Surface::new(
+            [(&floor.names.floor).into(), (&floor.names.hook).into()],
+            floor.rooms.iter().map(of_rooms).collect(),
+            floor.furniture.iter().map(|piece| (piece.at.into(), piece.archetype)),
+            floor.landmark.map_or(0, |room| u32::from(room) + 1),
+        );
+        parts!(floor, terrain, floor.region, floor.metrics, surface)
     }
 }
 
@@ -177,13 +202,94 @@ impl TryFrom<v1::Floor> for Parts {
     fn try_from(floor: v1::Floor) -> Result<Self, Failure> {
         let v1::FloorMetrics { critical_path, passable_cells, loops, difficulty } = floor.metrics.unwrap_or_default();
         let metrics = Metrics { critical_path, passable_cells, loops, difficulty };
-        Ok(parts!(floor, cells(floor.terrain.as_ref())?, cells(floor.region.as_ref())?, metrics))
+        let width = floor.spec.as_ref().map_or(1, |spec| spec.width.max(1));
+        let furniture = floor.furniture.iter().flat_map(|kind| {
+            let cells = kind.cells.iter().scan(0u32, |cell, step| {
+                *cell = cell.saturating_add(*step);
+                Some(*cell)
+            });
+            cells.map(|cell| (Point { x: cell % width, y: cell / width }, kind.archetype.as_str()))
+        });
+        let surface = Surface::new(
+            [Words::sent(&floor.name), Words::sent(&floor.hook)],
+            floor.rooms.iter().map(|room| Words::sent(&room.name)).collect(),
+            furniture,
+            floor.landmark,
+        );
+        Ok(parts!(floor, cells(floor.terrain.as_ref())?, cells(floor.region.as_ref())?, metrics, surface))
     }
 }
 
 fn cells(encoded: Option<&v1::Grid>) -> Result<Vec<u8>, Failure> {
     let encoded = encoded.ok_or_else(|| Failure::new(Code::Internal, "an authored floor has no grid".to_owned()))?;
     grid::decode(encoded).map_err(|error| Failure::new(Code::Internal, format!("an authored floor: {error}")))
+}
+
+/// A text with its ids.
+#[derive(Default)]
+struct Words<'a> {
+    text: &'a str,
+    id: &'a str,
+    parts: Vec<&'a str>,
+}
+
+impl<'a> From<&'a floor_gen::Text<'_>> for Words<'a> {
+    fn from(of: &'a floor_gen::Text<'_>) -> Self {
+        Self { text: &of.text, id: of.id, parts: of.parts.clone() }
+    }
+}
+
+impl<'a> Words<'a> {
+    /// The text of a message, or nothing where there is none.
+    fn sent(of: &'a Option<v1::Text>) -> Self {
+        let Some(of) = of else { return Self::default() };
+        Self { text: &of.text, id: &of.id, parts: of.parts.iter().map(String::as_str).collect() }
+    }
+}
+
+/// What a floor is called and furnished with, and the memory of it.
+#[derive(Debug)]
+struct Surface {
+    _names: Names,
+    _parts: Vec<Vec<*const c_char>>,
+    _room_names: Vec<Text>,
+    _furniture: Vec<Furniture>,
+    view: NamesView,
+}
+
+impl Surface {
+    fn new<'a>(
+        of_floor: [Words<'a>; 2],
+        of_rooms: Vec<Words<'a>>,
+        furniture: impl Iterator<Item = (Point, &'a str)>,
+        landmark: u32,
+    ) -> Self {
+        let (mut names, mut parts) = (Names::default(), Vec::new());
+        let mut text = |words: Words<'_>| {
+            let own: Vec<_> = words.parts.iter().map(|part| names.add(part)).collect();
+            let text = Text {
+                text: names.add(words.text),
+                id: names.add(words.id),
+                parts: own.as_ptr(),
+                part_count: count(&own),
+            };
+            // Its own memory does not move with the list.
+            parts.push(own);
+            text
+        };
+        let [name, hook] = of_floor.map(&mut text);
+        let room_names: Vec<_> = of_rooms.into_iter().map(text).collect();
+        let furniture: Vec<_> = furniture.map(|(at, name)| Furniture { at, archetype: names.add(name) }).collect();
+        let view = NamesView {
+            name,
+            hook,
+            room_names: room_names.as_ptr(),
+            furniture: furniture.as_ptr(),
+            furniture_count: count(&furniture),
+            landmark,
+        };
+        Self { _names: names, _parts: parts, _room_names: room_names, _furniture: furniture, view }
+    }
 }
 
 /// The names of one floor, each once. Those of a floor are few.
@@ -221,6 +327,13 @@ impl OwnedFloor {
         };
         let pack = c_string(loaded.reference());
         Ok(Box::new(Self { view: view(spec, &pack, &parts), parts, pack }))
+    }
+}
+
+impl OwnedFloor {
+    /// What it is called and furnished with.
+    pub(crate) const fn names(&self) -> &NamesView {
+        &self.parts.surface.view
     }
 }
 

@@ -14,7 +14,7 @@ use floor_pack::LoadedPack;
 use floor_proto::{floor::is_passable, v1::Terrain};
 
 use error::{Code, Failure, guarded};
-use floor::{Bytes, OwnedBytes, OwnedFloor, View};
+use floor::{Bytes, NamesView, OwnedBytes, OwnedFloor, View};
 use pack::Pack;
 
 /// `FLOOR_GEN_ABI` of the header.
@@ -124,6 +124,21 @@ pub unsafe extern "C" fn floor_gen_generate(
 pub unsafe extern "C" fn floor_gen_floor_free(floor: *const View) {
     // SAFETY: it is null, or `floor_gen_generate` made it of such a box, which begins with the view.
     unsafe { free(floor.cast::<OwnedFloor>()) }
+}
+
+/// What a floor is called and furnished with.
+///
+/// # Safety
+/// `floor` is a floor that is not freed, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn floor_gen_floor_names(floor: *const View) -> *const NamesView {
+    guarded(|| {
+        // SAFETY: it is null, or `floor_gen_generate` made it of such a box, which begins with the view.
+        let floor = unsafe { floor.cast::<OwnedFloor>().as_ref() };
+        let floor =
+            floor.ok_or_else(|| Failure::null("floor", "what floor_gen_generate returned if it did not fail"))?;
+        Ok(floor.names())
+    })
 }
 
 /// Generates a floor as the bytes that a server sends.

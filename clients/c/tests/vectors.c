@@ -89,11 +89,12 @@ static int same_text(const reader *r, const char *text) {
 
 /* Compares the structs with the message, in which lists are in their order. */
 static void compare(const floor_gen_floor *floor, const floor_gen_bytes *bytes) {
-    uint32_t rooms = 0, connections = 0, spawns = 0, items = 0, locks = 0, traps = 0;
+    uint32_t rooms = 0, connections = 0, spawns = 0, items = 0, locks = 0, traps = 0, furniture = 0, landmark = 0, texts = 0;
+    const floor_gen_names *names = floor_gen_floor_names(floor);
     reader r = read_message(bytes->data, bytes->length);
     while (read_field(&r)) {
         fields f = {0};
-        if (r.field == 1 || (r.field >= 8 && r.field <= 14)) f = read_fields(&r);
+        if (r.field == 1 || (r.field >= 8 && r.field <= 14) || r.field == 18 || r.field == 19 || r.field == 21) f = read_fields(&r);
         switch (r.field) {
         case 1:
             EXPECT(f.of[1] == floor->seed && f.of[2] == floor->number && f.of[3] == floor->width);
@@ -106,6 +107,8 @@ static void compare(const floor_gen_floor *floor, const floor_gen_bytes *bytes) 
             const floor_gen_room *room = &floor->rooms[rooms++];
             EXPECT(f.of[1] == room->id && f.of[4] == room->role && same_point(&f.at[2], room->min));
             EXPECT(same_point(&f.at[3], room->max) && same_point(&f.at[5], room->center));
+            fields name = read_fields(&f.at[6]);
+            EXPECT(same_text(&name.at[1], names->room_names[room->id].text));
             break;
         }
         case 9: {
@@ -141,10 +144,30 @@ static void compare(const floor_gen_floor *floor, const floor_gen_bytes *bytes) 
         case 15: EXPECT(same_text(&r, floor->theme)); break;
         case 16: EXPECT(r.number == floor->pack_hash); break;
         case 17: EXPECT(same_point(&r, floor->landing)); break;
+        case 18:
+        case 19: {
+            const floor_gen_text *text = r.field == 18 ? &names->name : &names->hook;
+            EXPECT(same_text(&f.at[1], text->text) && same_text(&f.at[2], text->id));
+            texts++;
+            break;
+        }
+        case 20: landmark = (uint32_t)r.number; break;
+        case 21: {
+            reader cells = read_message(f.at[2].bytes, f.at[2].length);
+            for (uint64_t cell = 0; cells.next < cells.end;) {
+                cell += read_varint(&cells);
+                const floor_gen_furniture *piece = &names->furniture[furniture++];
+                EXPECT(piece->at.y * (uint64_t)floor->width + piece->at.x == cell && same_text(&f.at[1], piece->archetype));
+            }
+            break;
+        }
         default: break; /* the content hash, and the grids, which the digits of the cells check */
         }
     }
     EXPECT(rooms == floor->room_count && connections == floor->connection_count && spawns == floor->spawn_count);
+    EXPECT(furniture == names->furniture_count && landmark == names->landmark);
+    EXPECT(texts == (uint32_t)(names->name.text[0] != 0) + (names->hook.text[0] != 0));
+    for (uint32_t i = 0; i < names->name.part_count; i++) EXPECT(names->name.parts[i][0] != 0);
     EXPECT(items == floor->item_count && locks == floor->lock_count && traps == floor->trap_count);
 }
 
@@ -222,6 +245,7 @@ static void check_errors(const uint8_t *file, size_t length) {
     EXPECT(failed(floor_gen_generate(NULL, 42, 7, 0, 0, 0), FLOOR_GEN_ERROR_NULL, "pack is NULL: pass floor_gen_pack_built_in()"));
     EXPECT(failed(floor_gen_encode(NULL, 42, 7, 0, 0, 0), FLOOR_GEN_ERROR_NULL, "pack is NULL"));
     EXPECT(failed(floor_gen_pack_reference(NULL), FLOOR_GEN_ERROR_NULL, "pack is NULL"));
+    EXPECT(failed(floor_gen_floor_names(NULL), FLOOR_GEN_ERROR_NULL, "floor is NULL: pass what floor_gen_generate"));
     EXPECT(failed(floor_gen_pack_load(NULL, 3), FLOOR_GEN_ERROR_NULL, "file is NULL: pass the bytes of a .floorpack file"));
     EXPECT(failed(floor_gen_pack_load(file, SIZE_MAX), FLOOR_GEN_ERROR_PACK, "a pack has at most 4193280 bytes"));
     for (size_t cut = 0; cut < length; cut += cut < 64 ? 1 : 977) {

@@ -27,6 +27,7 @@ namespace Floors
                             Console.Write(Glyphs[Math.Min((int)floor.TerrainAt(x, y), Glyphs.Length - 1)]);
                         Console.WriteLine();
                     }
+                    Console.WriteLine(floor.Name);
                     var exit = floor.Exit;
                     Console.WriteLine("{0} rooms, exit at {1} {2}, terrain {3}", floor.Rooms.Count, exit.X, exit.Y,
                         floor.TerrainAt(exit.X, exit.Y));

@@ -33,5 +33,6 @@ func main() {
 		}
 		fmt.Println()
 	}
+	fmt.Println(floor.Name())
 	fmt.Println(len(floor.Message.Rooms), "rooms,", len(floor.Spawns()), "monsters, served by", served.By)
 }

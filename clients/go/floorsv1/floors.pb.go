@@ -728,7 +728,15 @@ type Floor struct {
 	PackHash uint64 `protobuf:"fixed64,16,opt,name=pack_hash,json=packHash,proto3" json:"pack_hash,omitempty"`
 	// Who falls through a chasm of the floor above lands on the same cell if it is passable here, else on this one. Unset
 	// before generator version 4.
-	Landing       *Point `protobuf:"bytes,17,opt,name=landing,proto3" json:"landing,omitempty"`
+	Landing *Point `protobuf:"bytes,17,opt,name=landing,proto3" json:"landing,omitempty"`
+	// What the floor is called. Unset before generator version 5, and for authored floors without a name.
+	Name *Text `protobuf:"bytes,18,opt,name=name,proto3" json:"name,omitempty"`
+	// A sentence that makes one want to go there. Unset where the name is.
+	Hook *Text `protobuf:"bytes,19,opt,name=hook,proto3" json:"hook,omitempty"`
+	// Room id + 1 of the room that the floor is remembered by, 0 = none.
+	Landmark uint32 `protobuf:"varint,20,opt,name=landmark,proto3" json:"landmark,omitempty"`
+	// What rooms are furnished with, one entry for each type. Empty before generator version 5.
+	Furniture     []*Furniture `protobuf:"bytes,21,rep,name=furniture,proto3" json:"furniture,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -882,6 +890,153 @@ func (x *Floor) GetLanding() *Point {
 	return nil
 }
 
+func (x *Floor) GetName() *Text {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Floor) GetHook() *Text {
+	if x != nil {
+		return x.Hook
+	}
+	return nil
+}
+
+func (x *Floor) GetLandmark() uint32 {
+	if x != nil {
+		return x.Landmark
+	}
+	return 0
+}
+
+func (x *Floor) GetFurniture() []*Furniture {
+	if x != nil {
+		return x.Furniture
+	}
+	return nil
+}
+
+// A text in the language of its pack, and what a game needs to say it in another: ids from the pack, for its own table.
+type Text struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// The sentence. Its places for parts are in the pack's file.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// The parts, in the order of their places.
+	Parts         []string `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Text) Reset() {
+	*x = Text{}
+	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Text) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Text) ProtoMessage() {}
+
+func (x *Text) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Text.ProtoReflect.Descriptor instead.
+func (*Text) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Text) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Text) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Text) GetParts() []string {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// Furniture of one type.
+type Furniture struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the type, for the game to map to its own; docs/protocol.md lists all. Treat an unknown one as decoration.
+	Archetype string `protobuf:"bytes,1,opt,name=archetype,proto3" json:"archetype,omitempty"`
+	// Its cells y * width + x in ascending order, each as the difference from the one before it, the first from 0. One can
+	// walk over furniture unless the terrain of its cell is PILLAR.
+	Cells         []uint32 `protobuf:"varint,2,rep,packed,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Furniture) Reset() {
+	*x = Furniture{}
+	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Furniture) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Furniture) ProtoMessage() {}
+
+func (x *Furniture) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Furniture.ProtoReflect.Descriptor instead.
+func (*Furniture) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Furniture) GetArchetype() string {
+	if x != nil {
+		return x.Archetype
+	}
+	return ""
+}
+
+func (x *Furniture) GetCells() []uint32 {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
 // A rectangle of small values, in the shortest of four encodings (docs/protocol.md).
 type Grid struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -899,7 +1054,7 @@ type Grid struct {
 
 func (x *Grid) Reset() {
 	*x = Grid{}
-	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	mi := &file_floors_v1_floors_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1066,7 @@ func (x *Grid) String() string {
 func (*Grid) ProtoMessage() {}
 
 func (x *Grid) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	mi := &file_floors_v1_floors_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1079,7 @@ func (x *Grid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grid.ProtoReflect.Descriptor instead.
 func (*Grid) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{6}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Grid) GetWidth() uint32 {
@@ -980,7 +1135,7 @@ type Point struct {
 
 func (x *Point) Reset() {
 	*x = Point{}
-	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	mi := &file_floors_v1_floors_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1147,7 @@ func (x *Point) String() string {
 func (*Point) ProtoMessage() {}
 
 func (x *Point) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	mi := &file_floors_v1_floors_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1160,7 @@ func (x *Point) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Point.ProtoReflect.Descriptor instead.
 func (*Point) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{7}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Point) GetX() uint32 {
@@ -1033,14 +1188,16 @@ type Room struct {
 	Max  *Point   `protobuf:"bytes,3,opt,name=max,proto3" json:"max,omitempty"`
 	Role RoomRole `protobuf:"varint,4,opt,name=role,proto3,enum=floors.v1.RoomRole" json:"role,omitempty"`
 	// A passable cell of the room.
-	Center        *Point `protobuf:"bytes,5,opt,name=center,proto3" json:"center,omitempty"`
+	Center *Point `protobuf:"bytes,5,opt,name=center,proto3" json:"center,omitempty"`
+	// What the room is called, if it has a name.
+	Name          *Text `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Room) Reset() {
 	*x = Room{}
-	mi := &file_floors_v1_floors_proto_msgTypes[8]
+	mi := &file_floors_v1_floors_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1209,7 @@ func (x *Room) String() string {
 func (*Room) ProtoMessage() {}
 
 func (x *Room) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[8]
+	mi := &file_floors_v1_floors_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1222,7 @@ func (x *Room) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Room.ProtoReflect.Descriptor instead.
 func (*Room) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{8}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Room) GetId() uint32 {
@@ -1103,6 +1260,13 @@ func (x *Room) GetCenter() *Point {
 	return nil
 }
 
+func (x *Room) GetName() *Text {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
 // A connection between two rooms, usable in both directions.
 type Connection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1120,7 +1284,7 @@ type Connection struct {
 
 func (x *Connection) Reset() {
 	*x = Connection{}
-	mi := &file_floors_v1_floors_proto_msgTypes[9]
+	mi := &file_floors_v1_floors_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1296,7 @@ func (x *Connection) String() string {
 func (*Connection) ProtoMessage() {}
 
 func (x *Connection) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[9]
+	mi := &file_floors_v1_floors_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1309,7 @@ func (x *Connection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connection.ProtoReflect.Descriptor instead.
 func (*Connection) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{9}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Connection) GetFromRoom() uint32 {
@@ -1195,7 +1359,7 @@ type Spawn struct {
 
 func (x *Spawn) Reset() {
 	*x = Spawn{}
-	mi := &file_floors_v1_floors_proto_msgTypes[10]
+	mi := &file_floors_v1_floors_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1371,7 @@ func (x *Spawn) String() string {
 func (*Spawn) ProtoMessage() {}
 
 func (x *Spawn) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[10]
+	mi := &file_floors_v1_floors_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1384,7 @@ func (x *Spawn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spawn.ProtoReflect.Descriptor instead.
 func (*Spawn) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{10}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Spawn) GetAt() *Point {
@@ -1275,7 +1439,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_floors_v1_floors_proto_msgTypes[11]
+	mi := &file_floors_v1_floors_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1451,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[11]
+	mi := &file_floors_v1_floors_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1464,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{11}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Item) GetAt() *Point {
@@ -1344,7 +1508,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_floors_v1_floors_proto_msgTypes[12]
+	mi := &file_floors_v1_floors_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1520,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[12]
+	mi := &file_floors_v1_floors_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1533,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{12}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Lock) GetId() uint32 {
@@ -1400,7 +1564,7 @@ type Trap struct {
 
 func (x *Trap) Reset() {
 	*x = Trap{}
-	mi := &file_floors_v1_floors_proto_msgTypes[13]
+	mi := &file_floors_v1_floors_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1576,7 @@ func (x *Trap) String() string {
 func (*Trap) ProtoMessage() {}
 
 func (x *Trap) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[13]
+	mi := &file_floors_v1_floors_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1589,7 @@ func (x *Trap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trap.ProtoReflect.Descriptor instead.
 func (*Trap) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{13}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Trap) GetAt() *Point {
@@ -1457,7 +1621,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[14]
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1633,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[14]
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1646,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{14}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
 }
 
 type ServerInfo struct {
@@ -1506,7 +1670,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[15]
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1518,7 +1682,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[15]
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1531,7 +1695,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{15}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ServerInfo) GetVersion() string {
@@ -1593,7 +1757,7 @@ type GetPackRequest struct {
 
 func (x *GetPackRequest) Reset() {
 	*x = GetPackRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +1769,7 @@ func (x *GetPackRequest) String() string {
 func (*GetPackRequest) ProtoMessage() {}
 
 func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +1782,7 @@ func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPackRequest.ProtoReflect.Descriptor instead.
 func (*GetPackRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPackRequest) GetPack() string {
@@ -1643,7 +1807,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1819,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1832,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Pack) GetName() string {
@@ -1707,7 +1871,7 @@ type ListPacksRequest struct {
 
 func (x *ListPacksRequest) Reset() {
 	*x = ListPacksRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1883,7 @@ func (x *ListPacksRequest) String() string {
 func (*ListPacksRequest) ProtoMessage() {}
 
 func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1896,7 @@ func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksRequest.ProtoReflect.Descriptor instead.
 func (*ListPacksRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{18}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{20}
 }
 
 type ListPacksResponse struct {
@@ -1745,7 +1909,7 @@ type ListPacksResponse struct {
 
 func (x *ListPacksResponse) Reset() {
 	*x = ListPacksResponse{}
-	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1921,7 @@ func (x *ListPacksResponse) String() string {
 func (*ListPacksResponse) ProtoMessage() {}
 
 func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1934,7 @@ func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksResponse.ProtoReflect.Descriptor instead.
 func (*ListPacksResponse) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{19}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListPacksResponse) GetPacks() []*PackInfo {
@@ -1797,7 +1961,7 @@ type PackInfo struct {
 
 func (x *PackInfo) Reset() {
 	*x = PackInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1973,7 @@ func (x *PackInfo) String() string {
 func (*PackInfo) ProtoMessage() {}
 
 func (x *PackInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1986,7 @@ func (x *PackInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PackInfo.ProtoReflect.Descriptor instead.
 func (*PackInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{20}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PackInfo) GetName() string {
@@ -1903,7 +2067,7 @@ type TierInfo struct {
 
 func (x *TierInfo) Reset() {
 	*x = TierInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2079,7 @@ func (x *TierInfo) String() string {
 func (*TierInfo) ProtoMessage() {}
 
 func (x *TierInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2092,7 @@ func (x *TierInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierInfo.ProtoReflect.Descriptor instead.
 func (*TierInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TierInfo) GetName() string {
@@ -2052,8 +2216,8 @@ type FloorMetrics struct {
 	PassableCells uint32 `protobuf:"varint,2,opt,name=passable_cells,json=passableCells,proto3" json:"passable_cells,omitempty"`
 	// Independent cycles in the graph of rooms and connections.
 	Loops uint32 `protobuf:"varint,3,opt,name=loops,proto3" json:"loops,omitempty"`
-	// Sum of the levels of the monsters in the rooms on the critical path, divided by the number of these rooms, in
-	// thousandths.
+	// Sum of the levels of the monsters that one meets on this way, in thousandths: those in the rooms that it enters, and
+	// those outside rooms within 8 steps of it. Before generator version 5, divided by the number of rooms.
 	Difficulty    uint32 `protobuf:"varint,4,opt,name=difficulty,proto3" json:"difficulty,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2061,7 +2225,7 @@ type FloorMetrics struct {
 
 func (x *FloorMetrics) Reset() {
 	*x = FloorMetrics{}
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2237,7 @@ func (x *FloorMetrics) String() string {
 func (*FloorMetrics) ProtoMessage() {}
 
 func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2250,7 @@ func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorMetrics.ProtoReflect.Descriptor instead.
 func (*FloorMetrics) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FloorMetrics) GetCriticalPath() uint32 {
@@ -2137,7 +2301,7 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x06floors\x18\x01 \x03(\v2\x10.floors.v1.FloorR\x06floors\"W\n" +
 	"\x13StreamFloorsRequest\x12*\n" +
 	"\x05first\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xb4\x05\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xce\x06\n" +
 	"\x05Floor\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\x12+\n" +
 	"\x11generator_version\x18\x02 \x01(\rR\x10generatorVersion\x12!\n" +
@@ -2156,7 +2320,18 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x05traps\x18\x0e \x03(\v2\x0f.floors.v1.TrapR\x05traps\x12\x14\n" +
 	"\x05theme\x18\x0f \x01(\tR\x05theme\x12\x1b\n" +
 	"\tpack_hash\x18\x10 \x01(\x06R\bpackHash\x12*\n" +
-	"\alanding\x18\x11 \x01(\v2\x10.floors.v1.PointR\alanding\"\xab\x01\n" +
+	"\alanding\x18\x11 \x01(\v2\x10.floors.v1.PointR\alanding\x12#\n" +
+	"\x04name\x18\x12 \x01(\v2\x0f.floors.v1.TextR\x04name\x12#\n" +
+	"\x04hook\x18\x13 \x01(\v2\x0f.floors.v1.TextR\x04hook\x12\x1a\n" +
+	"\blandmark\x18\x14 \x01(\rR\blandmark\x122\n" +
+	"\tfurniture\x18\x15 \x03(\v2\x14.floors.v1.FurnitureR\tfurniture\"@\n" +
+	"\x04Text\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
+	"\x05parts\x18\x03 \x03(\tR\x05parts\"?\n" +
+	"\tFurniture\x12\x1c\n" +
+	"\tarchetype\x18\x01 \x01(\tR\tarchetype\x12\x14\n" +
+	"\x05cells\x18\x02 \x03(\rR\x05cells\"\xab\x01\n" +
 	"\x04Grid\x12\x14\n" +
 	"\x05width\x18\x01 \x01(\rR\x05width\x12\x16\n" +
 	"\x06height\x18\x02 \x01(\rR\x06height\x12\x18\n" +
@@ -2166,13 +2341,14 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x04data\x18\x06 \x01(\fR\x04data\"#\n" +
 	"\x05Point\x12\f\n" +
 	"\x01x\x18\x01 \x01(\rR\x01x\x12\f\n" +
-	"\x01y\x18\x02 \x01(\rR\x01y\"\xb1\x01\n" +
+	"\x01y\x18\x02 \x01(\rR\x01y\"\xd6\x01\n" +
 	"\x04Room\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\"\n" +
 	"\x03min\x18\x02 \x01(\v2\x10.floors.v1.PointR\x03min\x12\"\n" +
 	"\x03max\x18\x03 \x01(\v2\x10.floors.v1.PointR\x03max\x12'\n" +
 	"\x04role\x18\x04 \x01(\x0e2\x13.floors.v1.RoomRoleR\x04role\x12(\n" +
-	"\x06center\x18\x05 \x01(\v2\x10.floors.v1.PointR\x06center\"s\n" +
+	"\x06center\x18\x05 \x01(\v2\x10.floors.v1.PointR\x06center\x12#\n" +
+	"\x04name\x18\x06 \x01(\v2\x0f.floors.v1.TextR\x04name\"s\n" +
 	"\n" +
 	"Connection\x12\x1b\n" +
 	"\tfrom_room\x18\x01 \x01(\rR\bfromRoom\x12\x17\n" +
@@ -2329,7 +2505,7 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 }
 
 var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_floors_v1_floors_proto_goTypes = []any{
 	(FloorKind)(0),                 // 0: floors.v1.FloorKind
 	(GridEncoding)(0),              // 1: floors.v1.GridEncoding
@@ -2342,23 +2518,25 @@ var file_floors_v1_floors_proto_goTypes = []any{
 	(*BatchGetFloorsResponse)(nil), // 8: floors.v1.BatchGetFloorsResponse
 	(*StreamFloorsRequest)(nil),    // 9: floors.v1.StreamFloorsRequest
 	(*Floor)(nil),                  // 10: floors.v1.Floor
-	(*Grid)(nil),                   // 11: floors.v1.Grid
-	(*Point)(nil),                  // 12: floors.v1.Point
-	(*Room)(nil),                   // 13: floors.v1.Room
-	(*Connection)(nil),             // 14: floors.v1.Connection
-	(*Spawn)(nil),                  // 15: floors.v1.Spawn
-	(*Item)(nil),                   // 16: floors.v1.Item
-	(*Lock)(nil),                   // 17: floors.v1.Lock
-	(*Trap)(nil),                   // 18: floors.v1.Trap
-	(*GetServerInfoRequest)(nil),   // 19: floors.v1.GetServerInfoRequest
-	(*ServerInfo)(nil),             // 20: floors.v1.ServerInfo
-	(*GetPackRequest)(nil),         // 21: floors.v1.GetPackRequest
-	(*Pack)(nil),                   // 22: floors.v1.Pack
-	(*ListPacksRequest)(nil),       // 23: floors.v1.ListPacksRequest
-	(*ListPacksResponse)(nil),      // 24: floors.v1.ListPacksResponse
-	(*PackInfo)(nil),               // 25: floors.v1.PackInfo
-	(*TierInfo)(nil),               // 26: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 27: floors.v1.FloorMetrics
+	(*Text)(nil),                   // 11: floors.v1.Text
+	(*Furniture)(nil),              // 12: floors.v1.Furniture
+	(*Grid)(nil),                   // 13: floors.v1.Grid
+	(*Point)(nil),                  // 14: floors.v1.Point
+	(*Room)(nil),                   // 15: floors.v1.Room
+	(*Connection)(nil),             // 16: floors.v1.Connection
+	(*Spawn)(nil),                  // 17: floors.v1.Spawn
+	(*Item)(nil),                   // 18: floors.v1.Item
+	(*Lock)(nil),                   // 19: floors.v1.Lock
+	(*Trap)(nil),                   // 20: floors.v1.Trap
+	(*GetServerInfoRequest)(nil),   // 21: floors.v1.GetServerInfoRequest
+	(*ServerInfo)(nil),             // 22: floors.v1.ServerInfo
+	(*GetPackRequest)(nil),         // 23: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 24: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 25: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 26: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 27: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 28: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 29: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
 	0,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
@@ -2367,48 +2545,52 @@ var file_floors_v1_floors_proto_depIdxs = []int32{
 	10, // 3: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
 	5,  // 4: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
 	5,  // 5: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
-	11, // 6: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
-	11, // 7: floors.v1.Floor.region:type_name -> floors.v1.Grid
-	12, // 8: floors.v1.Floor.entry:type_name -> floors.v1.Point
-	12, // 9: floors.v1.Floor.exit:type_name -> floors.v1.Point
-	13, // 10: floors.v1.Floor.rooms:type_name -> floors.v1.Room
-	14, // 11: floors.v1.Floor.connections:type_name -> floors.v1.Connection
-	15, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
-	16, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
-	17, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	27, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
-	18, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
-	12, // 17: floors.v1.Floor.landing:type_name -> floors.v1.Point
-	1,  // 18: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
-	12, // 19: floors.v1.Room.min:type_name -> floors.v1.Point
-	12, // 20: floors.v1.Room.max:type_name -> floors.v1.Point
-	3,  // 21: floors.v1.Room.role:type_name -> floors.v1.RoomRole
-	12, // 22: floors.v1.Room.center:type_name -> floors.v1.Point
-	12, // 23: floors.v1.Spawn.at:type_name -> floors.v1.Point
-	4,  // 24: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
-	12, // 25: floors.v1.Item.at:type_name -> floors.v1.Point
-	12, // 26: floors.v1.Lock.at:type_name -> floors.v1.Point
-	12, // 27: floors.v1.Trap.at:type_name -> floors.v1.Point
-	0,  // 28: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	26, // 29: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	25, // 30: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
-	6,  // 31: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	7,  // 32: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	9,  // 33: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	19, // 34: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	21, // 35: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
-	23, // 36: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
-	10, // 37: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	8,  // 38: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	10, // 39: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	20, // 40: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	22, // 41: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
-	24, // 42: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
-	37, // [37:43] is the sub-list for method output_type
-	31, // [31:37] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	13, // 6: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
+	13, // 7: floors.v1.Floor.region:type_name -> floors.v1.Grid
+	14, // 8: floors.v1.Floor.entry:type_name -> floors.v1.Point
+	14, // 9: floors.v1.Floor.exit:type_name -> floors.v1.Point
+	15, // 10: floors.v1.Floor.rooms:type_name -> floors.v1.Room
+	16, // 11: floors.v1.Floor.connections:type_name -> floors.v1.Connection
+	17, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
+	18, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
+	19, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
+	29, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	20, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
+	14, // 17: floors.v1.Floor.landing:type_name -> floors.v1.Point
+	11, // 18: floors.v1.Floor.name:type_name -> floors.v1.Text
+	11, // 19: floors.v1.Floor.hook:type_name -> floors.v1.Text
+	12, // 20: floors.v1.Floor.furniture:type_name -> floors.v1.Furniture
+	1,  // 21: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
+	14, // 22: floors.v1.Room.min:type_name -> floors.v1.Point
+	14, // 23: floors.v1.Room.max:type_name -> floors.v1.Point
+	3,  // 24: floors.v1.Room.role:type_name -> floors.v1.RoomRole
+	14, // 25: floors.v1.Room.center:type_name -> floors.v1.Point
+	11, // 26: floors.v1.Room.name:type_name -> floors.v1.Text
+	14, // 27: floors.v1.Spawn.at:type_name -> floors.v1.Point
+	4,  // 28: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
+	14, // 29: floors.v1.Item.at:type_name -> floors.v1.Point
+	14, // 30: floors.v1.Lock.at:type_name -> floors.v1.Point
+	14, // 31: floors.v1.Trap.at:type_name -> floors.v1.Point
+	0,  // 32: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
+	28, // 33: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	27, // 34: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	6,  // 35: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	7,  // 36: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	9,  // 37: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	21, // 38: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	23, // 39: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	25, // 40: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	10, // 41: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	8,  // 42: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	10, // 43: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	22, // 44: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	24, // 45: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	26, // 46: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	41, // [41:47] is the sub-list for method output_type
+	35, // [35:41] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -2422,7 +2604,7 @@ func file_floors_v1_floors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

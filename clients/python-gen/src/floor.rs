@@ -6,7 +6,7 @@ use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyByte
 use floor_gen::Kind;
 use floor_proto::{grid, hash, v1};
 
-use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
+use crate::parts::{Connection, Furniture, Item, Lock, Metrics, Point, Room, Spawn, Text, Trap};
 
 /// A floor. Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`.
 #[pyclass(frozen, module = "floor_gen")]
@@ -85,6 +85,52 @@ impl Floor {
     #[getter]
     fn theme(&self) -> &str {
         &self.message.theme
+    }
+
+    /// What it is called. Empty for authored floors without a name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.message.name.as_ref().map_or("", |name| &name.text)
+    }
+
+    /// Its name with the ids to say it in another language.
+    #[getter]
+    fn name_text(&self) -> Text {
+        self.message.name.as_ref().into()
+    }
+
+    /// A sentence that makes one want to go there. Empty where the name is.
+    #[getter]
+    fn hook(&self) -> &str {
+        self.message.hook.as_ref().map_or("", |hook| &hook.text)
+    }
+
+    /// Its hook with the ids to say it in another language.
+    #[getter]
+    fn hook_text(&self) -> Text {
+        self.message.hook.as_ref().into()
+    }
+
+    /// The room that it is remembered by.
+    #[getter]
+    fn landmark(&self) -> Option<Room> {
+        let id = self.message.landmark.checked_sub(1)?;
+        self.message.rooms.iter().find(|room| room.id == id).map(Room::from)
+    }
+
+    /// What rooms are furnished with, type by type.
+    #[getter]
+    fn furniture(&self) -> Vec<Furniture> {
+        let mut pieces = Vec::new();
+        for kind in &self.message.furniture {
+            let mut cell = 0;
+            for step in &kind.cells {
+                cell += step;
+                let (x, y) = (cell % self.spec.width, cell / self.spec.width);
+                pieces.push(Furniture { archetype: kind.archetype.clone(), x, y });
+            }
+        }
+        pieces
     }
 
     /// The stairs up, where a player arrives.

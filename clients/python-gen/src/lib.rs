@@ -20,7 +20,7 @@ mod module {
     #[pymodule_export]
     use crate::pack::{InvalidPackError, Pack, PackFault};
     #[pymodule_export]
-    use crate::parts::{Connection, Item, Lock, Metrics, Point, Room, Spawn, Trap};
+    use crate::parts::{Connection, Furniture, Item, Lock, Metrics, Point, Room, Spawn, Text, Trap};
 
     /// Rises with every change that alters any floor; a server of the same version generates the same floors.
     #[pymodule_export]

@@ -43,6 +43,32 @@ part! {
         role: i32,
         /// A passable cell of it.
         center: Point,
+        /// What it is called. Empty for most rooms.
+        name: Text,
+    }
+}
+
+part! {
+    /// A text in the language of its pack, with the ids to say it in another.
+    Text {
+        /// The text.
+        text: String,
+        /// The sentence.
+        id: String,
+        /// The parts, in the order of their places.
+        parts: Vec<String>,
+    }
+}
+
+part! {
+    /// A piece of furniture. One can walk over it unless its cell is a pillar.
+    Furniture {
+        /// The name of its type.
+        archetype: String,
+        /// Column.
+        x: u32,
+        /// Row.
+        y: u32,
     }
 }
 
@@ -136,7 +162,22 @@ impl From<Option<v1::Point>> for Point {
 
 impl From<&v1::Room> for Room {
     fn from(room: &v1::Room) -> Self {
-        Self { id: room.id, min: room.min.into(), max: room.max.into(), role: room.role, center: room.center.into() }
+        Self {
+            id: room.id,
+            min: room.min.into(),
+            max: room.max.into(),
+            role: room.role,
+            center: room.center.into(),
+            name: room.name.as_ref().into(),
+        }
+    }
+}
+
+impl From<Option<&v1::Text>> for Text {
+    /// No text is an empty one.
+    fn from(of: Option<&v1::Text>) -> Self {
+        let v1::Text { text, id, parts } = of.cloned().unwrap_or_default();
+        Self { text, id, parts }
     }
 }
 

@@ -19,7 +19,7 @@ START_SECONDS = 20
 VECTORS = Path(__file__).parents[3] / "proto" / "vectors"
 FLOOR_FILES = sorted((VECTORS / "floors").glob("*.bin"))
 FLOOR = (VECTORS / "floors" / "default.bin").read_bytes()
-"""Floor 7 of tower 42, a HALLS floor of 100x100."""
+"""Floor 7 of tower 42, a KEEP floor of 100x100."""
 
 Method = Callable[[bytes, grpc.ServicerContext], Any]
 

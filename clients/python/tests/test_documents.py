@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[3]
 def test_examples(server: str, document: str) -> None:
     variables: dict[str, Any] = {}
     for block in python_blocks(document):
-        if "import floor_gen" in block and importlib.util.find_spec("floor_gen") is None:
+        if "floor_gen." in block and importlib.util.find_spec("floor_gen") is None:
             continue
         code = block.replace("127.0.0.1:50051", server)
         exec(compile(code, document, "exec"), variables)  # noqa: S102

@@ -18,7 +18,7 @@ from floors.errors import MalformedResponseError, WrongFloorError
 from floors.v1 import floors_pb2 as pb
 
 HASH = FLOOR[FLOOR.index(b"\x19") :][:9]
-SPEC = FloorSpec(42, 7, 100, 100, Kind.HALLS)
+SPEC = FloorSpec(42, 7, 100, 100, Kind.KEEP)
 
 
 def sealed(message: pb.Floor) -> bytes:
@@ -125,6 +125,24 @@ def test_every_point_is_checked(what: str, field: str) -> None:
         Floor(sealed(message))
 
 
+def test_names_the_landmark_and_furniture() -> None:
+    floor = Floor((FLOOR_FILES[0].parent / "pack_authored.bin").read_bytes())
+    assert floor.name == "The Sexton's Rest"
+    assert floor.hook.startswith("The sexton dug")
+    assert floor.landmark is not None
+    assert floor.landmark.name.text == "The Round Chapel"
+    assert floor.furniture[0] == ("grave", 14, 16)
+    statues = [piece for piece in floor.furniture if piece.archetype == "statue"]
+    assert [floor.terrain[piece.y, piece.x] for piece in statues] == [Terrain.PILLAR] * 4
+
+
+def test_furniture_outside_is_named() -> None:
+    message = pb.Floor.FromString(FLOOR)
+    message.furniture.add(archetype="grave", cells=[9_999, 1])
+    with pytest.raises(InvalidFloorError, match="its furniture grave has cell 10000, outside"):
+        Floor(sealed(message))
+
+
 def test_a_cell_without_terrain_is_refused() -> None:
     message = pb.Floor.FromString(FLOOR)
     message.terrain.palette[0] = 0
@@ -141,7 +159,7 @@ def test_an_unknown_terrain_is_impassable() -> None:
 
 
 @pytest.mark.parametrize(
-    "requested", [SPEC, FloorSpec(42, 7), FloorSpec(42, 7, 100, 0), FloorSpec(42, 7, 0, 0, Kind.HALLS)]
+    "requested", [SPEC, FloorSpec(42, 7), FloorSpec(42, 7, 100, 0), FloorSpec(42, 7, 0, 0, Kind.KEEP)]
 )
 def test_the_requested_floor(requested: FloorSpec) -> None:
     assert Floor(FLOOR, requested).spec == SPEC
@@ -193,7 +211,7 @@ def test_a_spec_names_the_field_that_does_not_fit(field: str, value: int) -> Non
         FloorSpec(**fields)
 
 
-@pytest.mark.parametrize("field", [8, 9, 10, 11, 12, 14, 99])
+@pytest.mark.parametrize("field", [8, 9, 10, 11, 12, 14, 21, 99])
 def test_lists_of_empty_messages_are_refused_without_decoding_them(field: int) -> None:
     entry = (bytes([field << 3 | 2]) if field < 16 else bytes([(field << 3 | 2) & 0x7F | 0x80, field >> 4])) + b"\0"
     floor = entry * (10 * 2**20 // len(entry))
@@ -204,9 +222,12 @@ def test_lists_of_empty_messages_are_refused_without_decoding_them(field: int) -
 
 
 def test_palettes_that_take_more_than_any_floor_are_refused() -> None:
-    grid = pb.Grid(palette=[1] * 600_000)
-    with pytest.raises(InvalidFloorError, match="palettes"):
-        Floor(pb.Floor(region=grid).SerializeToString())
+    with pytest.raises(InvalidFloorError, match="more than 262144 entries"):
+        Floor(pb.Floor(region=pb.Grid(palette=[1] * 600_000)).SerializeToString())
+    # Each less than the bound, and together more.
+    rooms = [pb.Room()] * 200_000
+    with pytest.raises(InvalidFloorError, match="more than 262144 entries"):
+        Floor(pb.Floor(region=pb.Grid(palette=[1] * 200_000), rooms=rooms).SerializeToString())
 
 
 def test_answers_with_lists_that_no_server_has_are_refused() -> None:

@@ -91,8 +91,30 @@ def test_floors_decode(vector: dict[str, Any]) -> None:
         assert floor.theme == decoded["floor"].get("theme", "")
         assert floor.pack_hash == int(decoded["floor"].get("packHash", 0))
         assert json_format.MessageToDict(floor.message) == decoded["floor"]
+        assert surface(floor) == surface_of_json(decoded["floor"])
         assert ["".join(f"{cell:x}" for cell in row) for row in floor.terrain] == decoded["terrain"]
         assert [row.tobytes().hex() for row in floor.region] == decoded["region"]
+
+
+def surface(floor: Floor) -> tuple[object, ...]:
+    """What a game shows of a floor: its name, its hook, its landmark and its first furniture."""
+    landmark = None if floor.landmark is None else (floor.landmark.id, floor.landmark.name.text)
+    return floor.name, floor.hook, landmark, next(iter(floor.furniture), None)
+
+
+def surface_of_json(floor: dict[str, Any]) -> tuple[object, ...]:
+    """The same of a floor in proto3 JSON."""
+
+    def text(named: dict[str, Any], field: str) -> str:
+        return cast(str, named.get(field, {}).get("text", ""))
+
+    first = None
+    if floor.get("furniture"):
+        archetype, cell = floor["furniture"][0]["archetype"], floor["furniture"][0]["cells"][0]
+        first = (archetype, cell % floor["spec"]["width"], cell // floor["spec"]["width"])
+    room = floor.get("landmark", 0) - 1
+    landmark = None if room < 0 else (room, text(floor["rooms"][room], "name"))
+    return text(floor, "name"), text(floor, "hook"), landmark, first
 
 
 @vectors("batches")

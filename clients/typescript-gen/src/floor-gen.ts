@@ -68,6 +68,22 @@ export interface Point {
   y: number;
 }
 
+/** A text in the language of its pack, with ids to say it in another. */
+export interface Text {
+  text: string;
+  /** The sentence. */
+  id: string;
+  /** The parts, in the order of their places. */
+  parts: string[];
+}
+
+/** A piece of furniture. One can walk over it unless the terrain of its cell is `PILLAR`. */
+export interface Furniture {
+  /** The name of the type. Treat an unknown one as decoration. */
+  archetype: string;
+  at: Point;
+}
+
 export interface Room {
   /** Its index in `rooms`. `region` holds id + 1 in each cell of the room. */
   id: number;
@@ -78,6 +94,8 @@ export interface Room {
   role: RoomRole;
   /** A passable cell of the room. */
   center: Point;
+  /** What it is called, if it has a name. */
+  name?: Text;
 }
 
 /** A connection of two rooms, usable in both directions. */
@@ -162,6 +180,14 @@ export interface Floor {
   metrics: FloorMetrics;
   /** The name of its theme. */
   theme: string;
+  /** What it is called, if it has a name. */
+  name?: Text;
+  /** A sentence that makes one want to go there. */
+  hook?: Text;
+  /** Room id + 1 of the room that it is remembered by, 0 for none. */
+  landmark: number;
+  /** What rooms are furnished with, type by type. */
+  furniture: Furniture[];
   /** The hash of the pack in `spec.pack`, 0 for the built-in pack. */
   packHash: bigint;
   /** The floor as a `floors.v1.Floor`: the bytes that a server of this generator version sends. */
@@ -237,6 +263,10 @@ export class FloorGenerator {
       traps: floor.traps.map(({ at, archetype, level }) => ({ at, archetype, level })),
       metrics: { ...counts, passableCells: passable },
       theme: floor.theme,
+      ...(floor.name && { name: floor.name }),
+      ...(floor.hook && { hook: floor.hook }),
+      landmark: floor.landmark,
+      furniture: floor.furniture,
       packHash: floor.packHash,
       encoded: bytes,
     };

@@ -52,11 +52,14 @@ function spec(request: string): SpecInit {
 /** Whether a decoded value is that of proto3 JSON, in which a value of 0 is missing. */
 function assertSame(value: unknown, expected: any, path: string): void {
   if (typeof value === "bigint") assert.equal(value.toString(), expected ?? "0", path);
-  else if (path.endsWith(".pack") || path.endsWith(".theme")) assert.equal(value, expected ?? "", path);
+  else if (typeof value === "string") assert.equal(value, expected ?? "", path);
   else if (path.endsWith(".kind")) assert.equal(`FLOOR_KIND_${FloorKind[value as number]}`, expected, path);
   else if (path.endsWith(".behaviour")) assert.equal(`BEHAVIOUR_${Behaviour[value as number]}`, expected, path);
   else if (path.endsWith(".role")) assert.equal(`ROOM_ROLE_${RoomRole[value as number]}`, expected, path);
-  else if (Array.isArray(value)) {
+  else if (path.endsWith(".furniture")) {
+    const pieces = (expected ?? []).flatMap(({ archetype, cells }: { archetype: string; cells: number[] }) => cells.map(() => archetype));
+    assert.deepEqual((value as { archetype: string }[]).map(({ archetype }) => archetype), pieces, path);
+  } else if (Array.isArray(value)) {
     assert.equal(value.length, expected?.length ?? 0, path);
     value.forEach((item, i) => assertSame(item, expected[i], `${path}[${i}]`));
   } else if (typeof value === "object") {
@@ -81,6 +84,10 @@ test("the floors are those of the vectors", () => {
     const { terrain, region, encoded, ...rest } = floor;
     const { terrain: _terrain, region: _region, ...message } = expected.floor;
     assertSame(rest, message, vector.name);
+    if (floor.furniture.length === 0) continue;
+    const [{ archetype, cells }] = message.furniture;
+    const at = { x: cells[0] % floor.spec.width, y: Math.floor(cells[0] / floor.spec.width) };
+    assert.deepEqual(floor.furniture[0], { archetype, at }, vector.name);
   }
 });
 
@@ -89,6 +96,12 @@ test("a pack says what it is", () => {
     const pack = generator.openPack(read(bytes));
     assert.deepEqual([pack.name, pack.hash, pack.description], [name, BigInt(`0x${hash}`), description]);
     const floor = pack.generate({ seed: 7n, number: 5 });
+    assert.deepEqual([floor.name?.text, floor.rooms[floor.landmark - 1]?.name?.id], ["The Sexton's Rest", "room.chapel"]);
+    assert.deepEqual(floor.furniture.slice(0, 3), [
+      { archetype: "grave", at: { x: 14, y: 16 } },
+      { archetype: "grave", at: { x: 14, y: 18 } },
+      { archetype: "statue", at: { x: 17, y: 16 } },
+    ]);
     assert.deepEqual([floor.theme, floor.packHash, floor.spec.pack], ["graveyard", pack.hash, `${name}@${hash}`]);
   }
 });
@@ -170,11 +183,11 @@ test("the floors are those of the server", { skip: server ? false : "FLOOR_SERVE
 });
 
 /** The floors of a pack with a generator of its own, from the server's tests: `KIND WxH tower SEED floor NUMBER: HASH BYTES B`. */
-const record = readFileSync(new URL("../../../crates/floor-pack/tests/tower-3-served.txt", import.meta.url), "utf8");
+const record = readFileSync(new URL("../../../crates/floor-pack/tests/tower-4-served.txt", import.meta.url), "utf8");
 const kinds = ["", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 
 test("a pack's own generator makes the floors on record", () => {
-  const pack = generator.openPack(readFileSync(new URL("../../../packs/tower-3.floorpack", import.meta.url)));
+  const pack = generator.openPack(readFileSync(new URL("../../../packs/tower-4.floorpack", import.meta.url)));
   const [reference, ...lines] = record.trimEnd().split("\n");
   assert.equal(`${pack.name}@${pack.hash.toString(16).padStart(16, "0")}`, reference);
   assert.equal(lines.length, 72);
@@ -182,7 +195,7 @@ test("a pack's own generator makes the floors on record", () => {
     const [, kind, width, height, seed, number, hash, length] = /^(\w+) (\d+)x(\d+) tower (\d+) floor (\d+): (\w+) (\d+) B$/.exec(line)!;
     const spec = { seed: BigInt(seed!), number: Number(number), width: Number(width), height: Number(height), kind: kinds.indexOf(kind!) };
     const floor = pack.generate(spec);
-    assert.deepEqual([floor.contentHash, floor.encoded.length, floor.generatorVersion], [BigInt(`0x${hash}`), Number(length), 3], line);
+    assert.deepEqual([floor.contentHash, floor.encoded.length, floor.generatorVersion], [BigInt(`0x${hash}`), Number(length), 4], line);
   }
 });
 
@@ -281,8 +294,9 @@ test("the example of the README runs", async () => {
   } finally {
     console.log = log;
   }
-  const { rooms, exit } = generator.generate({ seed: 42n, number: 7 });
-  assert.equal(lines.length, 101);
+  const { name, rooms, exit } = generator.generate({ seed: 42n, number: 7 });
+  assert.equal(lines.length, 102);
   assert.match(lines[0]!, /^#{100}$/);
-  assert.equal(lines[100], `${rooms.length} rooms, exit at ${exit.x} ${exit.y}`);
+  assert.equal(lines[100], name?.text);
+  assert.equal(lines[101], `${rooms.length} rooms, exit at ${exit.x} ${exit.y}`);
 });

@@ -26,6 +26,13 @@ const PASSABLE = new Set([
   Terrain.RUBBLE,
 ]);
 
+/** A piece of furniture on its cell. One can walk over it unless the terrain of its cell is `PILLAR`. */
+export interface Furniture {
+  /** The name of its type. Treat an unknown one as decoration. */
+  archetype: string;
+  at: { x: number; y: number };
+}
+
 /** A floor whose hash, grids and coordinates are checked: all points lie inside it. */
 export class Floor {
   /** The resolved spec: number, size and kind are never 0. */
@@ -43,6 +50,8 @@ export class Floor {
    * entry for a floor without one, as those before generator version 4.
    */
   readonly landing: Point;
+  /** What rooms are furnished with, type by type. */
+  readonly furniture: Furniture[];
 
   private constructor(
     /** The floor as received, with rooms, connections, spawns, items, locks, traps and metrics. */
@@ -65,6 +74,15 @@ export class Floor {
     for (const { at } of message.items) this.#inside("item", at);
     for (const { at } of message.locks) this.#inside("lock", at);
     for (const { at } of message.traps) this.#inside("trap", at);
+    this.furniture = message.furniture.flatMap(({ archetype, cells }) => {
+      let cell = 0;
+      return cells.map((step) => {
+        cell += step;
+        const at = { x: cell % this.width, y: Math.floor(cell / this.width) };
+        if (this.#has(at.x, at.y)) return { archetype, at };
+        throw new InvalidFloorError("outside", `its furniture ${archetype} has cell ${cell}, outside the floor`);
+      });
+    });
   }
 
   /**
@@ -107,6 +125,24 @@ export class Floor {
   /** The name of its theme. Empty for a floor of the built-in pack before generator version 4. */
   get theme(): string {
     return this.message.theme;
+  }
+
+  /**
+   * What the floor is called. Empty before generator version 5, and for authored floors without a name. `message.name`
+   * also has the ids with which a game says it in another language.
+   */
+  get name(): string {
+    return this.message.name?.text ?? "";
+  }
+
+  /** A sentence that makes one want to go there. Empty where the name is. */
+  get hook(): string {
+    return this.message.hook?.text ?? "";
+  }
+
+  /** The room that the floor is remembered by. */
+  get landmark(): Room | undefined {
+    return this.message.rooms.find((room) => room.id + 1 === this.message.landmark);
   }
 
   /** The hash of the pack in `spec.pack`, 0 for the built-in pack. */

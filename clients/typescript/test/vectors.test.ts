@@ -72,14 +72,34 @@ test("floors decode", async () => {
       assert.notEqual(floor.theme, "", vector.name);
       assert.equal(`${vector.pack}@${floor.packHash.toString(16).padStart(16, "0")}`, floor.spec.pack, vector.name);
     }
+    if (vector.name === "pack_authored") {
+      assert.deepEqual([floor.name, floor.landmark?.name?.text], ["The Sexton's Rest", "The Round Chapel"]);
+      assert.match(floor.hook, /^The sexton dug/);
+      assert.equal(floor.furniture.length, 6);
+      assert.deepEqual(floor.furniture[0], { archetype: "grave", at: { x: 14, y: 16 } });
+    }
     if (vector.json) {
       const decoded = json(vector.json);
       assert.deepEqual(toJson(v1.FloorSchema, floor.message), decoded.floor, vector.name);
+      checkSurface(floor, decoded.floor, vector.name);
       assert.equal(Array.from(floor.terrain, (cell) => cell.toString(16)).join(""), decoded.terrain.join(""), vector.name);
       assert.equal(hex(floor.region), decoded.region.join(""), vector.name);
     }
   }
 });
+
+/** Compares what a game shows of a floor with the JSON. */
+function checkSurface(floor: Floor, expected: any, vector: string): void {
+  assert.deepEqual([floor.name, floor.hook], [expected.name?.text ?? "", expected.hook?.text ?? ""], vector);
+  const landmark = expected.rooms[(expected.landmark ?? 0) - 1];
+  assert.deepEqual([floor.landmark?.id, floor.landmark?.name?.text], [landmark && (landmark.id ?? 0), landmark?.name?.text], vector);
+  const pieces = (expected.furniture ?? []).flatMap(({ cells }: { cells: number[] }) => cells).length;
+  assert.equal(floor.furniture.length, pieces, vector);
+  if (pieces === 0) return;
+  const [{ archetype, cells }] = expected.furniture;
+  const at = { x: cells[0] % floor.width, y: Math.floor(cells[0] / floor.width) };
+  assert.deepEqual(floor.furniture[0], { archetype, at }, vector);
+}
 
 test("batches hold their floors", () => {
   for (const vector of manifest.batches) {

@@ -89,7 +89,7 @@ pub use {
 
 pub use encoded::EncodedFloor;
 pub use error::{ClientError, StatusError, Violation};
-pub use floor_proto::floor::{Floor, InvalidFloor, is_passable};
+pub use floor_proto::floor::{Floor, Furniture, InvalidFloor, is_passable};
 pub use floor_proto::v1::{
     self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo,
 };

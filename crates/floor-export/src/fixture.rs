@@ -6,8 +6,8 @@
 use floor_proto::{
     floor::Floor,
     v1::{
-        self, Behaviour, Connection, FloorKind, FloorMetrics, FloorSpec, Item, Lock, Point, Room, RoomRole, Spawn,
-        Terrain, Trap,
+        self, Behaviour, Connection, FloorKind, FloorMetrics, FloorSpec, Furniture, Item, Lock, Point, Room, RoomRole,
+        Spawn, Terrain, Text, Trap,
     },
 };
 use floor_proto::{grid, hash};
@@ -39,7 +39,12 @@ const fn at(x: u32, y: u32) -> Option<Point> {
 
 fn room(id: u32, role: RoomRole, min: (u32, u32), max: (u32, u32)) -> Room {
     let center = at(min.0 + 1, min.1 + 1);
-    Room { id, min: at(min.0, min.1), max: at(max.0, max.1), role: role.into(), center }
+    Room { id, min: at(min.0, min.1), max: at(max.0, max.1), role: role.into(), center, name: None }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "as in a message")]
+fn text(text: &str, id: &str, parts: &[&str]) -> Option<Text> {
+    Some(Text { text: text.to_owned(), id: id.to_owned(), parts: parts.iter().map(|&part| part.to_owned()).collect() })
 }
 
 fn terrain() -> Vec<u8> {
@@ -71,6 +76,8 @@ pub(crate) fn message() -> v1::Floor {
         room(3, RoomRole::Key, (1, 9), (18, 12)),
         room(4, RoomRole::Secret, (20, 10), (21, 11)),
     ];
+    let mut rooms = rooms;
+    rooms[3].name = text("The Flooded Chapel", "room.chapel", &["state.flooded"]);
     let region = region(&rooms, (width, height));
     let connection = |from_room, to_room, lock_id, secret| Connection { from_room, to_room, lock_id, secret };
     let spawn = |at, archetype: &str, level, behaviour: Behaviour, group| Spawn {
@@ -94,6 +101,14 @@ pub(crate) fn message() -> v1::Floor {
         theme: "crypt".to_owned(),
         pack_hash: 0,
         landing: at(3, 2),
+        name: text("The Crypt of Two Keys", "floor.crypt", &["count.two", "thing.key"]),
+        hook: text("One key is in the water, and the other was never made.", "hook.keys", &[]),
+        landmark: 4,
+        furniture: vec![
+            Furniture { archetype: "grave".to_owned(), cells: vec![76, 62, 2] },
+            Furniture { archetype: "stone_table".to_owned(), cells: vec![93] },
+            Furniture { archetype: "toll_gong".to_owned(), cells: vec![147] },
+        ],
         content_hash: 0,
         terrain: Some(grid::encode(width, height, &terrain())),
         region: Some(grid::encode(width, height, &region)),

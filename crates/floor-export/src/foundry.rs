@@ -58,7 +58,15 @@ impl Documents<'_> {
         format!("{:010x}{:06x}", self.floor.content_hash() >> 24, self.next)
     }
 
+    /// What the floor is called, or what it is.
     fn name(&self) -> String {
+        match self.floor.name() {
+            "" => self.what(),
+            name => name.to_owned(),
+        }
+    }
+
+    fn what(&self) -> String {
         let spec = self.floor.spec();
         format!("Floor {} of tower {} ({})", spec.number, spec.seed, names::kind_of(spec))
     }
@@ -85,7 +93,7 @@ impl Documents<'_> {
             },
             "walls": self.walls(),
             "lights": self.lights(),
-            "notes": entries.iter().zip(pages(journal)).map(|(entry, page)| self.note(entry, journal, page)).collect::<Vec<_>>(),
+            "notes": entries.iter().zip(pages(journal).skip(1)).map(|(entry, page)| self.note(entry, journal, page)).collect::<Vec<_>>(),
             "drawings": [], "regions": [], "sounds": [], "templates": [], "tiles": [], "tokens": [],
         })
     }
@@ -151,16 +159,22 @@ impl Documents<'_> {
         })
     }
 
-    /// A page for each room, which players do not see.
+    /// A page for the floor, and one for each room, which players do not see.
     fn journal(&mut self, entries: &[RoomEntry]) -> Value {
         let id = self.id();
-        let page = |(sort, entry): (u32, &RoomEntry)| {
+        let paragraph = |text: &str| format!("<p>{}</p>", escaped(text));
+        let landmark =
+            self.floor.landmark().map(|room| format!("Landmark: {}", room_key::entry(self.floor, room).title));
+        let about = [self.floor.hook(), &self.what(), &landmark.unwrap_or_default()].map(paragraph).concat();
+        let of_floor = (self.name(), about.replace("<p></p>", ""));
+        let of_rooms = entries.iter().map(|entry| (entry.title.clone(), html(entry)));
+        let page = |(sort, (name, content)): (u32, (String, String))| {
             json!({
-                "_id": self.id(), "name": entry.title, "type": "text", "sort": sort * 100_000,
-                "title": {"show": true, "level": 1}, "text": {"format": 1, "content": html(entry)},
+                "_id": self.id(), "name": name, "type": "text", "sort": sort * 100_000,
+                "title": {"show": true, "level": 1}, "text": {"format": 1, "content": content},
             })
         };
-        let pages = (1..).zip(entries).map(page).collect::<Vec<_>>();
+        let pages = (0..).zip([of_floor].into_iter().chain(of_rooms)).map(page).collect::<Vec<_>>();
         json!({"_id": id, "name": self.name(), "pages": pages, "ownership": {"default": 0}})
     }
 

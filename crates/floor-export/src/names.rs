@@ -1,7 +1,7 @@
 //! Readable names of the enum values in the .proto: `standard` for `FLOOR_KIND_STANDARD`, `locked door` for
 //! `TERRAIN_LOCKED_DOOR`.
 
-use floor_proto::v1::{Behaviour, FloorKind, FloorSpec, Point, Room, RoomRole, Spawn, Terrain};
+use floor_proto::v1::{Behaviour, FloorKind, FloorSpec, Point, Room, RoomRole, Spawn, Terrain, Text};
 
 /// `standard` for `FLOOR_KIND_STANDARD`.
 #[must_use]
@@ -69,6 +69,11 @@ pub fn hash(content_hash: u64) -> String {
 #[must_use]
 pub fn archetype(name: &str) -> String {
     name.replace('_', " ")
+}
+
+/// A text, its id, and its parts with commas between them; empty if there is none.
+pub(crate) fn text(of: Option<&Text>) -> [String; 3] {
+    of.map_or_else(Default::default, |text| [text.text.clone(), text.id.clone(), text.parts.join(",")])
 }
 
 fn plain(name: &str, prefix: &str) -> String {

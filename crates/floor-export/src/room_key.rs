@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use floor_proto::{
-    floor::Floor,
-    v1::{Point, Room, RoomRole, Spawn},
+    floor::{Floor, Furniture},
+    v1::{Point, Room, Spawn},
 };
 
 use crate::names;
@@ -12,9 +12,9 @@ use crate::names;
 /// A room of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoomEntry {
-    /// `7. Treasure room`, with the number that pictures show.
+    /// `7. Treasure room`, or `7. The Gilded Well (treasure)`, with the number that pictures show.
     pub title: String,
-    /// What it holds: monsters, things, traps.
+    /// What it holds: monsters, things, traps, furniture.
     pub contents: Vec<String>,
     /// Where one gets from it.
     pub ways: Vec<String>,
@@ -28,17 +28,21 @@ pub fn entries(floor: &Floor) -> Vec<RoomEntry> {
     floor.rooms().iter().map(|room| entry(floor, room)).collect()
 }
 
-fn entry(floor: &Floor, room: &Room) -> RoomEntry {
+/// The entry of a room.
+pub(crate) fn entry(floor: &Floor, room: &Room) -> RoomEntry {
     RoomEntry {
-        title: format!("{}. {}", names::room_number(room.id), title(room.role())),
+        title: format!("{}. {}", names::room_number(room.id), title(room)),
         contents: contents(floor, room),
         ways: ways(floor, room),
         center: room.center.unwrap_or_default(),
     }
 }
 
-fn title(role: RoomRole) -> String {
-    let name = names::role(role);
+fn title(room: &Room) -> String {
+    let name = names::role(room.role());
+    if !room.name().is_empty() {
+        return format!("{} ({name})", room.name());
+    }
     let (first, rest) = name.split_at(name.len().min(1));
     format!("{}{rest} room", first.to_uppercase())
 }
@@ -54,7 +58,23 @@ fn contents(floor: &Floor, room: &Room) -> Vec<String> {
     });
     let traps = wire.traps.iter().filter(|trap| is_here(trap.at));
     let traps = traps.map(|trap| format!("trap: {}, level {}", names::archetype(&trap.archetype), trap.level));
-    stairs.chain(monsters(wire.spawns.iter().filter(|spawn| is_here(spawn.at)))).chain(items).chain(traps).collect()
+    let furniture = furniture(floor.furniture().filter(|piece| is_here(Some(piece.at))));
+    let monsters = monsters(wire.spawns.iter().filter(|spawn| is_here(spawn.at)));
+    stairs.chain(monsters).chain(items).chain(traps).chain(furniture).collect()
+}
+
+/// All furniture of a room in a line: `furniture: 12 x grave, statue`.
+fn furniture<'a>(pieces: impl Iterator<Item = Furniture<'a>>) -> Option<String> {
+    let mut counts = BTreeMap::<&str, u32>::new();
+    for piece in pieces {
+        *counts.entry(piece.archetype).or_default() += 1;
+    }
+    let words = |(name, count): (&&str, &u32)| match count {
+        1 => names::archetype(name),
+        count => format!("{count} x {}", names::archetype(name)),
+    };
+    let all = counts.iter().map(words).collect::<Vec<_>>().join(", ");
+    (!all.is_empty()).then(|| format!("furniture: {all}"))
 }
 
 /// Monsters of one kind, level and behaviour together.
@@ -93,10 +113,11 @@ mod tests {
         let entries = entries(&fixture::floor());
         assert_eq!(entries.len(), 5);
         let key = &entries[3];
-        assert_eq!(key.title, "4. Key room");
+        assert_eq!(key.title, "4. The Flooded Chapel (key)");
+        assert_eq!(entries[0].title, "1. Entry room");
         assert_eq!(key.contents, ["goblin, level 5, patrols", "key 1"]);
         assert_eq!(key.ways, ["to 1", "to 2", "to 5, secret"]);
-        assert_eq!(entries[0].contents, ["stairs up", "bread, worth 5"]);
+        assert_eq!(entries[0].contents, ["stairs up", "bread, worth 5", "furniture: stone table"]);
         assert_eq!(entries[1].ways, ["to 1", "to 3, behind lock 1", "to 4"]);
     }
 }

@@ -121,13 +121,23 @@ fn layers(floor: &Floor) -> Layers<'_> {
     );
     let ends = [("entry", floor.entry()), ("exit", floor.exit()), ("landing", floor.landing())];
     layers.objects("stairs", ends.into_iter().map(|(name, at)| Object::cell(name, Some(at), name)));
+    let furniture = floor.furniture();
+    layers.objects("furniture", furniture.map(|piece| Object::cell("furniture", Some(piece.at), piece.archetype)));
     layers
 }
 
 /// What the floor states about itself. 64-bit numbers are text, since Tiled's integers have 32 bits.
 fn map_properties(floor: &Floor) -> Vec<(&'static str, Value)> {
     let metrics = floor.wire().metrics.unwrap_or_default();
+    let [name, hook] = [&floor.wire().name, &floor.wire().hook].map(|text| names::text(text.as_ref()));
     vec![
+        ("name", name[0].as_str().into()),
+        ("name_id", name[1].as_str().into()),
+        ("name_parts", name[2].as_str().into()),
+        ("hook", hook[0].as_str().into()),
+        ("hook_id", hook[1].as_str().into()),
+        ("hook_parts", hook[2].as_str().into()),
+        ("landmark", int(floor.wire().landmark)),
         ("seed", floor.spec().seed.to_string().into()),
         ("number", int(floor.spec().number)),
         ("kind", names::kind_of(floor.spec()).into()),
@@ -146,11 +156,20 @@ fn room(room: &Room) -> Object {
     let (min, max) = (room.min.unwrap_or_default(), room.max.unwrap_or_default());
     let center = room.center.unwrap_or_default();
     let sides = (max.x.saturating_sub(min.x) + 1, max.y.saturating_sub(min.y) + 1);
-    Object::area("room", min, sides, &format!("room {}", names::room_number(room.id)))
+    let label = match room.name() {
+        "" => format!("room {}", names::room_number(room.id)),
+        name => name.to_owned(),
+    };
+    let mut object = Object::area("room", min, sides, &label)
         .with("id", int(room.id))
         .with("role", names::role_of(room).into())
         .with("center_x", int(center.x))
-        .with("center_y", int(center.y))
+        .with("center_y", int(center.y));
+    if room.name.is_some() {
+        let [_, id, parts] = names::text(room.name.as_ref());
+        object = object.with("name_id", id.into()).with("name_parts", parts.into());
+    }
+    object
 }
 
 fn cell_tileset(name: &str) -> Value {

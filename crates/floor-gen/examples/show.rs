@@ -31,6 +31,9 @@ struct Options {
     /// Also prints what each stage did, and the order of the locks.
     #[arg(long)]
     explain: bool,
+    /// Prints what the floors and their rooms are called, and draws nothing.
+    #[arg(long)]
+    names: bool,
 }
 
 /// Prints what the generator does, and how long each stage takes.
@@ -87,10 +90,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else {
             generator.generate(&spec)
         };
+        if options.names {
+            print!("{}", names(&floor));
+            continue;
+        }
         println!("{spec:?}: {:?}", floor.metrics);
         print!("{}", draw(&floor));
     }
     Ok(())
+}
+
+/// The floor's name, its hook, and the rooms' names.
+fn names(floor: &Floor<'_>) -> String {
+    let (names, spec) = (&floor.names, &floor.spec);
+    let rooms: Vec<&str> = names.rooms.iter().map(|(_, text)| &*text.text).collect();
+    let (name, hook, rooms) = (&names.floor.text, &names.hook.text, rooms.join("; "));
+    format!("{:5} {:8} {name}. {hook}\n{:15}{rooms}\n", spec.number(), spec.kind().name(), "")
 }
 
 /// The character of each terrain, by its number, which counts from 1.
@@ -102,6 +117,9 @@ fn draw(floor: &Floor<'_>) -> String {
     let width = usize::from(floor.spec.width());
     let mut cells: Vec<char> = floor.terrain.iter().map(|&cell| GLYPHS[cell as usize - 1]).collect();
     let mut put = |at: floor_gen::Point, glyph| cells[usize::from(at.y) * width + usize::from(at.x)] = glyph;
+    for piece in &floor.furniture {
+        put(piece.at, piece.archetype.chars().next().unwrap_or('f'));
+    }
     floor.spawns.iter().for_each(|spawn| put(spawn.at, spawn.archetype.chars().next().unwrap_or('m')));
     floor.traps.iter().for_each(|trap| put(trap.at, '^'));
     floor.items.iter().for_each(|item| put(item.at, if item.opens_lock == 0 { '!' } else { 'K' }));

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::cave::Cave;
 use crate::distance_map::DistanceMap;
 pub(crate) use crate::draft::{ConnectionDraft, MAX_ROOMS, RoomDraft};
-use crate::floor::{Item, Lock, Metrics, Point, Spawn, Terrain, Trap};
+use crate::floor::{Furniture, Item, Lock, Metrics, Point, Spawn, Terrain, Trap};
 use crate::graph::Graph;
 use crate::mask::Mask;
 use crate::pack::content::{NameId, StoryPart};
@@ -43,6 +43,12 @@ pub(crate) struct Arena {
     pub(crate) items: Vec<Item<NameId>>,
     pub(crate) locks: Vec<Lock>,
     pub(crate) traps: Vec<Trap<NameId>>,
+    /// Sorted once all of it is placed.
+    pub(crate) furniture: Vec<Furniture<NameId>>,
+    /// Scratch list of what is sorted.
+    pub(crate) keys: Vec<u64>,
+    /// The room that the floor is remembered by.
+    pub(crate) landmark: Option<u8>,
     pub(crate) metrics: Metrics,
     /// Scratch list of rooms, such as those that may still take a neighbour.
     pub(crate) room_list: Vec<u8>,
@@ -72,8 +78,9 @@ pub(crate) struct Arena {
     pub(crate) doorways: Vec<Doorway>,
     /// Scratch list of runs.
     pub(crate) runs: Runs,
-    /// Scratch set of cells.
+    /// Scratch sets of cells.
     pub(crate) scratch: Mask,
+    pub(crate) squares: Mask,
     /// A cave before it is carved.
     pub(crate) cave: Cave,
     /// One mark for each cell, for stages that flood the floor.
@@ -217,6 +224,8 @@ impl Arena {
         self.items.clear();
         self.locks.clear();
         self.traps.clear();
+        self.furniture.clear();
+        self.landmark = None;
         self.room_list.clear();
         self.path.clear();
         self.required_locks = 0;

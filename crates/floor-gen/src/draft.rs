@@ -1,6 +1,7 @@
 //! Rooms and connections of a floor under construction.
 
 use crate::floor::{Point, RoomRole};
+use crate::pack::content::NameId;
 
 /// The most rooms of a floor: room ids are a byte on the wire, and 0 stands for none.
 pub(crate) const MAX_ROOMS: usize = 255;
@@ -25,6 +26,8 @@ pub(crate) struct RoomDraft {
     pub(crate) set_piece: bool,
     /// Its scenery is a part of the layout.
     pub(crate) is_decorated: bool,
+    /// What it is furnished as: the name of a furniture set of the pack.
+    pub(crate) set: Option<NameId>,
 }
 
 /// A connection under construction.
@@ -44,7 +47,19 @@ impl RoomDraft {
     pub(crate) const fn new(min: Point, max: Point, center: usize, area: u32) -> Self {
         let role = RoomRole::Combat;
         let (set_piece, is_decorated) = (false, false);
-        Self { min, max, center, area, role, zone: 0, depth: 0, failed_attachments: 0, set_piece, is_decorated }
+        Self {
+            min,
+            max,
+            center,
+            area,
+            role,
+            zone: 0,
+            depth: 0,
+            failed_attachments: 0,
+            set_piece,
+            is_decorated,
+            set: None,
+        }
     }
 
     /// A room to whose cells [`Self::add_cell`] adds.

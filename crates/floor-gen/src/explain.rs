@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use core::fmt::Write;
 
-use crate::floor::{Floor, Point, RoomRole};
+use crate::floor::{Floor, Point, RoomRole, Terrain};
 use crate::graph::Components;
 pub use crate::observer::Observer;
 
@@ -77,6 +77,29 @@ impl Observer for Report {
             self.vaults.borrow_mut().entry(vault).or_default().placed += 1;
         }
     }
+}
+
+/// Whether each cell is bare: whether it lies in a square of 9x9 cells of plain floor in which nothing stands.
+#[must_use]
+pub fn bare_cells(floor: &Floor<'_>) -> Vec<bool> {
+    /// The side of such a square.
+    const SQUARE: usize = 9;
+    let width = usize::from(floor.spec.width());
+    let mut plain: Vec<bool> = floor.terrain.iter().map(|&cell| cell == Terrain::Floor).collect();
+    let things = floor.spawns.iter().map(|spawn| spawn.at).chain(floor.items.iter().map(|item| item.at));
+    let things = things.chain(floor.traps.iter().map(|trap| trap.at));
+    for at in things.chain(floor.furniture.iter().map(|piece| piece.at)) {
+        plain[usize::from(at.y) * width + usize::from(at.x)] = false;
+    }
+    let (mut sides, mut bare) = (alloc::vec![0; plain.len()], alloc::vec![false; plain.len()]);
+    // The border is wall. The side of the largest plain square whose last cell it is.
+    for at in (width + 1..plain.len()).filter(|&at| plain[at]) {
+        sides[at] = 1 + sides[at - 1].min(sides[at - width]).min(sides[at - width - 1]);
+        if sides[at] >= SQUARE {
+            (0..SQUARE).for_each(|up| bare[at - up * width + 1 - SQUARE..=at - up * width].fill(true));
+        }
+    }
+    bare
 }
 
 /// The floor's locks as text, one line each: the rooms that it separates, where its key lies, and the locks in front of

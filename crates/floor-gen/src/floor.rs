@@ -1,5 +1,6 @@
 //! The parts of a generated floor, as plain data. The numbers of the enums are those of `floors.v1`.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use crate::role::RoomRole;
@@ -36,6 +37,12 @@ pub struct Floor<'p> {
     pub locks: Vec<Lock>,
     /// Traps.
     pub traps: Vec<Trap<&'p str>>,
+    /// What rooms are furnished with, by the name of the type, then by row and column.
+    pub furniture: Vec<Furniture<&'p str>>,
+    /// The id of the room that the floor is remembered by.
+    pub landmark: Option<u8>,
+    /// What the floor and its rooms are called.
+    pub names: Names<'p>,
     /// Measured on the finished floor.
     pub metrics: Metrics,
 }
@@ -167,6 +174,37 @@ pub struct Trap<A = &'static str> {
     pub level: u16,
 }
 
+/// A piece of furniture on a cell of a room. One can walk over it unless its cell is a [`Terrain::Pillar`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Furniture<A = &'static str> {
+    /// The type, a name that the game interprets.
+    pub archetype: A,
+    /// Its cell.
+    pub at: Point,
+}
+
+/// What a floor and its rooms are called.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names<'p> {
+    /// The name of the floor. Without text: it has none.
+    pub floor: Text<'p>,
+    /// A sentence that makes one want to go there.
+    pub hook: Text<'p>,
+    /// Rooms that have a name, by their id.
+    pub rooms: Vec<(u8, Text<'p>)>,
+}
+
+/// A text in the language of its pack, with the ids that a game needs to say it in another.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text<'p> {
+    /// The text.
+    pub text: String,
+    /// The sentence, an id of the pack.
+    pub id: &'p str,
+    /// The parts in the sentence's places, ids of the pack.
+    pub parts: Vec<&'p str>,
+}
+
 /// Measurements of a finished floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Metrics {
@@ -176,6 +214,7 @@ pub struct Metrics {
     pub passable_cells: u32,
     /// Connections minus rooms plus connected components.
     pub loops: u32,
-    /// Summed levels of the critical path's monsters for each of its rooms, in thousandths.
+    /// Summed levels of the monsters that one meets on the critical path, in thousandths: those in the rooms that it enters,
+    /// and those outside rooms within 8 steps of it.
     pub difficulty: u32,
 }

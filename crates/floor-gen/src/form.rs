@@ -15,12 +15,45 @@ pub(crate) enum Form {
     Rotunda,
     /// A natural cave: overlapping ellipses with a ragged outline.
     Grotto,
+    /// A walk around a round core.
+    Ring,
+    /// A walk around a rectangular core.
+    Cloister,
+    /// Four round lobes.
+    Quatrefoil,
+    /// A rectangle with one round end.
+    Apse,
+    /// A rhombus.
+    Diamond,
 }
 
 impl Form {
-    pub(crate) const ALL: [Self; 6] = [Self::Hall, Self::Cross, Self::Ell, Self::Octagon, Self::Rotunda, Self::Grotto];
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Hall,
+        Self::Cross,
+        Self::Ell,
+        Self::Octagon,
+        Self::Rotunda,
+        Self::Grotto,
+        Self::Ring,
+        Self::Cloister,
+        Self::Quatrefoil,
+        Self::Apse,
+        Self::Diamond,
+    ];
     /// Their names in a pack.
-    pub(crate) const NAMES: [&'static str; Self::ALL.len()] = ["hall", "cross", "ell", "octagon", "rotunda", "grotto"];
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
+        ["hall", "cross", "ell", "octagon", "rotunda", "grotto", "ring", "cloister", "quatrefoil", "apse", "diamond"];
+
+    /// Whether it looks best as long as wide.
+    pub(crate) const fn is_round(self) -> bool {
+        matches!(self, Self::Octagon | Self::Rotunda | Self::Ring | Self::Quatrefoil | Self::Diamond)
+    }
+
+    /// Whether it lies around a core, which is rock at first.
+    pub(crate) const fn has_core(self) -> bool {
+        matches!(self, Self::Ring | Self::Cloister)
+    }
 }
 
 /// Up to one weight for each form, in the order in which the pack lists them: the draw depends on it.

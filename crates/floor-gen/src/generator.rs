@@ -2,7 +2,7 @@
 //! layouts that are rejected.
 
 use crate::arena::{Arena, ConnectionDraft, RoomDraft};
-use crate::floor::{Connection, Floor, Item, Room, RoomRole, Spawn, Trap};
+use crate::floor::{Connection, Floor, Furniture, Item, Room, RoomRole, Spawn, Trap};
 use crate::kinds;
 use crate::observer::Observer;
 use crate::pack::Pack;
@@ -11,7 +11,8 @@ use crate::rng::{Rng, Streams};
 use crate::spec::FloorSpec;
 use crate::stages::survey::LayoutRejected;
 use crate::stages::{
-    gates, lakes, loot, monsters, patrols, roles, scenery, side_vaults, stairs, survey, traps, windows,
+    furnish, gates, lakes, landmark, loot, monsters, names, patrols, roles, scenery, side_vaults, stairs, survey,
+    traps, windows,
 };
 
 /// Layouts tried before the fallback. The first is nearly always accepted. On the smallest floors a vault or a second
@@ -69,12 +70,14 @@ impl Generator {
             if let Some(observer) = observer {
                 observer.attempt(attempt);
             }
-            match self.attempt(plan, &Streams::new(spec, attempt).observed_by(observer)) {
+            let streams = &Streams::new(spec, attempt).observed_by(observer);
+            match self.attempt(plan, streams) {
                 Ok(()) => {
+                    let floor = self.finish(plan, streams);
                     if let Some(observer) = observer {
                         observer.finished(false);
                     }
-                    return self.finish(plan);
+                    return floor;
                 }
                 Err(LayoutRejected(why)) => {
                     if let Some(observer) = observer {
@@ -113,11 +116,11 @@ impl Generator {
         populate(&mut self.arena, plan, streams).expect("the stairs lie in those rooms");
         survey::measure(&mut self.arena)
             .expect("the fallback's key lies before its only lock, and scenery blocks no path");
-        self.finish(plan)
+        self.finish(plan, streams)
     }
 
-    /// Copies the floor out of the arena.
-    fn finish<'p>(&self, plan: &Plan<'p>) -> Floor<'p> {
+    /// Copies the floor out of the arena, and names it.
+    fn finish<'p>(&self, plan: &Plan<'p>, streams: &Streams<'_>) -> Floor<'p> {
         let arena = &self.arena;
         let room = |(id, room): (usize, &RoomDraft)| Room {
             id: id as u8,
@@ -142,6 +145,7 @@ impl Generator {
             let archetype = name(archetype);
             Item { at, archetype, value, opens_lock }
         };
+        let piece = |&Furniture { at, archetype }: &Furniture<_>| Furniture { at, archetype: name(archetype) };
         Floor {
             spec: plan.spec,
             theme: plan.theme().name(),
@@ -156,6 +160,9 @@ impl Generator {
             items: arena.items.iter().map(item).collect(),
             locks: arena.locks.clone(),
             traps: arena.traps.iter().map(trap).collect(),
+            furniture: arena.furniture.iter().map(piece).collect(),
+            landmark: arena.landmark,
+            names: names::name(arena, plan, streams),
             metrics: arena.metrics,
         }
     }
@@ -194,6 +201,8 @@ fn populate(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result
     streams.note("lakes", lakes);
     windows::cut(arena, plan, &mut streams.open("windows"));
     scenery::decorate(arena, plan, rules, &mut streams.open("scenery"));
+    arena.landmark = landmark::choose(arena);
+    furnish::furnish(arena, plan, rules, &mut streams.open("furniture"));
     loot::place_loot(arena, plan, &mut streams.open("loot"));
     monsters::place_monsters(arena, plan, &mut streams.open("monsters"));
     patrols::place(arena, plan, &mut streams.open("patrols"));
@@ -241,8 +250,9 @@ mod tests {
         let spec = FloorSpec::resolve(42, 9, 0, 0, Some(Kind::Standard)).unwrap();
         let make = |stage| {
             let mut generator = Generator::new();
-            generator.attempt(&plan(&spec), &Streams::new(&spec, 0).with_extra_draw(stage)).unwrap();
-            generator.finish(&plan(&spec))
+            let streams = Streams::new(&spec, 0).with_extra_draw(stage);
+            generator.attempt(&plan(&spec), &streams).unwrap();
+            generator.finish(&plan(&spec), &streams)
         };
         let baseline = make("no such stage");
         let traps = make("traps");
@@ -250,7 +260,10 @@ mod tests {
         assert_eq!(Floor { traps: baseline.traps.clone(), ..traps }, baseline);
         let scenery = make("scenery");
         assert_ne!(scenery.terrain, baseline.terrain);
-        assert_eq!((&scenery.region, &scenery.rooms), (&baseline.region, &baseline.rooms));
+        // Furniture stands on other cells then, and may move the center of a room.
+        let mut rooms = scenery.rooms.iter().zip(&baseline.rooms);
+        assert!(rooms.all(|(a, b)| (a.min, a.max, a.role) == (b.min, b.max, b.role)));
+        assert_eq!((&scenery.region, scenery.rooms.len()), (&baseline.region, baseline.rooms.len()));
         assert_eq!((&scenery.connections, &scenery.locks), (&baseline.connections, &baseline.locks));
         let loops = make("loops");
         assert_ne!(loops.connections, baseline.connections);

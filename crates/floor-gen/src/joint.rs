@@ -3,7 +3,7 @@
 
 use crate::floor::Point;
 use crate::kinds::fallback_room_of;
-use crate::rng::{Rng, mix};
+use crate::rng::{Rng, Root};
 use crate::spec::FloorSpec;
 
 /// Cells drawn in each quarter of the floor for a joint.
@@ -50,8 +50,8 @@ fn joint(spec: &FloorSpec, below: u32) -> Point {
 }
 
 fn rng_of(spec: &FloorSpec, below: u32) -> Rng {
-    let size = u64::from(spec.width()) << 16 | u64::from(spec.height());
-    Rng::from_seed(mix(mix(spec.seed()) ^ u64::from(below)) ^ mix(size))
+    let [width, height] = [spec.width(), spec.height()].map(u32::from);
+    Rng::from_seed(Root::Joint.of(spec.seed(), [below, width, height]))
 }
 
 /// A cell of that quarter. The walls of the fallback are left out.

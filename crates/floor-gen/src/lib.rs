@@ -52,11 +52,14 @@ mod stages;
 mod terrain;
 pub mod validate;
 
-pub use floor::{Behaviour, Connection, Floor, Item, Lock, Metrics, Point, Room, RoomRole, Spawn, Terrain, Trap};
+pub use floor::{
+    Behaviour, Connection, Floor, Furniture, Item, Lock, Metrics, Names, Point, Room, RoomRole, Spawn, Terrain, Text,
+    Trap,
+};
 pub use generator::{Generator, generate};
 pub use pack::{Pack, Theme};
 pub use spec::{FloorSpec, Kind, PackHash, SpecError};
 
 /// Part of every storage key. It rises by one with every release that changes a byte of any floor; CHANGELOG.md
 /// says what each version changed.
-pub const GENERATOR_VERSION: u32 = 4;
+pub const GENERATOR_VERSION: u32 = 5;

@@ -1,6 +1,7 @@
 //! A bit for each cell, so that a room is compared with the whole floor by a few words for each row.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Bits of a word.
 const WORD: usize = 64;
@@ -29,6 +30,20 @@ impl Mask {
         &mut self.words[y * self.stride..(y + 1) * self.stride]
     }
 
+    /// The cells that all of those rows have, a word at a time; the lowest bit of the first word is the westmost cell.
+    pub(crate) fn common(&self, rows: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+        let words = &self.words[rows.start * self.stride..rows.end * self.stride];
+        (0..self.stride).map(move |first| {
+            let mut common = u64::MAX;
+            let mut at = first;
+            while at < words.len() && common != 0 {
+                common &= words[at];
+                at += self.stride;
+            }
+            common
+        })
+    }
+
     /// The first cell of the set in row `y`, from column `x` on.
     pub(crate) fn next_set(&self, y: usize, x: usize) -> Option<usize> {
         next_one(self.row(y), x, 0)
@@ -39,12 +54,17 @@ impl Mask {
         next_one(self.row(y), x, u64::MAX)
     }
 
-    /// Adds the cells of columns `from .. to` in row `y`.
+    /// Adds the cells of columns `from .. to` in row `y`, of which there is one at least.
     pub(crate) fn insert_run(&mut self, y: usize, from: usize, to: usize) {
         let row = self.row_mut(y);
-        for (i, word) in row.iter_mut().enumerate().take(to.div_ceil(WORD)).skip(from / WORD) {
-            let (first, end) = (from.saturating_sub(i * WORD), (to - i * WORD).min(WORD));
-            *word |= (u64::MAX >> (WORD - (end - first))) << first;
+        let (first, last) = (from / WORD, (to - 1) / WORD);
+        let (east, west) = (u64::MAX << (from % WORD), u64::MAX >> (WORD - 1 - (to - 1) % WORD));
+        if first == last {
+            row[first] |= east & west;
+        } else {
+            row[first] |= east;
+            row[first + 1..last].fill(u64::MAX);
+            row[last] |= west;
         }
     }
 

@@ -27,3 +27,9 @@ pub enum RoomRole {
     /// A junction or corridor large enough to be a room.
     Passage = 11,
 }
+
+impl RoomRole {
+    /// Their names in lower case, in the order of their numbers, which count from 1.
+    pub(crate) const NAMES: [&'static str; 11] =
+        ["entry", "exit", "combat", "treasure", "key", "shrine", "shop", "boss", "vault", "secret", "passage"];
+}

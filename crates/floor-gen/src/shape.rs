@@ -48,8 +48,67 @@ impl Shape {
                 }
             }
             Form::Rotunda => shape.ellipse(0, 0, width, height),
+            Form::Ring => {
+                shape.ellipse(0, 0, width, height);
+                shape.hollow(rng);
+            }
+            Form::Cloister => {
+                shape.fill(0, 0, width, height);
+                shape.hollow(rng);
+            }
+            Form::Quatrefoil => {
+                let (wide, high) = ((3 * width / 5).max(3), (3 * height / 5).max(3));
+                for (x, y) in [(0, (height - high) / 2), (width - wide, (height - high) / 2)] {
+                    shape.ellipse(x, y, wide, high);
+                }
+                for (x, y) in [((width - wide) / 2, 0), ((width - wide) / 2, height - high)] {
+                    shape.ellipse(x, y, wide, high);
+                }
+            }
+            Form::Apse => {
+                // The round end is half of a circle across the shorter side.
+                let (side, at_start) = (width.min(height), rng.chance(500));
+                let (from, less) = if at_start { (side / 2, 0) } else { (0, 1) };
+                if width >= height {
+                    shape.ellipse((width - side) * less, 0, side, height);
+                    shape.fill(from, 0, width - side / 2, height);
+                } else {
+                    shape.ellipse(0, (height - side) * less, width, side);
+                    shape.fill(0, from, width, height - side / 2);
+                }
+            }
+            Form::Diamond => {
+                for y in 0..height {
+                    let out = (2 * y + 1 - height).abs() - i32::from(height % 2 == 0);
+                    let inset = out * (width - 1) / (2 * height);
+                    shape.fill(inset, y, width - 2 * inset, 1);
+                }
+            }
         }
         shape
+    }
+
+    /// Leaves a walk along the outline: takes out what lies deeper, if that is large enough to walk around.
+    fn hollow(&mut self, rng: &mut Rng) {
+        let side = self.width.min(self.height);
+        let walk = rng.range(side / 5, side / 3).max(2);
+        if side < 2 * walk + 3 {
+            return;
+        }
+        let height = self.height as usize;
+        let mut core = self.rows;
+        for _ in 0..walk {
+            // What is left of the row above, and of this one.
+            let (mut above, mut here) = (0, narrowed(core[0]));
+            for y in 0..height {
+                let below = core.get(y + 1).map_or(0, |&row| narrowed(row));
+                core[y] = above & here & below;
+                (above, here) = (here, below);
+            }
+        }
+        for (row, core) in self.rows[..height].iter_mut().zip(core) {
+            *row &= !core;
+        }
     }
 
     /// The rows from north to south; the lowest bit is the westmost cell.
@@ -60,6 +119,12 @@ impl Shape {
     /// How many cells it has.
     pub(crate) fn area(&self) -> u32 {
         self.rows().iter().map(|row| row.count_ones()).sum()
+    }
+
+    /// Whether it lies around a core: some row has a gap.
+    pub(crate) fn has_core(&self) -> bool {
+        let row = self.rows[(self.height / 2) as usize];
+        (row >> row.trailing_zeros()).trailing_ones() < row.count_ones()
     }
 
     /// The rows (east and west) or columns (north and south) that have a cell on the outermost line of that side.
@@ -120,6 +185,11 @@ impl Shape {
             }
         }
     }
+}
+
+/// The cells of a row between two others of it.
+const fn narrowed(row: u64) -> u64 {
+    row & row << 1 & row >> 1
 }
 
 #[cfg(test)]

@@ -58,6 +58,18 @@ impl Fingerprint {
             print.text(trap.archetype);
             print.numbers([trap.level.into()]);
         }
+        for piece in &floor.furniture {
+            print.points([piece.at]);
+            print.text(piece.archetype);
+        }
+        print.numbers([floor.landmark.map_or(0, |id| u64::from(id) + 1)]);
+        let names = &floor.names;
+        for text in [&names.floor, &names.hook].into_iter().chain(names.rooms.iter().map(|(_, text)| text)) {
+            print.text(&text.text);
+            print.text(text.id);
+            text.parts.iter().for_each(|part| print.text(part));
+        }
+        names.rooms.iter().for_each(|(room, _)| print.byte(*room));
         let metrics = floor.metrics;
         print
             .numbers([metrics.critical_path, metrics.passable_cells, metrics.loops, metrics.difficulty].map(u64::from));
@@ -117,7 +129,7 @@ fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
 }
 
 /// Towers and floor numbers of 17x16 on which no layout fits, so that they use the fallback.
-const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 0, 3), (Kind::Event, 65, 8)];
+const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 1, 4), (Kind::Boss, 7, 4)];
 
 /// Records the vault of an event floor.
 #[derive(Default)]

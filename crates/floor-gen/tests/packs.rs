@@ -183,6 +183,57 @@ fn all_errors_are_reported_with_place_and_remedy() {
     assert!(Pack::read(Files::new()).unwrap_err().to_string().contains("the pack has no `pack.toml`"));
 }
 
+/// A set of furniture, with a word or two that differ.
+fn set(of: &str, by: &str) -> String {
+    "[furniture.crypt_of_kings]\npieces = [\"tomb\", \"dust\"]\nthemes = [\"crypt\"]\nroles = [\"combat\"]\nleast = 30\n\
+     most = 90\nplace = [{ how = \"rows\", map = [\"A..\", \"b..\"] }]\nfill = [\"A\"]\n"
+        .replace(of, by)
+}
+
+#[test]
+fn an_error_in_furniture_names_its_place_and_what_is_right() {
+    let whole = format!("{MINE}{}", set("", ""));
+    assert!(read(&whole).is_ok(), "{:?}", read(&whole).err());
+    for (of, by, expected) in [
+        ("\"A\"]", "\"C\"]", "pack.toml:9:8: `furniture.crypt_of_kings.fill` has `C`; expected `.` `~`"),
+        ("A..", "A.c", "`furniture.crypt_of_kings.place.map` has `c`; expected `.` `~`"),
+        ("\"A\"]", "\".\"]", "`furniture.crypt_of_kings.fill` is empty; expected a map with a piece or with ground"),
+        ("rows", "row", "`furniture.crypt_of_kings.place.how` is \"row\"; expected one of"),
+        ("rows", "row", "(did you mean `rows`?)"),
+        ("combat", "combats", "(did you mean `combat`?)"),
+        ("\"crypt\"", "\"cript\"", "unknown theme `cript`; expected one of"),
+        ("30", "91", "`furniture.crypt_of_kings.least` is 91 and `furniture.crypt_of_kings.most` is 90"),
+        ("fill = [\"A\"]\n", "", "`furniture.crypt_of_kings.fill` is missing; expected a list of 1 to 15 rows"),
+        ("crypt_of", "Crypt", "`furniture.Crypt_kings` is no name"),
+        ("least", "leest", "`furniture.crypt_of_kings` has no key `leest`"),
+    ] {
+        let errors = read(&format!("{MINE}{}", set(of, by))).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{expected} is not in\n{errors}");
+    }
+}
+
+#[test]
+fn rooms_get_the_furniture_of_the_pack() {
+    let kings = "tower_furniture = false\n".to_owned();
+    let pack = read(&format!("{MINE}{kings}{}", set("90", "4000"))).unwrap();
+    let none = read(&format!("{MINE}{kings}")).unwrap();
+    let mut generator = Generator::new();
+    let mut tombs = 0;
+    for seed in 0..20 {
+        let mut make = |pack: &Pack, number| {
+            let spec = pack.resolve(seed, number, 64, 64, Some(Kind::Halls)).unwrap();
+            let floor = generator.generate_of(pack, &spec);
+            floor.furniture.iter().map(|piece| piece.archetype.to_owned()).collect::<Vec<_>>()
+        };
+        // The set is for the crypt alone, where floor 3 is.
+        assert!(make(&pack, 13).is_empty() && make(&none, 3).is_empty());
+        let pieces = make(&pack, 3);
+        assert!(pieces.iter().all(|piece| ["tomb", "dust"].contains(&piece.as_str())), "{pieces:?}");
+        tombs += pieces.iter().filter(|piece| *piece == "tomb").count();
+    }
+    assert!(tombs > 200, "{tombs}");
+}
+
 #[test]
 fn limits_are_errors() {
     let many = |count: usize| (0..count).map(|i| format!("\"n{i}\"")).collect::<Vec<_>>().join(", ");
@@ -200,7 +251,9 @@ fn limits_are_errors() {
         (0..257).map(|i| (format!("v{i}"), WELL.replace("KINDS", "event").replace("well", &format!("v{i}")))).collect();
     let list: Vec<_> = vaults.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let errors = Pack::read(files("name = \"a\"\n", &list)).unwrap_err().to_string();
-    assert!(errors.contains("275 vaults, 18 of them built in; expected at most 256"), "{errors}");
+    let own = Pack::tower().vaults().len();
+    let expected = format!("{} vaults, {own} of them built in; expected at most 256", own + 257);
+    assert!(errors.contains(&expected), "{errors}");
 }
 
 #[test]
@@ -284,7 +337,19 @@ fn random_pack(rng: &mut Rng) -> Files {
         let table = if kinds.contains(group) { format!("kinds.{group}") } else { (*group).to_owned() };
         let mut lines = numbers(rng, group);
         if ["rooms", "niches", "halls", "cyclic", "boss"].contains(group) && rng.chance(300) {
-            let form = rng.pick(&["hall", "cross", "ell", "octagon", "rotunda", "grotto"]);
+            let form = rng.pick(&[
+                "hall",
+                "cross",
+                "ell",
+                "octagon",
+                "rotunda",
+                "grotto",
+                "ring",
+                "cloister",
+                "quatrefoil",
+                "apse",
+                "diamond",
+            ]);
             writeln!(lines, "forms = [[\"{form}\", 5]]").unwrap();
         }
         write!(toml, "[{table}]\n{lines}").unwrap();
@@ -301,8 +366,35 @@ fn random_pack(rng: &mut Rng) -> Files {
     if rng.chance(500) {
         vaults.push(("r".to_owned(), random_vault(rng, &kinds)));
     }
+    if rng.chance(500) {
+        let keep = rng.chance(500);
+        toml = format!("tower_furniture = {keep}\n{toml}");
+        (0..1 + rng.index(4)).for_each(|i| toml += &random_furniture(rng, i));
+    }
     let list: Vec<(&str, &str)> = vaults.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     files(&toml, &list)
+}
+
+/// A furniture set of random maps, for all rooms or for landmarks.
+fn random_furniture(rng: &mut Rng, number: usize) -> String {
+    let map = |rng: &mut Rng| {
+        let (width, height, dense) = (1 + rng.index(9), 1 + rng.index(9), rng.chance(500));
+        let cells = if dense { &b"AAB*=O"[..] } else { b"..... aAB*=~\",O%" };
+        let mut row = || (0..width).map(|_| rng.pick(cells) as char).collect::<String>();
+        let rows: Vec<String> = (0..height).map(|_| format!("'{}a'", row())).collect();
+        format!("[{}]", rows.join(", "))
+    };
+    let (fill, landmark) = (map(rng), rng.chance(300));
+    let mut text = format!("[furniture.set_{number}]\npieces = [\"urn\", \"rug\"]\nfill = {fill}\nleast = 4\n");
+    write!(text, "landmark = {landmark}\nplace = [").unwrap();
+    for _ in 0..1 + rng.index(3) {
+        let how = rng.pick(&["rows", "walls", "sides", "ends", "middle", "corners", "clusters", "scatter"]);
+        let (share, per, inset, size) = (1 + rng.below(100), 4 + rng.below(60), rng.below(46), 3 + rng.below(18));
+        let map = map(rng);
+        let numbers = format!("share = {share}, per = {per}, inset = {inset}, size = {size}");
+        writeln!(text, "{{ how = \"{how}\", map = {map}, {numbers} }},").unwrap();
+    }
+    text + "]\n"
 }
 
 /// A vault of random characters, which is rarely valid if it is large.

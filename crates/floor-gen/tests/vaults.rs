@@ -2,8 +2,28 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+use floor_gen::explain::Report;
 use floor_gen::pack::PackError;
 use floor_gen::pack::Vault;
+use floor_gen::{FloorSpec, Generator, Kind, Pack};
+
+#[test]
+fn no_vault_stands_on_more_than_a_tenth_of_events() {
+    let (pack, mut generator) = (Pack::tower(), Generator::new());
+    for (width, height) in [(16, 16), (20, 40), (28, 28), (40, 32), (64, 64), (100, 100)] {
+        let (report, floors) = (Report::default(), 600);
+        for seed in 0..floors {
+            // Floors of all themes.
+            let number = 10 + seed as u32 * 7 % 90;
+            let spec = FloorSpec::resolve(seed, number, width, height, Some(Kind::Event)).unwrap();
+            let _ = generator.generate_observed(&spec, &report);
+        }
+        for (vault, counts) in report.vaults() {
+            let name = &pack.vaults()[vault].name;
+            assert!(counts.placed * 10 <= floors, "{width}x{height}: {name} on {} of {floors}", counts.placed);
+        }
+    }
+}
 
 #[test]
 fn a_broken_file_is_reported_with_line_and_column() {

@@ -64,13 +64,21 @@ fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     if let Some(unknown) = palette.copied().find(|cell| !is_known(*cell)) {
         return Err(format!("terrain {unknown} is unknown to this program"));
     }
-    let things =
-        floor.spawns.len() + floor.items.len() + floor.traps.len() + floor.locks.len() + floor.connections.len();
+    let furniture = floor.furniture.iter().map(|kind| kind.cells.len()).sum::<usize>();
+    let others = floor.traps.len() + floor.locks.len() + floor.connections.len() + floor.furniture.len();
+    let things = floor.spawns.len() + floor.items.len() + others + furniture;
     if things > 4 * terrain.len() {
         return Err(format!("the floor has {things} things and connections on {} cells", terrain.len()));
     }
     if let Some(at) = points(floor).find(|at| at.x as usize >= width || at.y as usize >= height) {
         return Err(format!("({}, {}) lies outside the {width}x{height} cells", at.x, at.y));
+    }
+    if let Some(kind) = floor.furniture.iter().find(|kind| last_cell(kind) >= terrain.len() as u64) {
+        let (archetype, cells) = (&kind.archetype, terrain.len());
+        return Err(format!("furniture {archetype:?} has cell {}; the floor has {cells}", last_cell(kind)));
+    }
+    if floor.landmark as usize > rooms {
+        return Err(format!("the landmark is room {}, and the floor has {rooms} rooms", floor.landmark));
     }
     let is_wall = |cells: &[u8]| cells.iter().all(|cell| *cell == Terrain::Wall as u8);
     let mut rows = terrain.chunks_exact(width);
@@ -91,6 +99,11 @@ fn check_structure(floor: &Floor, spec: &FloorSpec) -> Result<(), String> {
     } else {
         Err("no way leads from the entry to the exit".to_owned())
     }
+}
+
+/// The last cell of furniture, which is the sum of its differences.
+fn last_cell(kind: &v1::Furniture) -> u64 {
+    kind.cells.iter().map(|step| u64::from(*step)).sum()
 }
 
 /// Every position on the floor; outside, if one is missing where there has to be one.

@@ -148,7 +148,7 @@ mod tests {
             (broken(&|floor| floor.spawns[0].group = 256), "group 256 is more than 255"),
             (broken(&|floor| floor.landing.as_mut().unwrap().y = 65_536), "the landing is at ("),
             (broken(&|floor| floor.exit.as_mut().unwrap().x = 70_000), "(70000, "),
-            (broken(&|floor| floor.rooms = vec![floor.rooms[0]; 256]), "at most 255 rooms, not 256"),
+            (broken(&|floor| floor.rooms = vec![floor.rooms[0].clone(); 256]), "at most 255 rooms, not 256"),
         ] {
             assert!(message.contains(expected), "{message}");
         }

@@ -1,6 +1,6 @@
-//! The tower of generator version 3, which no program generates any more, in packs/tower-3.floorpack: its floors are those
-//! on record from the program that froze it. tower-3.txt is the golden of its last commit; tower-3-served.txt has the floors
-//! as servers name and hash them, for the tests of all programs that run the pack.
+//! The towers of generator versions that no program generates any more, in packs/tower-3.floorpack and tower-4.floorpack:
+//! their floors are those on record from the programs that froze them. tower-N.txt is the golden of the last commit of that
+//! version; tower-N-served.txt has the floors as servers name and hash them, for the tests of all programs that run the pack.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
 use std::{fmt::Write as _, path::Path};
@@ -13,10 +13,20 @@ use prost::Message as _;
 const SIZES: [(u32, u32); 4] = [(16, 16), (64, 64), (100, 100), (200, 120)];
 
 #[test]
-fn floors_of_version_3_are_those_on_record_beside_those_of_today() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/tower-3.floorpack");
+fn floors_of_version_3_are_those_on_record() {
+    assert_on_record(3, include_str!("tower-3.txt"), include_str!("tower-3-served.txt"));
+}
+
+#[test]
+fn floors_of_version_4_are_those_on_record() {
+    assert_on_record(4, include_str!("tower-4.txt"), include_str!("tower-4-served.txt"));
+}
+
+/// Compares the floors of `packs/tower-VERSION.floorpack`, beside which the built-in pack makes those of today.
+fn assert_on_record(version: u32, golden: &str, on_record: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../packs/tower-{version}.floorpack"));
     let frozen = LoadedPack::read(pack_files::read(&file).unwrap()).unwrap();
-    let mut record = "generator version 3\n".to_owned();
+    let mut record = format!("generator version {version}\n");
     let mut served = format!("{}\n", frozen.reference());
     let mut generator = Generator::new();
     for kind in Kind::ALL {
@@ -34,8 +44,8 @@ fn floors_of_version_3_are_those_on_record_beside_those_of_today() {
             }
         }
     }
-    assert_eq!(record, include_str!("tower-3.txt"));
-    assert_eq!(served, include_str!("tower-3-served.txt"));
+    assert_eq!(record, golden);
+    assert_eq!(served, on_record);
     let spec = FloorSpec::resolve(42, 7, 0, 0, None).unwrap();
     let today = LoadedPack::built_in().message(&mut generator, &spec).unwrap();
     assert_eq!(today.generator_version, floor_gen::GENERATOR_VERSION);

@@ -133,6 +133,7 @@ mod tests {
             ("spawns", floor.spawns.len()),
             ("items", floor.items.len()),
             ("traps", floor.traps.len()),
+            ("furniture", floor.furniture.len()),
             ("passable", floor.metrics.passable_cells as usize),
             ("critical_path", floor.metrics.critical_path as usize),
             ("difficulty", floor.metrics.difficulty as usize),

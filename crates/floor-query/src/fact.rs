@@ -66,6 +66,7 @@ facts! {
     Groups = "groups": |floor| Some(floor.groups()?.len() as i128),
     Items = "items": |floor| Some(floor.message()?.items.len() as i128),
     Traps = "traps": |floor| Some(floor.message()?.traps.len() as i128),
+    Furniture = "furniture": |floor| floor.furniture(),
     Passable = "passable": |floor| Some(floor.metrics()?.passable_cells.into()),
     CriticalPath = "critical_path": |floor| Some(floor.metrics()?.critical_path.into()),
     Difficulty = "difficulty": |floor| Some(floor.metrics()?.difficulty.into()),
@@ -109,6 +110,12 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some() && !self.pack.is_authored(&self.spec)
     }
 
+    /// What the floor is called. Generates it if needed; `None` if there is no such floor. Empty if it has no name.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        Some(self.message()?.name.as_ref().map_or("", |name| &name.text))
+    }
+
     /// Why the pack's own generator made no floor, if it was asked for it.
     #[must_use]
     pub fn error(&self) -> Option<&ModuleError> {
@@ -148,6 +155,11 @@ impl<'g> Candidate<'g> {
     /// The number of monsters with a behaviour.
     fn spawns(&self, behaviour: Behaviour) -> Option<i128> {
         count(&self.message()?.spawns, |spawn| spawn.behaviour() == behaviour)
+    }
+
+    /// The pieces of furniture.
+    fn furniture(&self) -> Option<i128> {
+        Some(self.message()?.furniture.iter().map(|kind| kind.cells.len() as i128).sum())
     }
 
     /// The groups of monsters.

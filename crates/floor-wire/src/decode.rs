@@ -1,6 +1,6 @@
 //! Reads a message as a floor in the generator's types, to check or to complete what was saved, edited or authored.
 
-use floor_gen::{Connection, Floor, FloorSpec, Item, Kind, Lock, Metrics, Point, Room, Spawn, Trap};
+use floor_gen::{Connection, Floor, FloorSpec, Furniture, Item, Kind, Lock, Metrics, Names, Point, Room, Spawn, Trap};
 use floor_proto::{
     grid,
     v1::{self, Behaviour, Grid, RoomRole, Terrain},
@@ -35,8 +35,7 @@ pub fn set_defaults(message: &mut v1::Floor) {
     message.landing = message.landing.or(message.entry);
 }
 
-/// The floor of a message, with defaults for what it leaves out. Names of archetypes and of the theme are left out: no rule
-/// is about them.
+/// The floor of a message, with defaults for what it leaves out. All names are left out: no rule is about them.
 ///
 /// # Errors
 /// The first thing that the generator's types cannot hold.
@@ -59,6 +58,12 @@ pub fn floor(message: &v1::Floor) -> Result<Floor<'static>, DecodeError> {
         items: all(&message.items, item)?,
         locks: all(&message.locks, lock)?,
         traps: all(&message.traps, trap)?,
+        furniture: furniture(message, &spec)?,
+        landmark: match message.landmark {
+            0 => None,
+            room => Some(id("the landmark", room - 1)?),
+        },
+        names: Names::default(),
         metrics: Metrics {
             critical_path: metrics.critical_path,
             passable_cells: metrics.passable_cells,
@@ -127,6 +132,30 @@ fn room(room: &v1::Room) -> Result<Room, DecodeError> {
         role: role(room.role)?,
         center: point("the center of a room", room.center)?,
     })
+}
+
+/// Every piece on its cell.
+fn furniture(message: &v1::Floor, spec: &FloorSpec) -> Result<Vec<Furniture>, DecodeError> {
+    let width = u32::from(spec.width());
+    let mut pieces = Vec::new();
+    for entry in &message.furniture {
+        let mut cell = 0u32;
+        for (i, &step) in entry.cells.iter().enumerate() {
+            cell = cell.saturating_add(step);
+            let name = &entry.archetype;
+            if cell as usize >= spec.cells() {
+                return Err(format!("furniture {name:?} has cell {cell}; the floor has {} cells", spec.cells()).into());
+            }
+            if i > 0 && step == 0 {
+                return Err(format!("furniture {name:?} has cell {cell} twice").into());
+            }
+            pieces.push(Furniture { archetype: "", at: Point { x: (cell % width) as u16, y: (cell / width) as u16 } });
+        }
+        if pieces.len() > spec.cells() {
+            return Err(format!("the floor has more furniture than its {} cells", spec.cells()).into());
+        }
+    }
+    Ok(pieces)
 }
 
 fn connection(connection: &v1::Connection) -> Result<Connection, DecodeError> {

@@ -54,7 +54,7 @@ pub fn message(floor: &Floor<'_>) -> v1::Floor {
         region: Some(grid::encode(width, height, &floor.region)),
         entry: point(floor.entry),
         exit: point(floor.exit),
-        rooms: floor.rooms.iter().map(room).collect(),
+        rooms: rooms(floor),
         connections: floor.connections.iter().map(connection).collect(),
         spawns: floor.spawns.iter().map(spawn).collect(),
         items: floor.items.iter().map(item).collect(),
@@ -69,6 +69,10 @@ pub fn message(floor: &Floor<'_>) -> v1::Floor {
         theme: floor.theme.to_owned(),
         pack_hash: 0,
         landing: point(floor.landing),
+        name: text(&floor.names.floor),
+        hook: text(&floor.names.hook),
+        landmark: floor.landmark.map_or(0, |room| u32::from(room) + 1),
+        furniture: furniture(floor),
     }
 }
 
@@ -91,6 +95,37 @@ pub fn kind(kind: Kind) -> v1::FloorKind {
     v1::FloorKind::try_from(kind as i32).expect("kinds have the wire's numbers")
 }
 
+fn rooms(floor: &Floor<'_>) -> Vec<v1::Room> {
+    let mut rooms: Vec<_> = floor.rooms.iter().map(room).collect();
+    for (id, name) in &floor.names.rooms {
+        rooms[usize::from(*id)].name = text(name);
+    }
+    rooms
+}
+
+fn text(of: &floor_gen::Text<'_>) -> Option<v1::Text> {
+    (!of.text.is_empty()).then(|| v1::Text {
+        text: of.text.clone(),
+        id: of.id.to_owned(),
+        parts: of.parts.iter().map(|&part| part.to_owned()).collect(),
+    })
+}
+
+/// An entry for each type, with the differences of its cells.
+fn furniture(floor: &Floor<'_>) -> Vec<v1::Furniture> {
+    let width = u32::from(floor.spec.width());
+    let of_one_type = floor.furniture.chunk_by(|piece, next| piece.archetype == next.archetype);
+    let entry = |pieces: &[floor_gen::Furniture<&str>]| {
+        let mut before = 0;
+        let cells = pieces.iter().map(|piece| {
+            let cell = u32::from(piece.at.y) * width + u32::from(piece.at.x);
+            cell - core::mem::replace(&mut before, cell)
+        });
+        v1::Furniture { archetype: pieces[0].archetype.to_owned(), cells: cells.collect() }
+    };
+    of_one_type.map(entry).collect()
+}
+
 fn room(room: &floor_gen::Room) -> v1::Room {
     v1::Room {
         id: room.id.into(),
@@ -98,6 +133,7 @@ fn room(room: &floor_gen::Room) -> v1::Room {
         max: point(room.max),
         role: room.role as i32,
         center: point(room.center),
+        name: None,
     }
 }
 

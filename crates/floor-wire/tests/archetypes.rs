@@ -21,6 +21,7 @@ fn every_archetype_is_listed() {
     let mut generator = Generator::default();
     let themes = Pack::tower().themes();
     let (mut monsters, mut items, mut traps) = (vec![BTreeSet::new(); themes.len()], BTreeSet::new(), BTreeSet::new());
+    let mut furniture = BTreeSet::new();
     for seed in 0..4 {
         for number in 1..=70 {
             for kind in Kind::ALL {
@@ -29,6 +30,7 @@ fn every_archetype_is_listed() {
                 monsters[theme].extend(floor.spawns.iter().map(|spawn| spawn.archetype.to_owned()));
                 items.extend(floor.items.iter().map(|item| item.archetype.to_owned()));
                 traps.extend(floor.traps.iter().map(|trap| trap.archetype.to_owned()));
+                furniture.extend(floor.furniture.iter().map(|piece| piece.archetype.to_owned()));
             }
         }
     }
@@ -37,4 +39,5 @@ fn every_archetype_is_listed() {
     }
     assert_eq!(listed("items"), items);
     assert_eq!(listed("traps"), traps);
+    assert_eq!(listed("furniture"), furniture);
 }

@@ -1,7 +1,7 @@
 //! All differences between any two floors, for `floorctl diff`.
 
 use floor_client::{
-    Floor, Terrain,
+    Floor, Furniture, Terrain,
     v1::{Connection, Item, Lock, Point, Room, Spawn},
 };
 use floor_export::names;
@@ -14,7 +14,7 @@ pub(crate) struct Comparison {
     pub(crate) fields: Vec<FieldDiff>,
     /// Cells whose terrain or room differs, row-major; `None` for floors of different sizes.
     pub(crate) cells: Option<Vec<(u32, u32)>>,
-    /// Those lists of rooms, connections, locks, items, spawns and traps that differ.
+    /// Those lists of rooms, connections, locks, items, spawns, traps and furniture that differ.
     pub(crate) lists: Vec<ListDiff>,
 }
 
@@ -46,6 +46,9 @@ impl Comparison {
             list("items", &a.items, &b.items, item),
             list("spawns", &a.spawns, &b.spawns, spawn),
             list("traps", &a.traps, &b.traps, |trap| with_level(&trap.archetype, trap.at, trap.level)),
+            list("furniture", &furniture(one), &furniture(other), |piece| {
+                format!("{} at {}", piece.archetype, names::position(Some(piece.at)))
+            }),
         ];
         Self { fields: fields(one, other), cells: cells(one, other), lists: lists.into_iter().flatten().collect() }
     }
@@ -64,6 +67,9 @@ fn fields(one: &Floor, other: &Floor) -> Vec<FieldDiff> {
             ("number", floor.spec().number.to_string()),
             ("kind", names::kind_of(floor.spec())),
             ("theme", floor.theme().to_owned()),
+            ("name", floor.name().to_owned()),
+            ("hook", floor.hook().to_owned()),
+            ("landmark", floor.landmark().map_or_else(|| "none".to_owned(), room)),
             ("size", format!("{}x{}", floor.width(), floor.height())),
             ("generator version", floor.wire().generator_version.to_string()),
             ("entry", names::position(Some(floor.entry()))),
@@ -110,9 +116,15 @@ fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
     list.iter().filter(|element| !is_matched(element)).collect()
 }
 
+fn furniture(floor: &Floor) -> Vec<Furniture<'_>> {
+    floor.furniture().collect()
+}
+
 fn room(room: &Room) -> String {
     let number = names::room_number(room.id);
-    format!("{number} {}, {} to {}", names::role_of(room), names::position(room.min), names::position(room.max))
+    let name = if room.name().is_empty() { String::new() } else { format!(" {:?}", room.name()) };
+    let [min, max] = [room.min, room.max].map(names::position);
+    format!("{number} {}{name}, {min} to {max}", names::role_of(room))
 }
 
 fn connection(connection: &Connection) -> String {

@@ -1,6 +1,6 @@
 //! Describes the first difference between two floors, for `floorctl verify`.
 
-use floor_client::{Floor, v1};
+use floor_client::{Floor, Furniture, v1};
 use floor_export::names;
 
 /// The first difference between two floors of one spec, `None` if they are equal. The strings name the floors in the
@@ -27,7 +27,11 @@ pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<S
         return Some(describe(&format!("region at {}", cell(index)), &first.region()[index], &second.region()[index]));
     }
     in_lists(a, b)
+        .or_else(|| first_unequal("furniture", &furniture(first), &furniture(second)))
         .map(|(list, index, one, other)| describe(&format!("{list}[{index}]"), &one, &other))
+        .or_else(|| (a.name != b.name).then(|| describe("name", &first.name(), &second.name())))
+        .or_else(|| (a.hook != b.hook).then(|| describe("hook", &first.hook(), &second.hook())))
+        .or_else(|| (a.landmark != b.landmark).then(|| describe("landmark", &a.landmark, &b.landmark)))
         .or_else(|| (a.theme != b.theme).then(|| describe("theme", &a.theme, &b.theme)))
         .or_else(|| (a.landing != b.landing).then(|| describe("landing", &debug(&a.landing), &debug(&b.landing))))
         .or_else(|| (a.metrics != b.metrics).then(|| describe("metrics", &debug(&a.metrics), &debug(&b.metrics))))
@@ -44,6 +48,10 @@ fn in_lists(a: &v1::Floor, b: &v1::Floor) -> Option<(&'static str, usize, String
         .or_else(|| first_unequal("items", &a.items, &b.items))
         .or_else(|| first_unequal("locks", &a.locks, &b.locks))
         .or_else(|| first_unequal("traps", &a.traps, &b.traps))
+}
+
+fn furniture(floor: &Floor) -> Vec<Furniture<'_>> {
+    floor.furniture().collect()
 }
 
 fn first_unequal<T: PartialEq + std::fmt::Debug>(
@@ -99,6 +107,10 @@ mod tests {
         assert!(shorter.starts_with("locks[0]: Lock {") && shorter.ends_with("in one, nothing in two"), "{shorter}");
         let version = difference(|floor| floor.generator_version = 2).unwrap();
         assert_eq!(version, "generator version: 1 in one, 2 in two");
+        let furniture = difference(|floor| floor.furniture[0].archetype = "tomb".to_owned()).unwrap();
+        assert!(furniture.starts_with("furniture[0]: Furniture {") && furniture.contains("tomb"), "{furniture}");
+        let name = difference(|floor| floor.name = None).unwrap();
+        assert_eq!(name, "name: The Crypt of Two Keys in one,  in two");
         let metrics = difference(|floor| floor.metrics = None).unwrap();
         assert!(metrics.starts_with("metrics: Some("), "{metrics}");
     }

@@ -7,7 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use floor_gen::{Generator, Kind, Pack, explain::Observer, validate::validate};
+use floor_gen::{
+    Floor, Generator, Kind, Pack,
+    explain::{Observer, bare_cells},
+    validate::validate,
+};
 use indicatif::ProgressBar;
 
 use crate::{local, pack_sample, pack_text::Named, parallel_scan};
@@ -35,8 +39,52 @@ pub(crate) struct KindSurvey {
     pub(crate) floors: u64,
     pub(crate) fallbacks: u64,
     times: Vec<Duration>,
+    pub(crate) bare: Bareness,
     /// What was rejected and why, and how often.
     pub(crate) rejections: BTreeMap<Rejection, u64>,
+}
+
+/// How much of floors and rooms is bare: lies in squares of 9x9 cells of plain floor in which nothing stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Bareness {
+    /// Of passable cells, in hundredths: the sum over all floors, and the barest floor.
+    pub(crate) sum: f64,
+    pub(crate) worst: f64,
+    /// Floors above [`Self::LIMIT`]; rooms; rooms above it.
+    pub(crate) floors_above: u64,
+    pub(crate) rooms: u64,
+    pub(crate) rooms_above: u64,
+}
+
+impl Bareness {
+    /// The share above which a floor or a room is bare, in hundredths.
+    pub(crate) const LIMIT: f64 = 15.0;
+
+    fn of(floor: &Floor<'_>) -> Self {
+        let (mut bare, mut walkable) = (vec![0_u32; floor.rooms.len() + 1], vec![0_u32; floor.rooms.len() + 1]);
+        for ((is_bare, mark), cell) in bare_cells(floor).into_iter().zip(&floor.region).zip(&floor.terrain) {
+            bare[usize::from(*mark)] += u32::from(is_bare);
+            walkable[usize::from(*mark)] += u32::from(cell.passable());
+        }
+        let share = |bare: u32, of: u32| 100.0 * f64::from(bare) / f64::from(of.max(1));
+        let rooms = bare.iter().zip(&walkable).skip(1).map(|(&bare, &walkable)| share(bare, walkable));
+        let whole = share(bare.iter().sum(), walkable.iter().sum());
+        Self {
+            sum: whole,
+            worst: whole,
+            floors_above: u64::from(whole > Self::LIMIT),
+            rooms: floor.rooms.len() as u64,
+            rooms_above: rooms.filter(|share| *share > Self::LIMIT).count() as u64,
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.worst = self.worst.max(other.worst);
+        self.floors_above += other.floors_above;
+        self.rooms += other.rooms;
+        self.rooms_above += other.rooms_above;
+    }
 }
 
 /// A layout, or a vault that was drawn for one, that does not work.
@@ -64,6 +112,7 @@ struct Found {
     rejections: Vec<Rejection>,
     vaults: BTreeSet<usize>,
     used: BTreeSet<(Named, String)>,
+    bare: Bareness,
     broken: Option<(String, String)>,
 }
 
@@ -90,6 +139,7 @@ impl Survey {
         kind.floors += 1;
         kind.fallbacks += u64::from(found.is_fallback);
         kind.times.push(found.took);
+        kind.bare.add(found.bare);
         for rejection in found.rejections {
             *kind.rejections.entry(rejection).or_default() += 1;
         }
@@ -128,8 +178,10 @@ fn look(pack: &Pack, generator: &mut Generator, index: u64) -> Found {
     let monsters = floor.spawns.iter().map(|spawn| (Named::Monster, spawn.archetype));
     let items = floor.items.iter().map(|item| (Named::Item, item.archetype));
     let traps = floor.traps.iter().map(|trap| (Named::Trap, trap.archetype));
+    let pieces = floor.furniture.iter().map(|piece| (Named::Furniture, piece.archetype));
     let theme = [(Named::Theme, floor.theme)];
-    let used = monsters.chain(items).chain(traps).chain(theme).map(|(sort, name)| (sort, name.to_owned()));
+    let used =
+        monsters.chain(items).chain(traps).chain(pieces).chain(theme).map(|(sort, name)| (sort, name.to_owned()));
     let broken = validate(&floor).err().and_then(|violations| violations.first().map(ToString::to_string));
     let Recorder { rejections, placed, is_fallback } = recorder;
     Found {
@@ -139,6 +191,7 @@ fn look(pack: &Pack, generator: &mut Generator, index: u64) -> Found {
         rejections: rejections.into_inner(),
         vaults: placed.into_inner(),
         used: used.collect(),
+        bare: Bareness::of(&floor),
         broken: broken.map(|rule| (local::name(&spec).to_string(), rule)),
     }
 }
@@ -201,5 +254,11 @@ mod tests {
         assert!(survey.used.has(Named::Monster, "rat") && survey.used.has(Named::Item, "key"));
         assert!(survey.used.has(Named::Theme, "crypt") && survey.used.has(Named::Trap, "spikes"));
         assert!(!survey.used.has(Named::Item, "rat"));
+        assert!(survey.used.has(Named::Furniture, "bookcase"));
+        for (kind, found) in &survey.kinds {
+            let bare = found.bare;
+            let is_furnished = bare.sum <= 12.0 * 40.0 && bare.worst <= 35.0 && bare.rooms_above * 15 <= bare.rooms;
+            assert!(is_furnished, "kind {kind}: {bare:?}");
+        }
     }
 }

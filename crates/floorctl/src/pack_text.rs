@@ -17,6 +17,7 @@ pub(crate) enum Named {
     Monster,
     Item,
     Trap,
+    Furniture,
 }
 
 impl Named {
@@ -26,6 +27,7 @@ impl Named {
             Self::Monster => "monsters",
             Self::Item => "items",
             Self::Trap => "traps",
+            Self::Furniture => "furniture",
         }
     }
 }
@@ -68,6 +70,9 @@ pub(crate) fn names(files: &Files) -> BTreeSet<(Named, String)> {
     for (theme, content) in themes.into_iter().flatten() {
         names.insert((Named::Theme, theme.clone()));
         add(&mut names, Named::Monster, content, &PARTS);
+    }
+    for set in main.get("furniture").and_then(Value::as_table).into_iter().flat_map(Table::values) {
+        add(&mut names, Named::Furniture, set, &["pieces"]);
     }
     let kinds = main.get("kinds").and_then(Value::as_table);
     let groups = kinds.into_iter().flat_map(Table::values).filter_map(Value::as_table).chain([&main]);

@@ -82,7 +82,7 @@ impl Answers {
             region: Some(grid::encode(16, 16, &region)),
             entry: at(1, 1),
             exit: at(14, 14),
-            rooms: vec![Room { id: 0, min: at(1, 1), max: at(14, 14), role: 1, center: at(7, 7) }],
+            rooms: vec![Room { id: 0, min: at(1, 1), max: at(14, 14), role: 1, center: at(7, 7), name: None }],
             spawns: vec![Spawn {
                 at: at(spec.number % 8 + 2, 2),
                 archetype: archetype.clone(),

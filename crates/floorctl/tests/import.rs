@@ -429,12 +429,12 @@ fn what_a_floor_does_not_keep_is_refused_by_name() {
         (
             "tiled",
             |map, _| {
-                objects(map, "rooms")[0]["name"] = "Throne room".into();
+                objects(map, "connections")[0]["name"] = "The Long Stair".into();
                 objects(map, "traps").push(serde_json::json!({"id": 43, "template": "gone.tx", "x": 32, "y": 32}));
             },
             &[
                 "2 things",
-                "its name `Throne room`",
+                "its name `The Long Stair`",
                 "object 43 of the layer `traps`, its template gone.tx cannot be read",
             ],
         ),
@@ -445,7 +445,7 @@ fn what_a_floor_does_not_keep_is_refused_by_name() {
                 (entity["__identifier"], entity["defUid"]) = ("Lever".into(), 1002.into());
             },
             &[
-                "`Lever` 9ea40b67",
+                "`Lever` ",
                 "of the layer `Entities`, at (",
                 "): a floor has no such thing",
                 "0 objects of the class `entry`",

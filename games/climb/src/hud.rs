@@ -122,7 +122,9 @@ fn belongings(Level { hero, poison, held, keys, .. }: &Level) -> String {
 fn place(level: &Level) -> String {
     let (spec, theme) = (level.floor.spec(), level.floor.theme());
     let kind = level.floor.kind().as_str_name().trim_start_matches("FLOOR_KIND_").to_lowercase();
-    format!("floor {} of tower {}: {theme} {kind}", spec.number, spec.seed)
+    let name = level.floor.name();
+    let called = if name.is_empty() { String::new() } else { format!("{name}, ") };
+    format!("{called}floor {} of tower {}: {theme} {kind}", spec.number, spec.seed)
 }
 
 /// What the player can buy from a merchant.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -29,6 +31,17 @@ _PASSABLE[
         Terrain.RUBBLE,
     ]
 ] = True
+
+
+class Furniture(NamedTuple):
+    """A piece of furniture on its cell. One can walk over it unless the terrain of its cell is `Terrain.PILLAR`."""
+
+    archetype: str
+    """The name of its type. Treat an unknown one as decoration."""
+    x: int
+    """Column."""
+    y: int
+    """Row."""
 
 
 class Floor:
@@ -120,6 +133,33 @@ class Floor:
     def theme(self) -> str:
         """The name of its theme. Empty for a floor of the built-in pack before generator version 4."""
         return self.message.theme
+
+    @property
+    def name(self) -> str:
+        """What the floor is called. Empty before generator version 5, and for authored floors without a name.
+
+        `message.name` also has the ids with which a game says it in another language.
+        """
+        return self.message.name.text
+
+    @property
+    def hook(self) -> str:
+        """A sentence that makes one want to go there. Empty where the name is."""
+        return self.message.hook.text
+
+    @property
+    def landmark(self) -> pb.Room | None:
+        """The room that the floor is remembered by."""
+        return next((room for room in self.rooms if room.id + 1 == self.message.landmark), None)
+
+    @property
+    def furniture(self) -> list[Furniture]:
+        """What rooms are furnished with, type by type."""
+        return [
+            Furniture(kind.archetype, cell % self.width, cell // self.width)
+            for kind in self.message.furniture
+            for cell in accumulate(kind.cells)
+        ]
 
     @property
     def pack_hash(self) -> int:

@@ -75,6 +75,10 @@ def check(encoded: bytes, message: pb.Floor) -> None:
         or packed[3::4].translate(None, _SHORT[:height])
     ):
         _look_at_each(message, width, height)
+    for kind in message.furniture:
+        last = sum(kind.cells)
+        if last >= width * height:
+            raise InvalidFloorError(f"its furniture {kind.archetype} has cell {last}, outside the floor")
 
 
 def _look_at_each(message: pb.Floor, width: int, height: int) -> None:

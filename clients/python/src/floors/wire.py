@@ -12,6 +12,7 @@ _ENTRY_BYTES = 2
 MAX_FLOOR_ENTRIES = 512 * 512
 """The most entries in all lists of a floor together: as many as the largest floor has cells."""
 _GRIDS, _PALETTE = (4, 5), 3
+_ROOMS, _ROOM_NAME, _TEXTS, _FURNITURE = 8, 6, (18, 19), 21
 
 
 class Field(NamedTuple):
@@ -89,18 +90,34 @@ def check_entries(message: bytes, most: int) -> None:
 
 
 def check_floor(encoded: bytes) -> None:
-    """The same for a floor, whose palettes count by their bytes. Costs nothing for one that is too short for so many.
+    """The same for a floor, in which the bytes of palettes and furniture count too, and the parts of texts.
+
+    Costs nothing for one that is too short for so many.
 
     Raises:
         WireError: It has more entries than any floor, or is no message.
     """
     if len(encoded) // _ENTRY_BYTES <= MAX_FLOOR_ENTRIES:
         return
-    check_entries(encoded, MAX_FLOOR_ENTRIES)
-    palettes = 0
+    entries = 0
     for field in fields(encoded):
-        if field.number in _GRIDS and field.wire_type == BYTES:
-            grid = fields(encoded[field.value : field.end])
-            palettes += sum(part.end - part.start for part in grid if part.number == _PALETTE)
-    if palettes > MAX_FLOOR_ENTRIES:
-        raise WireError(f"its palettes have more than {MAX_FLOOR_ENTRIES} entries")
+        entries += field.wire_type == BYTES
+        if field.wire_type != BYTES:
+            continue
+        value = encoded[field.value : field.end]
+        if field.number in _GRIDS:
+            entries += sum(part.end - part.start for part in fields(value) if part.number == _PALETTE)
+        elif field.number in _TEXTS:
+            entries += _lengths(value)
+        elif field.number == _ROOMS:
+            names = (part for part in fields(value) if part.number == _ROOM_NAME and part.wire_type == BYTES)
+            entries += sum(_lengths(value[part.value : part.end]) for part in names)
+        elif field.number == _FURNITURE:
+            entries += len(value)
+        if entries > MAX_FLOOR_ENTRIES:
+            raise WireError(f"the message has more than {MAX_FLOOR_ENTRIES} entries")
+
+
+def _lengths(message: bytes) -> int:
+    """The fields with a length."""
+    return sum(field.wire_type == BYTES for field in fields(message))

@@ -160,7 +160,7 @@ pub(crate) fn floor(number: u32) -> Floor {
         region: Some(grid::encode(16, 16, &region)),
         entry: at(1, 1),
         exit: at(14, 14),
-        rooms: vec![v1::Room { id: 0, min: at(1, 1), max: at(14, 14), role: 1, center: at(7, 7) }],
+        rooms: vec![v1::Room { id: 0, min: at(1, 1), max: at(14, 14), role: 1, center: at(7, 7), name: None }],
         ..Floor::default()
     })
 }

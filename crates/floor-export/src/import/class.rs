@@ -14,10 +14,11 @@ pub(super) enum Class {
     Trap,
     Item,
     Spawn,
+    Furniture,
 }
 
 impl Class {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Entry,
         Self::Exit,
         Self::Landing,
@@ -27,6 +28,7 @@ impl Class {
         Self::Trap,
         Self::Item,
         Self::Spawn,
+        Self::Furniture,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Class {
             Self::Trap => "trap",
             Self::Item => "item",
             Self::Spawn => "spawn",
+            Self::Furniture => "furniture",
         }
     }
 
@@ -67,6 +70,6 @@ impl Class {
 
     /// Whether its things have an archetype.
     pub(super) const fn has_archetype(self) -> bool {
-        matches!(self, Self::Spawn | Self::Item | Self::Trap)
+        matches!(self, Self::Spawn | Self::Item | Self::Trap | Self::Furniture)
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn fill(objects: &mut [Object], report: &mut Report) {
                 take(object, "lock_id", Some(0.into()));
                 take(object, "secret", Some(false.into()));
             }
+            Class::Furniture => take(object, "archetype", given.usual(class, "archetype", None)),
             Class::Entry | Class::Exit | Class::Landing | Class::Room | Class::Lock => {}
         }
         if !taken.is_empty() {

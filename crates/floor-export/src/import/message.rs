@@ -27,6 +27,10 @@ pub(super) fn floor(map: &Map, report: &mut Report) -> v1::Floor {
         entry: one(map, Class::Entry, report),
         exit: one(map, Class::Exit, report),
         landing: one(map, Class::Landing, report),
+        name: report.take(text(fields, "name")),
+        hook: report.take(text(fields, "hook")),
+        landmark: report.take(fields.number_or("landmark", Some(0))),
+        furniture: furniture(map, report),
         rooms: rooms(map, &region, report),
         region: Some(grid::encode(map.width, map.height, &region)),
         connections: each(map, Class::Connection, report, |object| connection(map, object)),
@@ -43,6 +47,33 @@ pub(super) fn floor(map: &Map, report: &mut Report) -> v1::Floor {
     };
     fields.report_left(report);
     floor
+}
+
+/// A text with its ids, if there is one. One that a designer wrote has no ids.
+fn text(fields: &Fields, name: &str) -> Result<Option<v1::Text>, ImportError> {
+    let (text, id) = (fields.text_or_empty(name)?, fields.text_or_empty(&format!("{name}_id"))?);
+    let parts = fields.text_or_empty(&format!("{name}_parts"))?;
+    let parts = parts.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    Ok((!text.is_empty()).then_some(v1::Text { text, id, parts }))
+}
+
+/// The furniture by type, in the order in which the map has the first of each.
+fn furniture(map: &Map, report: &mut Report) -> Vec<v1::Furniture> {
+    let cell = |at: Point| at.y * map.width + at.x;
+    let pieces = each(map, Class::Furniture, report, |Object { at, fields, .. }| Ok((archetype(fields)?, cell(*at))));
+    let mut types = Vec::<v1::Furniture>::new();
+    for (archetype, cell) in pieces {
+        match types.iter_mut().find(|known| known.archetype == archetype) {
+            Some(known) => known.cells.push(cell),
+            None => types.push(v1::Furniture { archetype, cells: vec![cell] }),
+        }
+    }
+    for kind in &mut types {
+        kind.cells.sort_unstable();
+        let mut before = 0;
+        kind.cells.iter_mut().for_each(|cell| *cell -= std::mem::replace(&mut before, *cell));
+    }
+    types
 }
 
 fn spec(map: &Map, report: &mut Report) -> FloorSpec {
@@ -113,7 +144,17 @@ fn rooms(map: &Map, region: &[u8], report: &mut Report) -> Vec<v1::Room> {
         let (min, max) = *around.ok_or_else(|| wrong(format!("room {id} has no cell in the layer of regions")))?;
         let center = Point { x: room.fields.number("center_x")?, y: room.fields.number("center_y")? };
         let role = room.fields.named("role", roles().map(|role| (names::role(role), role.into())))?;
-        Ok((v1::Room { id, min: Some(min), max: Some(max), role, center: Some(center) }, room))
+        Ok((
+            v1::Room {
+                id,
+                min: Some(min),
+                max: Some(max),
+                role,
+                center: Some(center),
+                name: text(&room.fields, "name")?,
+            },
+            room,
+        ))
     });
     for (room, Object { outline, fields, .. }) in &rooms {
         let (min, max) = (room.min.unwrap_or_default(), room.max.unwrap_or_default());

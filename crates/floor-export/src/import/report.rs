@@ -110,7 +110,8 @@ fn things(floor: &v1::Floor) -> usize {
         floor.items.len(),
         floor.spawns.len(),
     ];
-    ends + lists.iter().sum::<usize>()
+    let furniture = floor.furniture.iter().map(|kind| kind.cells.len()).sum::<usize>();
+    ends + lists.iter().sum::<usize>() + furniture
 }
 
 /// How many objects stand in a layer or a document, at whatever depth: the members of all lists of that name.

@@ -23,9 +23,30 @@ fn a_map_is_the_floor_that_it_was() {
         let imported = parse(&map, &no_file).unwrap();
         assert_eq!(imported.floor, fixture::message());
         assert_eq!(imported.notes, [""; 0]);
-        assert_eq!(imported.tally.to_string(), "read 480 cells and 22 of 22 objects");
+        assert_eq!(imported.tally.to_string(), "read 480 cells and 27 of 27 objects");
     }
     assert!(!is_map(br#"{"terrainRows": []}"#));
+}
+
+/// What a designer calls a room in Tiled is its name; furniture that they place has the type that most others have.
+#[test]
+fn a_room_gets_a_name_and_a_grave_a_place() {
+    let mut map: Value = serde_json::from_slice(&maps()[0]).unwrap();
+    let layers = map["layers"].as_array_mut().unwrap();
+    let layer = |name: &str| layers.iter().position(|layer| layer["name"] == name).unwrap();
+    let (rooms, furniture) = (layer("rooms"), layer("furniture"));
+    layers[rooms]["objects"][0]["name"] = "The Long Stair".into();
+    let grave = serde_json::json!({"id": 900, "x": 32, "y": 32, "width": 32, "height": 32});
+    layers[furniture]["objects"].as_array_mut().unwrap().push(grave);
+    let Imported { floor, notes, .. } = parse(map.to_string().as_bytes(), &no_file).unwrap();
+    let name = v1::Text { text: "The Long Stair".to_owned(), ..v1::Text::default() };
+    assert_eq!(floor.rooms[0].name, Some(name));
+    assert_eq!(floor.rooms[3].name, fixture::message().rooms[3].name);
+    assert_eq!(floor.furniture[0].cells, [31, 45, 62, 2]);
+    assert!(
+        notes[0].ends_with("object 900 of the layer `furniture` says no more, so it has archetype grave"),
+        "{notes:?}"
+    );
 }
 
 /// Each edit of the text of a map, and what the error says about it.
@@ -98,7 +119,7 @@ fn a_bare_thing_is_as_others_of_the_floor() {
     assert_eq!((floor.traps[1].archetype.as_str(), floor.traps[1].level), ("darts", 2));
     let items = floor.items[3..].iter().map(|it| (it.archetype.as_str(), it.value, it.opens_lock)).collect::<Vec<_>>();
     assert_eq!(items, [("gem", 120, 0), ("key", 0, 1)]);
-    assert_eq!((notes.len(), tally.objects), (6, 28));
+    assert_eq!((notes.len(), tally.objects), (6, 33));
     assert!(
         notes.contains(&"the spawn at (2, 1), object 102 of the layer `spawns` says no more, so it has archetype goblin, level 3, behaviour guards, group 0".to_owned()),
         "{notes:?}"

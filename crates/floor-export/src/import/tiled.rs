@@ -226,11 +226,14 @@ impl Reader<'_> {
         })
     }
 
-    /// The name of an object is its archetype. What has none keeps no name, and may have that which `export` wrote.
+    /// The name of an object is its archetype, or what a room is called. What has none keeps no name, and may have that
+    /// which `export` wrote.
     fn name(&mut self, name: &str, class: Class, fields: &mut Fields) {
         let letters = || name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
         let is_label = || [class.name(), "to"].contains(&letters().trim());
-        if !class.has_archetype() {
+        if class == Class::Room && !name.is_empty() && !is_label() {
+            fields.set("name", name.into());
+        } else if !class.has_archetype() {
             if !name.is_empty() && !is_label() {
                 let advice = "remove the name, or put it into a property `_name`, which is yours";
                 self.report.problem(format!("{}: a floor does not keep its name `{name}`; {advice}", fields.of));

@@ -49,6 +49,7 @@ pub(super) enum Entity {
     Item,
     Spawn,
     Landing,
+    Furniture,
 }
 
 /// How a kind of entity is drawn, and its fields.
@@ -61,7 +62,7 @@ pub(super) struct EntityKind {
 }
 
 /// By the order of [`Entity`].
-static ENTITIES: [EntityKind; 9] = {
+static ENTITIES: [EntityKind; 10] = {
     use FieldType::{Bool, Int, Point, String};
     const fn kind(
         name: &'static str,
@@ -74,7 +75,7 @@ static ENTITIES: [EntityKind; 9] = {
     [
         kind("Entry", None, "#7BE07B", &[]),
         kind("Exit", None, "#6FB4FF", &[]),
-        kind("Room", None, "#E6C88C", &[("id", Int), ("role", String), ("center", Point)]),
+        kind("Room", None, "#E6C88C", &ROOM_FIELDS),
         kind(
             "Connection",
             None,
@@ -91,11 +92,12 @@ static ENTITIES: [EntityKind; 9] = {
             &[("archetype", String), ("level", Int), ("behaviour", String), ("group", Int)],
         ),
         kind("Landing", None, "#B9A6FF", &[]),
+        kind("Furniture", None, "#C98F5A", &[("archetype", String)]),
     ]
 };
 
 impl Entity {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Entry,
         Self::Exit,
         Self::Room,
@@ -105,6 +107,7 @@ impl Entity {
         Self::Item,
         Self::Spawn,
         Self::Landing,
+        Self::Furniture,
     ];
 
     pub(super) fn kind(self) -> &'static EntityKind {
@@ -121,8 +124,17 @@ impl Entity {
     }
 }
 
-/// The fields of the level.
-pub(super) const LEVEL_FIELDS: [(&str, FieldType); 11] = [
+const ROOM_FIELDS: [(&str, FieldType); 6] = [
+    ("id", FieldType::Int),
+    ("role", FieldType::String),
+    ("center", FieldType::Point),
+    ("name", FieldType::String),
+    ("name_id", FieldType::String),
+    ("name_parts", FieldType::String),
+];
+
+/// The fields of the level. New ones go to the end, since their places are their uids.
+pub(super) const LEVEL_FIELDS: [(&str, FieldType); 18] = [
     ("seed", FieldType::String),
     ("number", FieldType::Int),
     ("kind", FieldType::String),
@@ -134,6 +146,13 @@ pub(super) const LEVEL_FIELDS: [(&str, FieldType); 11] = [
     ("passable_cells", FieldType::Int),
     ("loops", FieldType::Int),
     ("difficulty", FieldType::Int),
+    ("name", FieldType::String),
+    ("name_id", FieldType::String),
+    ("name_parts", FieldType::String),
+    ("hook", FieldType::String),
+    ("hook_id", FieldType::String),
+    ("hook_parts", FieldType::String),
+    ("landmark", FieldType::Int),
 ];
 
 /// The kind of entity that a definition is, however it was renamed.

@@ -37,6 +37,8 @@ impl Ids {
 /// The level, with the values of its fields and its layers.
 pub(super) fn value(floor: &Floor, rock: &str, ids: &mut Ids) -> Value {
     let metrics = floor.wire().metrics.unwrap_or_default();
+    let [name, hook] = [&floor.wire().name, &floor.wire().hook].map(|text| names::text(text.as_ref()));
+    let [[name, name_id, name_parts], [hook, hook_id, hook_parts]] = [name, hook];
     let fields: [Value; LEVEL_FIELDS.len()] = [
         floor.spec().seed.to_string().into(),
         floor.spec().number.into(),
@@ -49,11 +51,18 @@ pub(super) fn value(floor: &Floor, rock: &str, ids: &mut Ids) -> Value {
         metrics.passable_cells.into(),
         metrics.loops.into(),
         metrics.difficulty.into(),
+        name.into(),
+        name_id.into(),
+        name_parts.into(),
+        hook.into(),
+        hook_id.into(),
+        hook_parts.into(),
+        floor.wire().landmark.into(),
     ];
     let region = floor.region().iter().map(|mark| u32::from(*mark)).collect();
     let terrain = floor.terrain().iter().map(|terrain| *terrain as u32).collect();
-    let name = cells_name(floor);
-    let (cells, rooms) = (Some((uid::CELLS, name.as_str())), Some((uid::ROOMS, ROOMS)));
+    let tileset = cells_name(floor);
+    let (cells, rooms) = (Some((uid::CELLS, tileset.as_str())), Some((uid::ROOMS, ROOMS)));
     let layers = [
         LayerInstance { entities: entities(floor, ids), ..LayerInstance::new(uid::ENTITIES, "Entities", "Entities") },
         LayerInstance {
@@ -207,12 +216,22 @@ fn entities(floor: &Floor, ids: &mut Ids) -> Vec<Value> {
         entity(Entity::Spawn, spawn.at, &fields, ids)
     }));
     entities.push(entity(Entity::Landing, Some(floor.landing()), &[], ids));
+    let furniture = floor.furniture();
+    entities.extend(furniture.map(|piece| entity(Entity::Furniture, Some(piece.at), &[piece.archetype.into()], ids)));
     entities
 }
 
 fn room_entity(room: &Room, ids: &mut Ids) -> Value {
     let (min, max) = (room.min.unwrap_or_default(), room.max.unwrap_or_default());
-    let fields: [Value; 3] = [room.id.into(), names::role_of(room).into(), point(room.center)];
+    let [name, name_id, name_parts] = names::text(room.name.as_ref());
+    let fields: [Value; 6] = [
+        room.id.into(),
+        names::role_of(room).into(),
+        point(room.center),
+        name.into(),
+        name_id.into(),
+        name_parts.into(),
+    ];
     let mut entity = entity(Entity::Room, Some(min), &fields, ids);
     entity["width"] = ((max.x.saturating_sub(min.x) + 1) * SIDE).into();
     entity["height"] = ((max.y.saturating_sub(min.y) + 1) * SIDE).into();

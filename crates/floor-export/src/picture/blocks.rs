@@ -50,6 +50,7 @@ const fn weight(mark: Mark) -> u8 {
         Mark::Terrain(Terrain::Wall) => 1,
         Mark::Terrain(_) => 2,
         Mark::Step(_) => 3,
+        Mark::Furniture(_) => 2,
         Mark::Rock | Mark::Behind(_) | Mark::Outline => 0,
     }
 }
@@ -65,6 +66,7 @@ fn ground(scene: &Scene<'_>, x: u32, y: u32) -> RgbColor {
             let tint = colour::tint(scene.tinted_for(x, y));
             tint.map_or(stone, |tint| colour::mix(stone, tint, colour::TINT))
         }
+        Mark::Furniture(_) => colour::mix(colour::mark(mark), colour::ROCK, 60),
         other => colour::mark(other),
     };
     if !matches!(mark, Mark::Terrain(_)) {

@@ -20,6 +20,8 @@ pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
 /// The segment of the critical path to the exit.
 const EXIT_PATH: RgbColor = RgbColor(0xff, 0xff, 0xff);
+/// Furniture in a terminal.
+const FURNITURE: RgbColor = RgbColor(0xd2, 0xa3, 0x6c);
 /// Less important text.
 pub(crate) const FAINT: RgbColor = RgbColor(0x8d, 0x88, 0x80);
 
@@ -100,6 +102,7 @@ pub(crate) const fn mark(mark: Mark) -> RgbColor {
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(id) => lock(id),
         Mark::Object(it) => object(it),
+        Mark::Furniture(_) => FURNITURE,
         Mark::Step(to) => goal(to),
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => room(0),

@@ -16,6 +16,7 @@ pub(crate) fn mark(mark: Mark) -> char {
         Mark::Object(Object::Key(_)) => '%',
         Mark::Object(Object::Loot) => '$',
         Mark::Object(Object::Trap) => '^',
+        Mark::Furniture(piece) => piece.letter,
         Mark::Step(_) => '*',
         Mark::Behind(_) => of(Terrain::Floor),
         Mark::Outline => '0',

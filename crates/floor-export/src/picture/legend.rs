@@ -10,7 +10,7 @@ use super::{
     glyph,
     overlay::LockKeys,
     paths::{Goal, Segment},
-    scene::{Mark, Object, Scene, Style},
+    scene::{Mark, Object, Piece, Scene, Style},
     text,
 };
 use crate::{counts, counts::thousands, escape::escaped, names};
@@ -20,9 +20,10 @@ use floor_proto::v1::{Item, Lock, Room, RoomRole, Spawn, Terrain};
 /// The text of a legend.
 #[derive(Debug)]
 pub struct Legend {
-    /// The lines above the marks: name, counts, monsters; encoded size, generator version and content hash. Players get the
-    /// name.
-    pub(crate) heading: [String; 4],
+    /// The lines above the marks: the name of the floor or what it is, its hook and what it is if it has a name, its
+    /// landmark and the names of its rooms; counts, monsters; encoded size, generator version and content hash. Players
+    /// get the first three.
+    pub(crate) heading: Vec<String>,
     /// The marks that occur, and their descriptions.
     pub(crate) marks: Vec<(Mark, String)>,
     /// The room roles that occur and have a tint. Only PNGs show them.
@@ -36,7 +37,7 @@ impl Legend {
         let floor = scene.floor;
         let wire = floor.wire();
         let theme = if floor.theme().is_empty() { String::new() } else { format!(", theme {}", floor.theme()) };
-        let title = format!(
+        let what = format!(
             "Floor {} of tower {}: {}, {}x{}{theme}",
             floor.spec().number,
             floor.spec().seed,
@@ -59,16 +60,25 @@ impl Legend {
             wire.generator_version,
             names::hash(floor.content_hash()),
         );
-        let mut marks = terrain(scene);
-        if scene.for_players {
-            return Self { heading: [title, String::new(), String::new(), String::new()], marks, tints: Vec::new() };
+        let mut heading = Vec::new();
+        if !floor.name().is_empty() {
+            heading.push(floor.name().to_owned());
+            heading.extend(wrapped(floor.hook()));
         }
+        heading.push(what);
+        let mut marks = terrain(scene);
+        marks.extend(furniture(scene));
+        if scene.for_players {
+            return Self { heading, marks, tints: Vec::new() };
+        }
+        heading.extend(rooms(scene));
+        heading.extend([summary, behaviours(&wire.spawns), identity]);
         marks.extend(locks(scene));
         marks.extend(overlays(scene));
         marks.extend(monsters(scene));
         marks.extend(items(scene));
         marks.extend(traps(scene));
-        Self { heading: [title, summary, behaviours(&wire.spawns), identity], marks, tints: tints(scene) }
+        Self { heading, marks, tints: tints(scene) }
     }
 
     /// Writes the legend as text, in which names are escaped, and colours are not.
@@ -107,6 +117,49 @@ fn terrain(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     };
     let shown = occurs.into_iter().filter(is_shown);
     shown.map(|terrain| (Mark::Terrain(terrain), names::terrain(terrain))).collect()
+}
+
+/// An entry for each type, and one more for a type that is in the way in some places only.
+fn furniture(scene: &Scene<'_>) -> Vec<(Mark, String)> {
+    let mut counts = BTreeMap::<(&str, Piece), usize>::new();
+    for kind in scene.furniture() {
+        *counts.entry(kind).or_default() += 1;
+    }
+    let entry = |(&(archetype, piece), &count): (&(&str, Piece), &usize)| {
+        let blocks = if piece.blocks { ", solid" } else { "" };
+        (Mark::Furniture(piece), format!("{}{blocks}", counted(archetype, count)))
+    };
+    counts.iter().map(entry).collect()
+}
+
+/// The landmark, and with the overlay of rooms all rooms that have a name.
+fn rooms(scene: &Scene<'_>) -> Vec<String> {
+    let named = |room: &Room| match room.name() {
+        "" => names::room_number(room.id).to_string(),
+        name => format!("{} {name}", names::room_number(room.id)),
+    };
+    let landmark = scene.floor.landmark().map(|room| format!("Landmark: room {}", named(room)));
+    let mut lines = landmark.into_iter().collect::<Vec<_>>();
+    let all = scene.floor.rooms().iter().filter(|room| !room.name().is_empty()).map(named).collect::<Vec<_>>();
+    if !scene.overlay.rooms.is_empty() && !all.is_empty() {
+        lines.extend(wrapped(&format!("Rooms: {}", all.join("; "))));
+    }
+    lines
+}
+
+/// Longest line of a text that may be long.
+const LINE: usize = 72;
+
+/// A text in lines that break between words.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = Vec::<String>::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= LINE => *line = format!("{line} {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn locks(scene: &Scene<'_>) -> Vec<(Mark, String)> {

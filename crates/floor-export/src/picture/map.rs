@@ -10,8 +10,8 @@ use super::{
     colour,
     contour::{self, Corners},
     hatch::{self, grain},
-    scene::{Mark, Scene},
-    sprites,
+    scene::{Mark, Scene, Style},
+    sprites, symbols,
 };
 use crate::walls::{self, Corner};
 
@@ -95,6 +95,10 @@ pub(super) fn sample(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, mar
         Mark::Object(object) => {
             cell(canvas, square, &scene.look, Terrain::Floor);
             sprites::object(canvas, square, object);
+        }
+        Mark::Furniture(piece) => {
+            cell(canvas, square, &scene.look, Terrain::Floor);
+            symbols::draw(canvas, square, piece.symbol, Style::Map);
         }
         Mark::Terrain(terrain) if !matches!(terrain, Terrain::StairsUp | Terrain::StairsDown) => {
             cell(canvas, square, &scene.look, terrain);
@@ -245,7 +249,7 @@ fn grid(canvas: &mut Canvas, square: &impl Fn(u32, u32) -> Square, scene: &Scene
 
 /// What is drawn on single cells.
 fn feature(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
-    let terrain = scene.floor.terrain_at(x, y).unwrap_or(Terrain::Wall);
+    let terrain = scene.detail_at(x, y);
     if terrain == Terrain::Bridge {
         canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), terrain_colour(&scene.look, terrain), 1.0);
     }

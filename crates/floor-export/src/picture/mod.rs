@@ -19,6 +19,7 @@ mod png;
 mod scene;
 mod sheet;
 mod sprites;
+mod symbol_table;
 mod symbols;
 mod text;
 pub(crate) mod tiles;

@@ -101,6 +101,8 @@ struct LegendSize {
     /// Width of a mark, its name and the space before the next column.
     mark: f32,
     heading: f32,
+    /// Lines of the heading.
+    lines: usize,
 }
 
 impl LegendSize {
@@ -108,18 +110,18 @@ impl LegendSize {
         let names = legend.marks.iter().map(|(_, name)| name).chain(legend.tints.iter().map(|(_, name)| name));
         let (marks, longest) = names.fold((0usize, 0), |(n, longest), name| (n + 1, longest.max(name.len())));
         let heading = legend.heading.iter().map(|line| line.len() as f32).fold(0.0, f32::max);
-        Self { marks, mark: longest as f32 + 4.0, heading }
+        Self { marks, mark: longest as f32 + 4.0, heading, lines: legend.heading.len() }
     }
 
     /// Width of a legend with this number of columns.
     fn width(&self, columns: usize) -> f32 {
         2.0f32.mul_add(MARGIN, self.heading.max(self.mark * columns as f32))
     }
-}
 
-/// Height of a legend with this number of rows under its heading, in letters.
-fn height(rows: usize) -> f32 {
-    2.0f32.mul_add(MARGIN, LINE * (5.0 + rows as f32))
+    /// Height of a legend with this number of rows under its heading and an empty line, in letters.
+    fn height(&self, rows: usize) -> f32 {
+        2.0f32.mul_add(MARGIN, LINE * (self.lines + 1 + rows) as f32)
+    }
 }
 
 impl ImageLayout {
@@ -149,7 +151,7 @@ impl ImageLayout {
         let rows = size.marks.div_ceil(columns);
         Self {
             width: width.ceil() as u32,
-            height: height(rows).mul_add(letter, floor_height).ceil() as u32,
+            height: size.height(rows).mul_add(letter, floor_height).ceil() as u32,
             side,
             left: ((width - floor_width) / 2.0).floor(),
             top: 0.0,
@@ -159,12 +161,12 @@ impl ImageLayout {
 
     fn beside(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {
         // As many rows as fit beside the floor, and at most two columns.
-        let fitting = (floor_height / LETTER - height(0)) / LINE;
+        let fitting = (floor_height / LETTER - size.height(0)) / LINE;
         let rows = (fitting.max(0.0) as usize).max(size.marks.div_ceil(2)).max(1);
         let columns = size.marks.div_ceil(rows).max(1);
         Self {
             width: size.width(columns).mul_add(LETTER, floor_width).ceil() as u32,
-            height: floor_height.max(height(rows.min(size.marks)) * LETTER).ceil() as u32,
+            height: floor_height.max(size.height(rows.min(size.marks)) * LETTER).ceil() as u32,
             side,
             left: 0.0,
             top: 0.0,

@@ -7,13 +7,15 @@ use std::{
 
 use floor_gen::pack::Look;
 use floor_proto::{
-    floor::Floor,
+    floor::{Floor, Furniture},
+    glyph,
     v1::{RoomRole, Terrain},
 };
 
 use super::{
     overlay::{Overlay, Overlays},
     paths::{Cell, Goal, cell},
+    symbol_table,
 };
 
 /// A floor with its overlays and the objects on its cells.
@@ -28,7 +30,15 @@ pub struct Scene<'a> {
     pub(crate) style: Style,
     objects: BTreeMap<Cell, Object>,
     locks: BTreeMap<Cell, u32>,
-    letters: BTreeMap<&'a str, char>,
+    pieces: BTreeMap<Cell, Piece>,
+    letters: Letters<'a>,
+}
+
+/// The letters of monsters and of furniture, by archetype.
+#[derive(Debug, Clone)]
+struct Letters<'a> {
+    monsters: BTreeMap<&'a str, char>,
+    furniture: BTreeMap<&'a str, char>,
 }
 
 /// How an export for players looks.
@@ -70,7 +80,18 @@ pub(crate) enum Object {
     Trap,
 }
 
-/// What a cell shows: the object on it, otherwise its terrain.
+/// Furniture on a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Piece {
+    /// The letter of its archetype.
+    pub(crate) letter: char,
+    /// The name of its symbol.
+    pub(crate) symbol: &'static str,
+    /// Whether it is in the way.
+    pub(crate) blocks: bool,
+}
+
+/// What a cell shows: the object on it, otherwise its furniture, otherwise its terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
     /// Wall with only walls around it, diagonals included.
@@ -79,6 +100,7 @@ pub(crate) enum Mark {
     /// The door of a lock.
     Locked(u32),
     Object(Object),
+    Furniture(Piece),
     /// Bare ground on the critical path.
     Step(Goal),
     /// Ground behind a lock. Only in legends, since such a cell shows its own mark.
@@ -91,19 +113,26 @@ impl<'a> Scene<'a> {
     /// The floor without overlays, in grey stone.
     #[must_use]
     pub fn new(floor: &'a Floor) -> Self {
-        Self::with_letters(floor, letters(archetypes(floor)))
+        Self::with_letters(floor, Letters::of(&[floor]))
     }
 
     /// The scenes of two floors, in which the same archetype has the same letter.
     #[must_use]
     pub fn pair(one: &'a Floor, other: &'a Floor) -> (Self, Self) {
-        let letters = letters(archetypes(one).chain(archetypes(other)));
+        let letters = Letters::of(&[one, other]);
         (Self::with_letters(one, letters.clone()), Self::with_letters(other, letters))
     }
 
-    fn with_letters(floor: &'a Floor, letters: BTreeMap<&'a str, char>) -> Self {
+    fn with_letters(floor: &'a Floor, letters: Letters<'a>) -> Self {
         let wire = floor.wire();
-        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Object::Monster(letters[spawn.archetype.as_str()])));
+        let monster = |archetype: &str| Object::Monster(letters.monsters[archetype]);
+        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, monster(&spawn.archetype)));
+        let piece = |piece: Furniture<'_>| {
+            let blocks = floor.terrain_at(piece.at.x, piece.at.y) == Some(Terrain::Pillar);
+            let symbol = symbol_table::of_furniture(piece.archetype, blocks);
+            ((piece.at.x, piece.at.y), Piece { letter: letters.furniture[piece.archetype], symbol, blocks })
+        };
+        let pieces = floor.furniture().map(piece).collect();
         let items = wire.items.iter().map(|item| match item.opens_lock {
             0 => (item.at, Object::Loot),
             lock => (item.at, Object::Key(lock)),
@@ -119,6 +148,7 @@ impl<'a> Scene<'a> {
             style: Style::Data,
             objects,
             locks,
+            pieces,
             letters,
         }
     }
@@ -162,8 +192,8 @@ impl<'a> Scene<'a> {
             (None, Some(Terrain::Wall) | None) if self.is_rock(x, y) => Mark::Rock,
             (None, terrain) => {
                 let terrain = terrain.unwrap_or(Terrain::Wall);
-                let step = self.overlay.step((x, y)).filter(|_| is_ground(terrain));
-                step.map_or(Mark::Terrain(terrain), Mark::Step)
+                let step = self.overlay.step((x, y)).filter(|_| is_ground(terrain)).map(Mark::Step);
+                step.or_else(|| self.piece(x, y).map(Mark::Furniture)).unwrap_or(Mark::Terrain(terrain))
             }
         }
     }
@@ -205,6 +235,18 @@ impl<'a> Scene<'a> {
         self.objects.get(&(x, y)).copied()
     }
 
+    pub(crate) fn piece(&self, x: u32, y: u32) -> Option<Piece> {
+        self.pieces.get(&(x, y)).copied()
+    }
+
+    /// The terrain that a picture shows in detail: furniture that blocks the way stands in the place of a pillar.
+    pub(crate) fn detail_at(&self, x: u32, y: u32) -> Terrain {
+        match self.floor.terrain_at(x, y).unwrap_or(Terrain::Wall) {
+            Terrain::Pillar if self.piece(x, y).is_some() => Terrain::Floor,
+            terrain => terrain,
+        }
+    }
+
     /// The lock of a locked door, 0 if the floor names none.
     pub(crate) fn lock(&self, x: u32, y: u32) -> u32 {
         self.locks.get(&(x, y)).copied().unwrap_or(0)
@@ -224,7 +266,13 @@ impl<'a> Scene<'a> {
     }
 
     pub(crate) fn letter(&self, archetype: &str) -> char {
-        self.letters.get(archetype).copied().unwrap_or(ANY_MONSTER)
+        self.letters.monsters.get(archetype).copied().unwrap_or(ANY_MONSTER)
+    }
+
+    /// The furniture of the floor: its archetype, and what a cell with it shows.
+    pub(crate) fn furniture(&self) -> impl Iterator<Item = (&str, Piece)> {
+        let piece = move |it: Furniture<'a>| Some((it.archetype, self.piece(it.at.x, it.at.y)?));
+        self.floor.furniture().filter_map(piece)
     }
 
     pub(crate) fn is_rock(&self, x: u32, y: u32) -> bool {
@@ -232,8 +280,17 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn archetypes(floor: &Floor) -> impl Iterator<Item = &str> {
-    floor.wire().spawns.iter().map(|spawn| spawn.archetype.as_str())
+impl<'a> Letters<'a> {
+    /// Small letters for monsters. Furniture has the capitals that stand for no terrain.
+    fn of(floors: &[&'a Floor]) -> Self {
+        let spawns = floors.iter().flat_map(|floor| &floor.wire().spawns).map(|spawn| spawn.archetype.as_str());
+        let furniture = floors.iter().flat_map(|floor| &floor.wire().furniture).map(|kind| kind.archetype.as_str());
+        let capitals = ('A'..='Z').filter(|letter| glyph::terrain(*letter).is_none());
+        Self {
+            monsters: letters(spawns, ('a'..='z').collect(), ANY_MONSTER),
+            furniture: letters(furniture, capitals.collect(), ANY_FURNITURE),
+        }
+    }
 }
 
 /// Whether the terrain is plain ground.
@@ -241,16 +298,17 @@ pub(crate) const fn is_ground(terrain: Terrain) -> bool {
     matches!(terrain, Terrain::Floor | Terrain::Grass | Terrain::Rubble | Terrain::ShallowWater | Terrain::Bridge)
 }
 
-/// The letter of all monsters beyond the 26th archetype.
+/// The letters of all monsters and furniture for whose archetype none is left.
 const ANY_MONSTER: char = '@';
+const ANY_FURNITURE: char = '&';
 
 /// Gives each archetype the first free letter of its name, in alphabetical order of the names. So floors with the same
 /// archetypes use the same letters.
-fn letters<'a>(archetypes: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, char> {
-    let mut letters = archetypes.map(|name| (name, ANY_MONSTER)).collect::<BTreeMap<_, _>>();
-    let mut free = ('a'..='z').collect::<Vec<_>>();
+fn letters<'a>(archetypes: impl Iterator<Item = &'a str>, free: Vec<char>, any: char) -> BTreeMap<&'a str, char> {
+    let mut letters = archetypes.map(|name| (name, any)).collect::<BTreeMap<_, _>>();
+    let mut free = free;
     for (name, letter) in &mut letters {
-        let own = name.chars().filter_map(|c| free.iter().position(|letter| *letter == c.to_ascii_lowercase())).next();
+        let own = name.chars().filter_map(|c| free.iter().position(|letter| letter.eq_ignore_ascii_case(&c))).next();
         if let Some(index) = own.or_else(|| (!free.is_empty()).then_some(0)) {
             *letter = free.remove(index);
         }
@@ -264,7 +322,7 @@ mod tests {
 
     #[test]
     fn each_archetype_has_its_own_letter() {
-        let letters = letters(["rat", "goblin", "ghoul", "rat", "gg"].into_iter());
+        let letters = letters(["rat", "goblin", "ghoul", "rat", "gg"].into_iter(), ('a'..='z').collect(), '@');
         assert_eq!(letters["gg"], 'g');
         assert_eq!(letters["ghoul"], 'h');
         assert_eq!(letters["goblin"], 'o');

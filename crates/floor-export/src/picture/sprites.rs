@@ -40,10 +40,10 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
         return;
     }
     canvas.rectangle(square.part(0.0, 0.0, 1.0, 1.0), stone(scene, terrain, x, y), 1.0);
-    if is_form_shown(x, y) && !natural(terrain) {
+    if is_form_shown(x, y) && !natural(terrain) && scene.piece(x, y).is_none() {
         role_form(canvas, square, scene.tinted_for(x, y));
     }
-    detail(canvas, square, &scene.look, terrain);
+    detail(canvas, square, &scene.look, scene.detail_at(x, y));
     if terrain == Terrain::Chasm && !matches!(floor.terrain_at(x, above), Some(Terrain::Chasm | Terrain::Bridge)) {
         canvas.rectangle(
             square.part(0.0, 0.0, 1.0, 0.45),
@@ -63,8 +63,11 @@ pub(crate) fn ground(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: 
     }
 }
 
-/// Paints the stairs or the object on a cell. Called after all ground, since a glow extends over neighbouring cells.
+/// Paints the furniture, the stairs or the object on a cell. Called after all ground, since a glow extends over neighbouring cells.
 pub(crate) fn objects(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, x: u32, y: u32) {
+    if let Some(piece) = scene.piece(x, y) {
+        symbols::draw(canvas, square, piece.symbol, scene.style);
+    }
     if let Some(terrain @ (Terrain::StairsUp | Terrain::StairsDown)) = scene.floor.terrain_at(x, y) {
         let (x, y) = square.at(0.5, 0.5);
         canvas.disc(x, y, 1.05 * square.side, colour::of(terrain), 0.25);
@@ -113,6 +116,7 @@ pub(crate) fn sample(canvas: &mut Canvas, square: Square, look: &Look, mark: Mar
         }
         Mark::Locked(id) => door(canvas, square, true, WOOD, Some(id)),
         Mark::Object(it) => object(canvas, square, it),
+        Mark::Furniture(piece) => symbols::draw(canvas, square, piece.symbol, Style::Data),
     }
 }
 
@@ -132,7 +136,7 @@ const fn is_form_shown(x: u32, y: u32) -> bool {
 
 fn role_form(canvas: &mut Canvas, square: Square, role: RoomRole) {
     if square.side >= MIN_FORM_SIDE && colour::tint(role).is_some() {
-        symbols::draw(canvas, square, &format!("{} room", names::role(role)));
+        symbols::draw(canvas, square, &format!("{} room", names::role(role)), Style::Data);
     }
 }
 
@@ -208,7 +212,7 @@ pub(crate) fn detail(canvas: &mut Canvas, square: Square, look: &Look, terrain: 
                 canvas.line(&line.map(|(x, y)| square.at(x, y)), thin, light, 0.8);
             }
         }
-        Terrain::Grass => symbols::draw(canvas, square, "grass"),
+        Terrain::Grass => symbols::draw(canvas, square, "grass", Style::Data),
         Terrain::Rubble => {
             for (x, y, radius) in [(0.3, 0.62, 0.14), (0.62, 0.7, 0.1), (0.6, 0.36, 0.16)] {
                 let (x, y) = square.at(x, y);
@@ -295,7 +299,7 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             }
             number(canvas, bow, side, lock);
         }
-        Object::Trap => symbols::draw(canvas, square, "trap"),
+        Object::Trap => symbols::draw(canvas, square, "trap", Style::Data),
     }
 }
 

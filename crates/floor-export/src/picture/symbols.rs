@@ -1,26 +1,35 @@
-//! The symbols that floorctl and the viewer (web/src/sprites.ts) draw alike. Both read them from `symbols.json`.
+//! Draws the symbols of the table.
 
-use std::{collections::BTreeMap, sync::LazyLock};
-
+use anstyle::RgbColor;
 use tiny_skia::{Path, PathBuilder};
 
 use super::{
     canvas::{Canvas, Square},
-    colour::{self, INK},
-    scene::Object,
+    colour::{self, INK, LIGHT},
+    scene::{Object, Style},
+    symbol_table::SYMBOLS,
 };
 
-/// Colour, opacity, width of the line in sides of a cell, its least width in pixels, and the path of an SVG in a square of
-/// side 1. A shape without a width is filled.
-type Shape = (String, f32, f32, f32, String);
-
-static SYMBOLS: LazyLock<BTreeMap<String, Vec<Shape>>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("symbols.json")).expect("the symbols are well-formed"));
+/// A colour of the symbols. On paper all are pale.
+fn colour_of(name: &str, style: Style) -> Option<RgbColor> {
+    let colour = match name {
+        "ink" => return Some(INK),
+        "trap" => colour::object(Object::Trap),
+        "light" => LIGHT,
+        "wood" => RgbColor(0xb0, 0x7a, 0x46),
+        "stone" => RgbColor(0xcd, 0xc5, 0xb4),
+        "leaf" => RgbColor(0x6d, 0xa3, 0x4d),
+        "water" => RgbColor(0x6c, 0xb4, 0xd2),
+        "fire" => RgbColor(0xf2, 0x8a, 0x3c),
+        _ => return None,
+    };
+    Some(if style == Style::Map { colour::mix(colour, RgbColor(0xff, 0xff, 0xff), 130) } else { colour })
+}
 
 /// Draws the symbol of that name in a cell.
-pub(super) fn draw(canvas: &mut Canvas, square: Square, name: &str) {
+pub(super) fn draw(canvas: &mut Canvas, square: Square, name: &str, style: Style) {
     for (colour, opacity, width, least, path) in &SYMBOLS[name] {
-        let colour = if colour == "trap" { colour::object(Object::Trap) } else { INK };
+        let colour = colour_of(colour, style).unwrap_or(INK);
         match outline(path, square) {
             Some(path) if *width > 0.0 => canvas.trace(&path, (width * square.side).max(*least), colour, *opacity),
             path => canvas.fill(path.as_ref(), colour, *opacity),
@@ -55,7 +64,7 @@ mod tests {
     fn every_symbol_has_a_colour_and_a_path_and_every_tint_a_symbol() {
         let square = Square { left: 0.0, top: 0.0, side: 8.0 };
         for (colour, .., path) in SYMBOLS.values().flatten() {
-            assert!(["ink", "trap"].contains(&colour.as_str()) && outline(path, square).is_some(), "{colour} {path}");
+            assert!(colour_of(colour, Style::Data).is_some() && outline(path, square).is_some(), "{colour} {path}");
         }
         for role in (0..).map_while(|role| RoomRole::try_from(role).ok()) {
             let name = format!("{} room", names::role(role));

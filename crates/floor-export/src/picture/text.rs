@@ -68,7 +68,7 @@ pub(crate) fn style(mark: Mark, depth: Depth) -> Style {
         Mark::Object(_) | Mark::Locked(_) | Mark::Step(_) | Mark::Outline => style.bold(),
         Mark::Terrain(Terrain::StairsUp | Terrain::StairsDown) => style.bold(),
         Mark::Behind(lock) => style.bg_color(Some(depth.colour(colour::behind(lock)))),
-        Mark::Rock | Mark::Terrain(_) => style,
+        Mark::Rock | Mark::Terrain(_) | Mark::Furniture(_) => style,
     }
 }
 

@@ -20,6 +20,9 @@ const EXIT: Colour = [0xff, 0xe0, 0x30];
 /// Keys and locks share a colour.
 const LOCK: Colour = [0xff, 0x48, 0xd8];
 const SECRET: Colour = [0x40, 0xff, 0xd0];
+/// Furniture that blocks, and furniture that one walks over.
+const BLOCKING: Colour = [0xe8, 0xb8, 0x70];
+const FLAT: Colour = [0x9a, 0x84, 0x6c];
 
 /// The terrain without a marker, in the order of the legend.
 const TERRAIN: [(&str, Terrain, Colour); 11] = [
@@ -51,6 +54,12 @@ pub(crate) fn draw(kind: Kind, spec: impl Fn(u64) -> Outcome<FloorSpec>) -> Outc
         let (left, top) = (GAP + i % ALONG * step.0, TITLE + GAP + i / ALONG * step.1);
         for (at, &cell) in floor.terrain.iter().enumerate() {
             sheet.fill(left + at % cells * scale, top + at / cells * scale, (scale, scale), colour(cell));
+        }
+        for piece in &floor.furniture {
+            let (x, y) = (usize::from(piece.at.x), usize::from(piece.at.y));
+            let is_flat = floor.terrain[y * cells + x] != Terrain::Pillar;
+            let colour = if is_flat { FLAT } else { BLOCKING };
+            sheet.fill(left + x * scale, top + y * scale, (scale, scale), colour);
         }
         let middle = |x: usize, y: usize| (left + x * scale + scale / 2, top + y * scale + scale / 2);
         let place = |at: Point| middle(at.x.into(), at.y.into());
@@ -99,7 +108,8 @@ fn legend(sheet: &mut Picture, top: usize) {
     for (name, sample) in markers {
         entry(sheet, name, &sample);
     }
-    for (name, _, colour) in TERRAIN {
+    let things = [("furniture", BLOCKING), ("flat furniture", FLAT)];
+    for (name, colour) in TERRAIN.map(|(name, _, colour)| (name, colour)).into_iter().chain(things) {
         entry(sheet, name, &|sheet, x, y| {
             sheet.fill(x - 5, y - 5, (10, 10), [0x80, 0x80, 0x80]);
             sheet.fill(x - 4, y - 4, (8, 8), colour);

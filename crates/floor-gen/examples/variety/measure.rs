@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use floor_gen::explain::bare_cells;
 use floor_gen::{Floor, FloorSpec, Generator, Kind, Room, Terrain};
 
 /// Rows and columns of the grids that are compared.
@@ -28,6 +29,7 @@ struct Sample {
     off_lattice: Vec<f64>,
     took: Duration,
     open: f64,
+    bare: f64,
 }
 
 /// The specs of the `count` floors that are measured: different towers, different numbers.
@@ -55,6 +57,8 @@ pub(crate) struct Variety {
     pub(crate) phase: f64,
     /// Mean share of open cells.
     pub(crate) open: f64,
+    /// Share of bare cells: the mean, and that of the barest floor.
+    pub(crate) bare: [f64; 2],
     /// Floors from the fallback.
     pub(crate) fallbacks: u64,
     /// Median and 99th percentile.
@@ -84,6 +88,7 @@ impl Variety {
                 / mean(|sample| f64::from(sample.upright_steps)).max(1.0),
             phase: quadratic_mean(samples.iter().flat_map(|sample| &sample.off_lattice)),
             open: mean(|sample| sample.open),
+            bare: [mean(|sample| sample.bare), samples.iter().map(|sample| sample.bare).fold(0.0, f64::max)],
             fallbacks: generator.fallbacks(),
             took: [50, 99].map(|percent| quantile(samples.iter().map(|sample| sample.took), percent)),
         }
@@ -135,6 +140,8 @@ fn measure(floor: &Floor<'_>, took: Duration) -> Sample {
         off_lattice: floor.rooms.iter().map(|room| off_lattice(room, (width, height))).collect(),
         took,
         open: f64::from(open) / (width * height) as f64,
+        bare: bare_cells(floor).iter().filter(|&&is_bare| is_bare).count() as f64
+            / f64::from(floor.metrics.passable_cells.max(1)),
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let rng = &mut streams.open("arena");
     stairs::seed(arena, plan, &params, rng)?;
     stairs::place_room(arena, plan.departure, &params, rng).ok_or(LayoutRejected("no room for the stairs down"))?;
-    place_arena(arena, &params, rng).ok_or(LayoutRejected("no place for the arena"))?;
+    place_arena(arena, plan, &params, rng).ok_or(LayoutRejected("no place for the arena"))?;
     place_vault(arena, &params, rng).ok_or(LayoutRejected("no place for the reward"))?;
     for (room, role) in [RoomRole::Entry, RoomRole::Exit, RoomRole::Boss, RoomRole::Vault].into_iter().enumerate() {
         arena.rooms[room].role = role;
@@ -80,7 +80,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 }
 
 /// Builds the arena before the exit: of a few places where it fits, the nearest to the one that is drawn.
-fn place_arena(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
+fn place_arena(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
     let goal = draw_place(arena, rng);
     let near = RoomParams { corridor_chance: 300, door_chance: 1_000, ..*params };
     let compared = if goal.is_some() { COMPARED } else { 1 };
@@ -98,7 +98,11 @@ fn place_arena(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<
         (2 * site.x + shape.width - 2 * x).abs() + (2 * site.y + shape.height - 2 * y).abs()
     };
     let (site, shape) = fitting.take(compared).min_by_key(away)?;
-    Some(accrete::build(arena, &near, EXIT, &site, &shape, rng))
+    let room = accrete::build(arena, &near, EXIT, &site, &shape, rng);
+    if shape.has_core() {
+        accrete::fill_core(arena, plan, room, rng);
+    }
+    Some(room)
 }
 
 /// The cell that the middle of the arena should be near, if any.
@@ -118,7 +122,10 @@ fn draw_place(arena: &Arena, rng: &mut Rng) -> Option<(i32, i32)> {
 /// The shape of the arena; later tries draw smaller ones.
 fn draw_arena(arena: &Arena, tried: i32, rng: &mut Rng) -> Shape {
     let boss = arena.params.boss;
-    let (least, most) = (boss.arena_least as i32, boss.arena_most.max(boss.arena_least) as i32);
+    // A small floor has a large arena for its size, or nobody would see that it is one.
+    let small = Arena::PLAIN_SIDE.saturating_sub(arena.width.min(arena.height)) as i32 / 6;
+    let least = (boss.arena_least as i32 + small).min(60);
+    let most = (boss.arena_most as i32).max(least);
     let mut along = |side: usize| {
         let side = side as i32 * rng.range(least, most) / 100;
         (side * (PLACES - tried / 2) / PLACES).clamp(5, MAX_SHAPE)

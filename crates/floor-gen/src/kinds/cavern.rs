@@ -146,14 +146,20 @@ fn sketch_river(arena: &mut Arena, rng: &mut Rng) {
     let is_level = rng.chance(500);
     let (far, across) = if is_level { (arena.width, arena.height) } else { (arena.height, arena.width) };
     let size = (arena.width, arena.height);
-    let (mut at, mut drift) = (rng.range(across as i32 / 5, across as i32 * 4 / 5), 0);
+    // It swings: its bend changes from time to time, its slope by the bend, its place by the slope. All in sixteenths of
+    // a cell.
+    let (shore, mut place) = (across as i32 * 16 / 5, 16 * rng.range(across as i32 / 5, across as i32 * 4 / 5));
+    let (mut slope, mut bend) = (rng.range(-12, 12), 0);
     arena.tile_path.clear();
     for along in 2..far - 3 {
-        if rng.chance(180) {
-            drift = rng.range(-2, 2);
+        if rng.chance(120) {
+            bend = rng.range(-2, 2);
         }
-        // A drift of 1 is a step at about every other place.
-        at = (at + (drift + rng.range(0, 1)).div_euclid(2)).clamp(3, across as i32 - 4);
+        // Near a side of the floor it turns back.
+        let back = i32::from(place < shore) - i32::from(place > 16 * across as i32 - shore);
+        slope = (slope + bend + 2 * back).clamp(-14, 14);
+        place = (place + slope).clamp(16 * 3, 16 * (across as i32 - 4));
+        let at = place / 16;
         let (x, y) = if is_level { (along, at as usize) } else { (at as usize, along) };
         arena.tile_path.push(arena.at(x, y) as u32);
         arena.cave.sketch(size, (x as i32, y as i32), (rng.range(3, 6), rng.range(3, 6)));

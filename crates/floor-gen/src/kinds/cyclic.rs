@@ -10,7 +10,8 @@ use crate::graph::Components;
 use crate::pack::params::Cyclic;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
-use crate::stages::corridors::connect;
+use crate::stages::accrete::fill_core;
+use crate::stages::corridors::{connect, connect_by_road};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::niches;
@@ -19,6 +20,8 @@ use crate::stages::survey::LayoutRejected;
 
 /// The side from which rock between plots is wide, in cells.
 const WIDE_FROM: usize = 64;
+/// Of narrower floors, the share of a plot's cells in per cent, and by how much its least side is smaller.
+const SMALL: (usize, i32) = (75, 2);
 /// Narrower floors need no cycle.
 const NARROW: usize = 32;
 /// The most plots, which leaves room ids for niches.
@@ -91,15 +94,26 @@ fn cut(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let cyclic = arena.params.cyclic;
     let cells = arena.width * arena.height;
     let spread = rng.range(100 - cyclic.spread as i32, 100 + cyclic.spread as i32) as usize;
-    let cells_of_a_plot = arena.scaled(cyclic.cells as usize * spread / 100);
+    // A small floor needs smaller plots, or it would have too few for a cycle.
+    let (share, less) = if arena.width.min(arena.height) < WIDE_FROM { SMALL } else { (100, 0) };
+    let cells_of_a_plot = arena.scaled(cyclic.cells as usize * spread / 100 * share / 100);
     let count = (cells / cells_of_a_plot.max(1)).clamp(6, MAX_PLOTS);
-    plots::cut(arena, count, (gap(arena), cyclic.plot_least as i32), [plan.arrival, plan.departure], rng);
+    let least = cyclic.plot_least as i32 - less;
+    plots::cut(arena, count, (gap(arena), least), [plan.arrival, plan.departure], rng);
+}
+
+/// Joins two rooms by a road.
+fn join_rooms(arena: &mut Arena, ends: (usize, usize), doors: u32, rng: &mut Rng) -> bool {
+    let Cyclic { road_least, road_most, .. } = arena.params.cyclic;
+    let width = rng.range(road_least as i32, road_most as i32) as u32;
+    let width = if arena.width.min(arena.height) < WIDE_FROM { width.min(2) } else { width };
+    connect_by_road(arena, ends, (doors, width), rng)
 }
 
 /// Joins a room with one on a plot beside its own.
 fn connect_beside(arena: &mut Arena, room: usize, plot: usize, doors: u32, rng: &mut Rng) -> bool {
     plots::neighbours(arena, plot)
-        .any(|other| plots::room_on(arena, other).is_some_and(|there| connect(arena, room, there, doors, rng)))
+        .any(|other| plots::room_on(arena, other).is_some_and(|there| join_rooms(arena, (room, there), doors, rng)))
 }
 
 /// A plot beside the exit's to which a way leads from the first.
@@ -179,11 +193,11 @@ fn join(
     let doors = arena.params.cyclic.door_chance;
     if let Some(to) = plots::room_on(arena, here) {
         // A cycle that is not closed here is closed by an ear.
-        let _ = connect(arena, from, to, doors, rng);
+        let _ = join_rooms(arena, (from, to), doors, rng);
         return Ok(());
     }
     let to = build(arena, here, plan, rng)?;
-    if connect(arena, from, to, doors, rng) || connect_beside(arena, to, here, doors, rng) {
+    if join_rooms(arena, (from, to), doors, rng) || connect_beside(arena, to, here, doors, rng) {
         Ok(())
     } else {
         Err(LayoutRejected("a room without a corridor"))
@@ -231,7 +245,11 @@ fn build(arena: &mut Arena, plot: usize, plan: &Plan<'_>, rng: &mut Rng) -> Resu
     let form = cyclic.forms.draw(rng);
     let around = [plan.arrival, plan.departure].into_iter().find(|&cell| arena.plots[plot].holds(cell));
     let fill = (cyclic.fill_least as i32, cyclic.fill_most as i32);
-    plots::build(arena, plot, (form, fill), around, rng).ok_or(LayoutRejected("no room on a plot"))
+    let room = plots::build(arena, plot, (form, fill), around, rng).ok_or(LayoutRejected("no room on a plot"))?;
+    if form.has_core() {
+        fill_core(arena, plan, room, rng);
+    }
+    Ok(room)
 }
 
 /// Adds a secret connection between two neighbouring rooms of the first `rooms` that are far apart otherwise.

@@ -82,7 +82,9 @@ fn choose_vault(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Option<(usize,
         let vaults = plan.content.vaults.iter().enumerate();
         vaults.filter_map(move |(i, vault)| Some((i, turned(vault)?, vault)))
     };
-    let samples = (0..event.compared).filter_map(|_| rng.choose(fitting.clone(), |(_, _, vault)| vault.weight));
+    // On small floors few vaults fit, and the largest would be on many of them.
+    let compared = if has_court(arena) { event.compared } else { 1 };
+    let samples = (0..compared).filter_map(|_| rng.choose(fitting.clone(), |(_, _, vault)| vault.weight));
     let largest = samples.max_by_key(|&(_, _, vault)| vault.width * vault.height);
     largest.map(|(index, orientation, _)| (index, orientation))
 }

@@ -9,7 +9,7 @@ use crate::graph::Components;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::shape::{Form, MAX_SHAPE, Shape};
-use crate::stages::accrete::{RoomParams, place};
+use crate::stages::accrete::{RoomParams, fill_core, place};
 use crate::stages::corridors::connect;
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
@@ -24,13 +24,16 @@ const SMALL_PERCENT: i32 = 62;
 /// Halls that a floor has at the least, if there are so many cells for each.
 const LEAST_HALLS: usize = 15;
 const LEAST_CELLS: usize = 120;
+/// The forms of a hall that others lie around.
+const GREAT: [Form; 7] =
+    [Form::Quatrefoil, Form::Octagon, Form::Cloister, Form::Cross, Form::Apse, Form::Diamond, Form::Ring];
 /// Tries to place the hall that others lie around.
 const FIRST_TRIES: usize = 20;
 
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let family = scatter(arena, &mut streams.open("halls"));
+    let family = scatter(arena, plan, &mut streams.open("halls"));
     streams.note("family", family as usize);
     list_candidates(arena);
     let rng = &mut streams.open("corridors");
@@ -61,12 +64,12 @@ enum Family {
     GreatHall,
     /// A gallery as long as most of the floor.
     Gallery,
-    /// A middle of solid rock.
+    /// A hall in the middle, apart from the others.
     Ring,
 }
 
 /// Places halls at random, apart from each other.
-fn scatter(arena: &mut Arena, rng: &mut Rng) -> Family {
+fn scatter(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> Family {
     let params = RoomParams::of(arena);
     let halls = arena.params.halls;
     let families = [Family::Scattered, Family::GreatHall, Family::Gallery, Family::Ring];
@@ -95,7 +98,12 @@ fn scatter(arena: &mut Arena, rng: &mut Rng) -> Family {
         match family {
             // The first tries are for what the others lie around.
             Family::GreatHall if tried < FIRST_TRIES && arena.rooms.is_empty() => {
-                (width, height) = (across * 38 / 100, down * 38 / 100);
+                form = rng.pick(&GREAT);
+                (width, height) = (across * rng.range(34, 46) / 100, down * rng.range(34, 46) / 100);
+            }
+            Family::Ring if arena.rooms.is_empty() => {
+                form = rng.pick(&GREAT);
+                (width, height) = (across * rng.range(16, 26) / 100, down * rng.range(16, 26) / 100);
             }
             Family::Gallery if tried < FIRST_TRIES && arena.rooms.is_empty() => {
                 form = Form::Hall;
@@ -106,12 +114,18 @@ fn scatter(arena: &mut Arena, rng: &mut Rng) -> Family {
         }
         let fits = |side: i32, least: i32| side.clamp(least, 65 - 2 * gap).min(MAX_SHAPE);
         let shape = Shape::draw(form, fits(width, 3), fits(height, 3), rng);
-        let x = rng.range(1, across - 1 - shape.width);
-        let y = rng.range(1, down - 1 - shape.height);
+        let is_core = family == Family::Ring && arena.rooms.is_empty();
+        let along = |side: i32, taken: i32, rng: &mut Rng| {
+            if is_core { (side - taken) / 2 } else { rng.range(1, side - 1 - taken) }
+        };
+        let (x, y) = (along(across, shape.width, rng), along(down, shape.height, rng));
         let is_middle = |at: i32, length: i32, side: i32| at + length > side * 3 / 10 && at < side * 7 / 10;
         let in_the_middle = is_middle(x, shape.width, across) && is_middle(y, shape.height, down);
-        if (family != Family::Ring || !in_the_middle) && is_clear(arena, &shape, x, y, gap) {
-            let _ = place(arena, &shape, x as usize, y as usize);
+        if (family != Family::Ring || is_core || !in_the_middle) && is_clear(arena, &shape, x, y, gap) {
+            let room = place(arena, &shape, x as usize, y as usize);
+            if form.has_core() {
+                fill_core(arena, plan, room, rng);
+            }
         }
     }
     family

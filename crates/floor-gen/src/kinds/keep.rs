@@ -116,7 +116,8 @@ fn draw_site(arena: &Arena, whole: Plot, rng: &mut Rng) -> Site {
     let mut site = Site { castle: whole, wards: [false; 4], has_moat: rng.chance(numbers.moat) };
     let first = rng.index(4);
     for (i, side) in Side::ALL.into_iter().cycle().skip(first).take(if is_small(arena) { 0 } else { 4 }).enumerate() {
-        let is_ward = i < 2 && rng.chance(numbers.ward);
+        // Two wards lie across from each other: on two sides of a corner they would be one in the form of an L.
+        let is_ward = i % 2 == 0 && rng.chance(numbers.ward);
         let share = match is_ward {
             true => (numbers.ward_least, numbers.ward_most),
             false if rng.chance(numbers.rock) => (numbers.rock_least, numbers.rock_most),

@@ -10,10 +10,11 @@ use core::iter::once;
 use crate::arena::{Arena, Scene};
 use crate::floor::{Point, RoomRole};
 use crate::pack::content::{Beat, StoryPart};
+use crate::pack::params::Story;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
 use crate::stages::accrete::RoomParams;
-use crate::stages::corridors::connect;
+use crate::stages::corridors::{connect, connect_by_road};
 use crate::stages::gates::{self, LockCounts};
 use crate::stages::kind_rules::KindRules;
 use crate::stages::niches;
@@ -293,8 +294,10 @@ fn join_walk(arena: &mut Arena, rng: &mut Rng) -> Result<(), LayoutRejected> {
     let mut act = 0;
     for i in 1..arena.scenes.len() {
         let Scene { after, begins_act, .. } = arena.scenes[i];
-        let door_chance = arena.params.story.door_chance;
-        if !once(after.into()).chain((act..i).rev()).any(|host| connect(arena, host, i, door_chance, rng)) {
+        let Story { door_chance, road_least, road_most, .. } = arena.params.story;
+        let road = (door_chance, rng.range(road_least as i32, road_most as i32) as u32);
+        let mut hosts = once(after.into()).chain((act..i).rev());
+        if !hosts.any(|host| connect_by_road(arena, (host, i), road, rng)) {
             return Err(LayoutRejected("no corridor between two scenes"));
         }
         if begins_act {

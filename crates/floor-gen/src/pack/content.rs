@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::grammar::Grammar;
 use super::look::Look;
+pub(crate) use super::name_id::NameId;
 use super::params::Params;
 use super::vault::Vault;
 use crate::form::Form;
@@ -14,10 +16,6 @@ use crate::terrain::Terrain;
 /// The kinds that the schedule draws, in the order of a theme's weights.
 pub(crate) const DRAWN: [Kind; 7] =
     [Kind::Standard, Kind::Keep, Kind::Halls, Kind::Cavern, Kind::Cyclic, Kind::Maze, Kind::Event];
-
-/// A name of a pack, as an index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct NameId(pub(crate) u16);
 
 /// Everything that a pack says about floors.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +40,15 @@ pub(crate) struct Content {
     pub(crate) hint: NameId,
     pub(crate) blessing: NameId,
     pub(crate) vaults: Vec<Vault>,
+    /// What rooms are furnished as.
+    pub(crate) furniture: Vec<FurnitureSet>,
+    /// By the number of the role: the furniture sets for it, a bit each.
+    pub(crate) sets_of_role: [u128; FurnitureSet::ROLES.len() + 1],
     pub(crate) names: Vec<String>,
+    /// The place of each name in alphabetical order.
+    pub(crate) ranks: Vec<u16>,
+    /// What floors and rooms are called.
+    pub(crate) grammar: Grammar,
 }
 
 /// The monsters, the ground and the dangers of some floors.
@@ -184,6 +190,180 @@ impl Part {
 
     pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
         ["brute", "skirmisher", "archer", "caster", "swarm", "boss"];
+}
+
+/// What a room may be furnished as.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FurnitureSet {
+    pub(crate) name: NameId,
+    /// The types of its pieces, by their letters from A.
+    pub(crate) pieces: Vec<NameId>,
+    /// The roles and kinds that it is for, a bit each by number.
+    pub(crate) roles: u16,
+    pub(crate) kinds: u16,
+    /// The names of the themes that it is for; empty: all. And the themes of the pack, a bit each.
+    pub(crate) themes: Vec<NameId>,
+    pub(crate) theme_bits: u64,
+    /// Whether it is for built rooms or for caves only.
+    pub(crate) built: Option<bool>,
+    /// Only for the room that the floor is remembered by.
+    pub(crate) landmark: bool,
+    /// Least and greatest cells of its room, and the least side.
+    pub(crate) area: (u32, u32),
+    pub(crate) side: u32,
+    pub(crate) weight: u32,
+    pub(crate) layers: Vec<Layer>,
+    /// What stands where nothing else does.
+    pub(crate) fill: Motif,
+}
+
+/// One thing that a set places, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer {
+    pub(crate) how: How,
+    pub(crate) motif: Motif,
+    /// How many of its copies stand, in hundredths.
+    pub(crate) share: u32,
+    /// Cells of the room for each cluster or scattered piece.
+    pub(crate) per: u32,
+    /// Distance of a corner's copy from the corner, in hundredths of the room's sides.
+    pub(crate) inset: u32,
+    /// Side of a cluster.
+    pub(crate) size: u32,
+}
+
+/// How a layer places its map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Side by side, over the whole room.
+    Rows,
+    /// Along all walls; the first row stands against the wall.
+    Walls,
+    /// Along the two long walls.
+    Sides,
+    /// Along the two short walls.
+    Ends,
+    Middle,
+    Corners,
+    /// Patches whose cells are drawn from those of the map.
+    Clusters,
+    /// Single cells that are drawn from those of the map.
+    Scatter,
+}
+
+impl How {
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Rows, Self::Walls, Self::Sides, Self::Ends, Self::Middle, Self::Corners, Self::Clusters, Self::Scatter];
+    /// Their names in a pack.
+    pub(crate) const NAMES: [&'static str; Self::ALL.len()] =
+        ["rows", "walls", "sides", "ends", "middle", "corners", "clusters", "scatter"];
+}
+
+/// A small map of furniture and ground.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Motif {
+    pub(crate) width: i32,
+    pub(crate) height: i32,
+    /// Columns at its end and rows at its foot that are empty: the space between two copies.
+    pub(crate) spare: (i32, i32),
+    /// Cells that block, and pieces.
+    pub(crate) blocks: u32,
+    pub(crate) pieces: u32,
+    /// What is walked over first. What blocks follows so that each cell touches one before it: then no gap between two
+    /// parts has to be closed, which could cut a path.
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// A cell of a motif.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) put: Put,
+}
+
+/// What a cell of a motif gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    Nothing,
+    /// A piece that one walks over.
+    Over(NameId),
+    /// A piece that blocks.
+    Block(NameId),
+    Ground(Terrain),
+    /// The theme's impassable ground.
+    Deep,
+    /// The theme's ground cover.
+    Cover,
+}
+
+impl Put {
+    pub(crate) const fn blocks(self) -> bool {
+        matches!(self, Self::Block(_) | Self::Deep | Self::Ground(Terrain::Pillar))
+    }
+}
+
+impl FurnitureSet {
+    /// By the number of the role, from 1.
+    pub(crate) const ROLES: [&'static str; 11] =
+        ["entry", "exit", "combat", "treasure", "key", "shrine", "shop", "boss", "vault", "secret", "passage"];
+}
+
+impl Motif {
+    /// The greatest columns and rows.
+    pub(crate) const MOST: usize = 15;
+    /// What a cell may be besides a letter, as errors list it.
+    pub(crate) const GROUND: &'static str = "`.` `~` `\"` `,` `=` `O` `*` `%`";
+
+    /// The motif of rows of text. Letters stand for `pieces`: a large one blocks, over a small one one walks. `Err` is
+    /// the first character that means nothing.
+    pub(crate) fn of<'t>(rows: impl Iterator<Item = &'t str>, pieces: &[NameId]) -> Result<Self, char> {
+        let (mut motif, mut blocks) = (Self::default(), Vec::new());
+        let mut last = (0, 0);
+        for (row, y) in rows.zip(0..) {
+            for (drawn, x) in row.chars().zip(0..) {
+                let piece = |first: char| pieces.get((drawn as usize).checked_sub(first as usize)?).copied();
+                let put = match drawn {
+                    ' ' => continue,
+                    '.' => Put::Nothing,
+                    '~' => Put::Ground(Terrain::ShallowWater),
+                    '"' => Put::Ground(Terrain::Grass),
+                    ',' => Put::Ground(Terrain::Rubble),
+                    '=' => Put::Ground(Terrain::Bridge),
+                    'O' => Put::Ground(Terrain::Pillar),
+                    '*' => Put::Deep,
+                    '%' => Put::Cover,
+                    _ => match (piece('a'), piece('A')) {
+                        (Some(piece), _) => Put::Over(piece),
+                        (_, Some(piece)) => Put::Block(piece),
+                        _ => return Err(drawn),
+                    },
+                };
+                if put != Put::Nothing {
+                    last = (last.0.max(x), last.1.max(y));
+                }
+                motif.pieces += u32::from(matches!(put, Put::Over(_) | Put::Block(_)));
+                (if put.blocks() { &mut blocks } else { &mut motif.marks }).push(Mark { x, y, put });
+            }
+            motif.width = motif.width.max(row.chars().count() as i32);
+            motif.height = y + 1;
+        }
+        motif.spare = (motif.width - 1 - last.0, motif.height - 1 - last.1);
+        motif.blocks = blocks.len() as u32;
+        let mut grown = motif.marks.len();
+        while !blocks.is_empty() {
+            let touches = |mark: &Mark| {
+                let near = |other: &Mark| (other.x - mark.x).abs() <= 1 && (other.y - mark.y).abs() <= 1;
+                motif.marks[grown..].iter().any(near)
+            };
+            let next = blocks.iter().position(touches);
+            if next.is_none() {
+                grown = motif.marks.len();
+            }
+            motif.marks.push(blocks.remove(next.unwrap_or(0)));
+        }
+        Ok(motif)
+    }
 }
 
 impl Content {

@@ -162,3 +162,16 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
     }
     row[b.len()]
 }
+
+/// The line and the column of a byte.
+pub(super) fn place(text: &str, start: usize) -> (usize, usize) {
+    let before = text.get(..start).unwrap_or(text);
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
+}
+
+/// Whether it may be a name: letters and digits, parted by `other`.
+pub(super) fn is_name(name: &str, other: char) -> bool {
+    let rest = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == other);
+    rest && name.len() <= 32 && name.starts_with(|first: char| first.is_ascii_lowercase())
+}

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::content::{Beat, DRAWN, Ground, Part, StoryPart};
+use super::content::{Beat, DRAWN, FurnitureSet, Ground, How, Motif, Part, StoryPart};
 use super::look::{Hatch, Paint};
 use super::params::{PARAMS, Param};
 use crate::form::Form;
@@ -11,6 +11,8 @@ use crate::spec::{FloorSpec, Kind};
 
 /// The most themes, and the most names of a list.
 pub(crate) const MAX_THEMES: usize = 64;
+/// The most furniture sets.
+pub(crate) const MAX_SETS: usize = 128;
 const MAX_LIST: usize = 64;
 /// The greatest weight.
 const MAX_WEIGHT: u32 = 1_000;
@@ -35,8 +37,8 @@ pub(crate) enum Shape {
     /// A name, or the table `choice`.
     Choice,
     Table(Table),
-    /// The table `theme` by the names of themes.
-    Themes,
+    /// That table by names.
+    Named(Table),
 }
 
 impl Shape {
@@ -71,6 +73,8 @@ pub(crate) enum Need {
 const NAME: Shape = Shape::Name('_');
 const NAMES: Shape = Shape::List(MAX_LIST, "names", &Shape::Choice);
 const PART: Shape = Shape::OneOf(&Part::NAMES);
+const MAP: Shape = Shape::List(Motif::MOST, "rows", &Shape::Text(Motif::MOST));
+const AREA: Shape = Shape::Number(4, 4_000, "cells");
 const FORMS: Shape = Shape::List(Form::ALL.len(), "forms", &Shape::Weighted(&Form::NAMES));
 
 /// The names of the kinds, and the empty name.
@@ -81,10 +85,11 @@ const FIRST: [&str; Kind::NAMES.len() + 1] = {
 };
 
 /// The keys that hold none of [`PARAMS`], by their table; `""` is the file.
-static KEYS: [(&str, &str, Shape, Need); 36] = [
+static KEYS: [(&str, &str, Shape, Need); 55] = [
     ("", "name", Shape::Name('-'), Need::Always),
     ("", "description", Shape::Text(200), Need::Never),
     ("", "tower_vaults", Shape::Truth, Need::Never),
+    ("", "tower_furniture", Shape::Truth, Need::Never),
     ("schedule", "first", Shape::OneOf(&FIRST), Need::IfNew),
     ("schedule", "themes", Shape::List(255, "themes", &NAME), Need::IfNew),
     ("rooms", "forms", FORMS, Need::IfNew),
@@ -118,6 +123,24 @@ static KEYS: [(&str, &str, Shape, Need); 36] = [
     ("pack", "leader", PART, Need::Always),
     ("pack", "follower", PART, Need::Always),
     ("pack", "weight", Shape::WEIGHT, Need::Never),
+    ("set", "pieces", Shape::List(8, "names", &NAME), Need::Always),
+    ("set", "place", Shape::List(8, "layers", &Shape::Table(Table::LAYER)), Need::Always),
+    ("set", "fill", MAP, Need::Always),
+    ("set", "roles", Shape::List(11, "roles", &Shape::OneOf(&FurnitureSet::ROLES)), Need::Never),
+    ("set", "kinds", Shape::List(Kind::NAMES.len(), "kinds", &Shape::OneOf(&Kind::NAMES)), Need::Never),
+    ("set", "themes", Shape::List(MAX_THEMES, "themes", &NAME), Need::Never),
+    ("set", "built", Shape::Truth, Need::Never),
+    ("set", "landmark", Shape::Truth, Need::Never),
+    ("set", "least", AREA, Need::Never),
+    ("set", "most", AREA, Need::Never),
+    ("set", "side", Shape::Number(1, 60, "cells"), Need::Never),
+    ("set", "weight", Shape::WEIGHT, Need::Never),
+    ("layer", "how", Shape::OneOf(&How::NAMES), Need::Always),
+    ("layer", "map", MAP, Need::Always),
+    ("layer", "share", Shape::Number(1, 100, "per cent"), Need::Never),
+    ("layer", "per", Shape::Number(4, 4_000, "cells"), Need::Never),
+    ("layer", "inset", Shape::Number(0, 45, "per cent"), Need::Never),
+    ("layer", "size", Shape::Number(3, 20, "cells"), Need::Never),
 ];
 
 impl Table {
@@ -129,6 +152,8 @@ impl Table {
     pub(crate) const CHOICE: Self = Self::new("choice", None);
     pub(crate) const BEAT: Self = Self::new("beat", None);
     pub(crate) const PACK: Self = Self::new("pack", None);
+    pub(crate) const SET: Self = Self::new("set", None);
+    pub(crate) const LAYER: Self = Self::new("layer", None);
 
     pub(crate) const fn new(name: &'static str, kind: Option<Kind>) -> Self {
         Self { name, kind }
@@ -155,7 +180,8 @@ impl Table {
             "" => {
                 shared.for_each(|group| add(group, Shape::Table(Self::new(group, None)), Need::IfNew));
                 add("kinds", Shape::Table(Self::KINDS), Need::IfNew);
-                add("themes", Shape::Themes, Need::IfNew);
+                add("themes", Shape::Named(Self::THEME), Need::IfNew);
+                add("furniture", Shape::Named(Self::SET), Need::IfNew);
             }
             "kinds" => Kind::ALL.into_iter().for_each(|kind| {
                 add(kind.name(), Shape::Table(Self::new(kind.name(), Some(kind))), Need::IfNew);

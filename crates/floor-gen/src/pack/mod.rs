@@ -4,8 +4,11 @@ pub(crate) mod content;
 pub(crate) mod error;
 mod files;
 pub(crate) mod generator;
+pub(crate) mod grammar;
 mod keys;
 mod look;
+mod name_id;
+mod names;
 pub(crate) mod params;
 mod read;
 mod reference;
@@ -21,6 +24,7 @@ pub use content::Theme;
 pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files, is_device};
 pub use generator::Checks;
+pub(crate) use keys::MAX_SETS;
 pub use look::{Hatch, Look, Paint};
 pub use params::{PARAMS, Param};
 pub(crate) use read::MAX_VAULTS;
@@ -42,6 +46,19 @@ pub struct Pack {
     files: Files,
     checks: Checks,
     pub(crate) content: Content,
+}
+
+/// A sentence or a part of names.toml.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackText<'p> {
+    /// The list that it is in: `floor`, `hook`, `landmark` and `room` hold sentences, others the parts for their places.
+    pub list: &'p str,
+    /// What must hold, such as `theme.crypt.with.boss`.
+    pub when: &'p str,
+    /// Its id.
+    pub id: &'p str,
+    /// The text, with the places of a sentence.
+    pub text: &'p str,
 }
 
 impl Pack {
@@ -127,6 +144,19 @@ impl Pack {
     #[must_use]
     pub fn look(&self, theme: &str) -> Look {
         self.themes().iter().find(|other| other.name() == theme).map(Theme::look).unwrap_or_default()
+    }
+
+    /// All texts of which names and hooks are made: those of names.toml, and those of the built-in pack that it keeps.
+    pub fn texts(&self) -> impl Iterator<Item = PackText<'_>> {
+        let sections = self.content.grammar.lists.iter().flat_map(|list| list.sections.iter().map(move |s| (list, s)));
+        sections.flat_map(|(list, section)| {
+            section.texts.iter().map(|text| PackText {
+                list: &list.name,
+                when: &section.path,
+                id: &text.id,
+                text: &text.text,
+            })
+        })
     }
 
     /// The index of the theme of floor `number`.

@@ -172,6 +172,7 @@ params! {
         second_cover: "per cent" 0, 100, "";
         least_area: "cells" 9, 4_000, "Rooms of fewer cells stay bare; have no pond, rift or pillars.";
         pond_area: "cells" 9, 4_000, "";
+        furnished: "thousandths" 0, 1_000, "How often a room is furnished.";
         patch_width: "cells" 2, 30, "Half the greatest size of a pond, pit or patch.";
         patch_height: "cells" 1, 30, "";
         pools: "weight" 0, 1_000, "A boss's arena: pools; a moat; a colonnade; a chasm from wall to wall with bridges; canals that part it in four; islands in a lake; a pit with a way around; piers, which small arenas have too.";
@@ -295,7 +296,7 @@ params! {
         cells: "cells" 200, 20_000, "Cells of floor and rock for each hall; how much that varies from floor to floor; spots tried for each.";
         spread: "per cent" 0, 80, "";
         spots: "spots" 1, 60, "";
-        scattered: "weight" 0, 1_000, "Halls at random; around a great hall; along a gallery; around a middle of rock.";
+        scattered: "weight" 0, 1_000, "Halls at random; around a great hall; along a gallery; in a ring around a hall in the middle.";
         great_hall: "weight" 0, 1_000, "";
         gallery: "weight" 0, 1_000, "";
         ring: "weight" 0, 1_000, "";
@@ -334,6 +335,8 @@ params! {
         compared: "plots" 1, 32, "Plots compared for the far side of the first cycles; share of the plots that hold a room; starts tried for each ear, a path between two rooms.";
         full: "thousandths" 200, 1_000, "";
         tries: "tries" 1, 100, "";
+        road_least: "cells" 1, 4, "Width of the ways between rooms (at most 2 on floors with a side under 64).";
+        road_most: "cells" 1, 4, "";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
         fill_least: "thousandths" 100, 1_000, "Share of its plot's sides that a room fills.";
         fill_most: "thousandths" 100, 1_000, "";
@@ -418,6 +421,8 @@ params! {
         hub: "weight" 0, 1_000, "";
         gap: "cells" 3, 8, "Rock between two plots, which hold a scene each; least side of a plot.";
         plot_least: "cells" 5, 30, "";
+        road_least: "cells" 1, 4, "Width of the road from scene to scene.";
+        road_most: "cells" 1, 4, "";
         door_chance: "thousandths" 0, 1_000, "How often a corridor's end has a door.";
         act_least: "scenes" 1, 20, "Scenes of an act.";
         act_most: "scenes" 1, 20, "";

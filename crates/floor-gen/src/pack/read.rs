@@ -1,4 +1,4 @@
-//! Reads the files of a pack: `pack.toml` and `vaults/*.txt`. Reports every error, and not the first alone.
+//! Reads the files of a pack: `pack.toml`, `vaults/*.txt` and `names.toml`. Reports every error, and not the first alone.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -11,11 +11,15 @@ use core::slice;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::content::{Beat, Choice, Content, DRAWN, Ground, MonsterPack, NameId, Part, StoryPart, Theme};
-use super::error::{PackError, PackErrors, listed, nearest, shortened};
+use super::content::{
+    Beat, Choice, Content, DRAWN, FurnitureSet, Ground, How, Layer, MonsterPack, Motif, NameId, Part, Put, StoryPart,
+    Theme,
+};
+use super::error::{PackError, PackErrors, is_name, listed, nearest, place, shortened};
 use super::files::Files;
-use super::keys::{Key, MAX_THEMES, Need, Shape, Table, groups};
+use super::keys::{Key, MAX_SETS, MAX_THEMES, Need, Shape, Table, groups};
 use super::look::{Hatch, Paint};
+use super::names;
 use super::params::Param;
 use super::vault::Vault;
 use crate::form::{Form, Forms};
@@ -24,7 +28,7 @@ use crate::spec::{FloorSpec, Kind};
 /// The file with all values.
 const MAIN: &str = "pack.toml";
 /// Where the files stand that are read, here or by the engine.
-const PLACES: [&str; 5] = [MAIN, "vaults/", "floors/", "generator.toml", "generator.wasm"];
+const PLACES: [&str; 6] = [MAIN, names::FILE, "vaults/", "floors/", "generator.toml", "generator.wasm"];
 /// The most bytes of it.
 const MAX_MAIN: usize = 256 << 10;
 /// The most vaults.
@@ -67,7 +71,9 @@ fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<Pack
         name: String::new(),
         description: String::new(),
         theme: Theme::default(),
+        set: FurnitureSet::default(),
         keep_vaults: true,
+        keep_furniture: true,
         knows_order: false,
     };
     if files.get(MAIN).is_none() {
@@ -90,12 +96,17 @@ fn read_recoverably(files: &Files, base: Option<&Content>) -> (Read, Option<Pack
             reader.knows_order = schedule.and_then(|schedule| schedule.get("themes")).is_none();
             reader.table(Table::FILE, "", file.get_ref(), 0..0, base.is_none());
             reader.themes(file.get_ref().get("themes"));
+            reader.furniture(file.get_ref().get("furniture"));
             Kind::ALL.into_iter().for_each(|kind| reader.check_numbers(kind, file.get_ref()));
         }
     }
     reader.place_errors();
     reader.vaults(files);
-    let Reader { name, description, content, errors, .. } = reader;
+    let errors = names::read(files.get(names::FILE), &mut reader.content, reader.knows_order);
+    reader.errors.extend(errors);
+    let Reader { name, description, mut content, names, errors, .. } = reader;
+    content.ranks = alloc::vec![0; content.names.len()];
+    names.values().zip(0..).for_each(|(id, rank)| content.ranks[usize::from(id.0)] = rank);
     (Read { name, description, content }, PackErrors::of(errors))
 }
 
@@ -114,7 +125,10 @@ struct Reader<'i> {
     order: Vec<(String, Range<usize>)>,
     /// The theme that is being read.
     theme: Theme,
+    /// The furniture set that is being read.
+    set: FurnitureSet,
     keep_vaults: bool,
+    keep_furniture: bool,
     /// Whether `order` is what pack.toml says. If it could not be read, any theme may be in it.
     knows_order: bool,
 }
@@ -130,9 +144,7 @@ impl<'i> Reader<'i> {
         self.unplaced.sort_unstable();
         self.unplaced.dedup();
         for (start, error) in self.unplaced.drain(..).take(PackErrors::MOST) {
-            let before = self.text.get(..start).unwrap_or(self.text);
-            let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            let (line, column) = place(self.text, start);
             self.errors.push(PackError { line, column, ..error });
         }
     }
@@ -202,7 +214,7 @@ impl<'i> Reader<'i> {
             (Shape::Choice, ..) => text.is_some_and(|text| is_name(text, '_')),
             (Shape::Name(other), ..) => text.is_some_and(|text| is_name(text, other)),
             // Read after everything else.
-            (Shape::Themes, Some(_), _) => true,
+            (Shape::Named(_), Some(_), _) => true,
             _ => false,
         };
         if !is_right {
@@ -229,6 +241,7 @@ impl<'i> Reader<'i> {
             ("", "name") => self.name = text(value).to_owned(),
             ("", "description") => self.description = text(value).to_owned(),
             ("", "tower_vaults") => self.keep_vaults = value.get_ref().as_bool() == Some(true),
+            ("", "tower_furniture") => self.keep_furniture = value.get_ref().as_bool() == Some(true),
             ("schedule", "first") => self.content.first = Kind::from_name(text(value)),
             ("schedule", "themes") => {
                 self.order = list(value).map(|theme| (text(theme).to_owned(), theme.span())).collect();
@@ -254,6 +267,7 @@ impl<'i> Reader<'i> {
             }
             ("theme", name) => self.take_of_theme(name, path, value),
             ("look", name) => self.take_of_look(name, value),
+            ("set", name) => self.take_of_set(name, path, value),
             _ => {}
         }
     }
@@ -278,6 +292,68 @@ impl<'i> Reader<'i> {
                 if let Some(part) = Part::NAMES.iter().position(|part| *part == name) {
                     self.theme.roster[part] = names;
                 }
+            }
+        }
+    }
+
+    fn take_of_set(&mut self, name: &str, path: &str, value: &Value<'i>) {
+        let bits = |of: &dyn Fn(&Value<'i>) -> usize| list(value).fold(0, |bits, entry| bits | 1u64 << of(entry));
+        match name {
+            "pieces" => self.set.pieces = list(value).map(|name| self.name_id(name)).collect(),
+            "place" => self.set.layers = list(value).map(|layer| self.layer(path, layer)).collect(),
+            "fill" => self.set.fill = self.motif(path, value),
+            "roles" => self.set.roles = bits(&|role: &Value<'i>| 1 + position(role, &FurnitureSet::ROLES)) as u16,
+            "kinds" => {
+                let number = |kind: &Value<'i>| Kind::from_name(text(kind)).map_or(0, |kind| kind as usize);
+                self.set.kinds = bits(&number) as u16;
+            }
+            "themes" => {
+                self.set.themes = list(value).map(|theme| self.name_id(theme)).collect();
+                let names: Vec<&str> = self.content.themes.iter().map(|theme| &*theme.name).collect();
+                let unknown = list(value).find(|theme| !names.contains(&text(theme)));
+                if let Some(theme) = unknown.filter(|_| self.knows_order) {
+                    let (what, near) = (format!("unknown theme `{}`", text(theme)), nearest(text(theme), &names));
+                    let expected = listed(&names);
+                    self.error(theme.span(), what, &expected, near);
+                }
+            }
+            "built" => self.set.built = value.get_ref().as_bool(),
+            "landmark" => self.set.landmark = value.get_ref().as_bool() == Some(true),
+            "least" => self.set.area.0 = number(value),
+            "most" => self.set.area.1 = number(value),
+            "side" => self.set.side = number(value),
+            _ => self.set.weight = number(value),
+        }
+    }
+
+    fn layer(&mut self, path: &str, value: &Value<'i>) -> Layer {
+        let inner = value.get_ref();
+        let number = |key: &str, default| inner.get(key).map_or(default, number);
+        Layer {
+            how: How::ALL[position(&inner["how"], &How::NAMES)],
+            motif: self.motif(&format!("{path}.map"), &inner["map"]),
+            share: number("share", 100),
+            per: number("per", 60),
+            inset: number("inset", 0),
+            size: number("size", 7),
+        }
+    }
+
+    /// A small map of the pieces of the set that is being read.
+    fn motif(&mut self, path: &str, value: &Value<'i>) -> Motif {
+        match Motif::of(list(value).map(text), &self.set.pieces) {
+            Ok(motif) if motif.marks.iter().any(|mark| mark.put != Put::Nothing) => motif,
+            Ok(_) => {
+                self.error(value.span(), format!("`{path}` is empty"), "a map with a piece or with ground", None);
+                Motif::default()
+            }
+            Err(drawn) => {
+                let last = char::from(b'a' + self.set.pieces.len().clamp(1, 8) as u8 - 1);
+                let (ground, great) = (Motif::GROUND, last.to_ascii_uppercase());
+                let expected =
+                    format!("{ground}, `A` to `{great}` for a piece that blocks, `a` to `{last}` to walk over it");
+                self.error(value.span(), format!("`{path}` has `{drawn}`"), &expected, None);
+                Motif::default()
             }
         }
     }
@@ -311,11 +387,15 @@ impl<'i> Reader<'i> {
     }
 
     fn name_id(&mut self, value: &Value<'i>) -> NameId {
+        self.name_of(text(value))
+    }
+
+    fn name_of(&mut self, name: &str) -> NameId {
         // At most 64 lists for each of six parts of 64 themes, and a few more: fewer than 65,536 names.
         let next = NameId(self.content.names.len() as u16);
-        let id = *self.names.entry(text(value).to_owned()).or_insert(next);
+        let id = *self.names.entry(name.to_owned()).or_insert(next);
         if id == next {
-            self.content.names.push(text(value).to_owned());
+            self.content.names.push(name.to_owned());
         }
         id
     }
@@ -374,6 +454,47 @@ impl<'i> Reader<'i> {
                 let near = nearest(&name, &names);
                 self.error(span, format!("unknown theme `{name}`"), &format!("a table `[themes.{name}]`"), near);
             }
+        }
+    }
+
+    /// The furniture sets of the file, and those of the base whose names it does not have.
+    fn furniture(&mut self, own: Option<&Value<'i>>) {
+        let own = own.and_then(|own| own.get_ref().as_table());
+        if !self.keep_furniture {
+            self.content.furniture.clear();
+        }
+        for (key, value) in own.into_iter().flatten() {
+            let path = format!("furniture.{}", shortened(key.get_ref()));
+            if !is_name(key.get_ref(), '_') {
+                self.error(key.span(), format!("`{path}` is no name"), &Shape::Name('_').expected(), None);
+                continue;
+            }
+            let id = self.name_of(key.get_ref());
+            let (roles, kinds, area) = (u16::MAX, u16::MAX, (16, u32::MAX));
+            self.set = FurnitureSet { name: id, roles, kinds, area, side: 3, weight: 1, ..FurnitureSet::default() };
+            self.check(&path, value, Shape::Table(Table::SET), true);
+            let set = core::mem::take(&mut self.set);
+            if set.area.0 > set.area.1 {
+                let what = format!("`{path}.least` is {} and `{path}.most` is {}", set.area.0, set.area.1);
+                self.error(value.span(), what, "no least value above its greatest", None);
+            }
+            let sets = &mut self.content.furniture;
+            sets.retain(|other| other.name != id);
+            sets.push(set);
+            if sets.len() > MAX_SETS {
+                let what = format!("the pack has {} furniture sets", sets.len());
+                return self.error(key.span(), what, &format!("at most {MAX_SETS}, with those of tower"), None);
+            }
+        }
+        let Content { furniture, sets_of_role, themes, names, .. } = &mut self.content;
+        *sets_of_role = Default::default();
+        for (i, set) in furniture.iter_mut().enumerate() {
+            for (role, sets) in sets_of_role.iter_mut().enumerate() {
+                *sets |= u128::from(set.roles >> role & 1) << i;
+            }
+            let is_for = |theme: &Theme| set.themes.iter().any(|id| names[usize::from(id.0)] == theme.name);
+            let named = themes.iter().enumerate().filter(|(_, theme)| set.themes.is_empty() || is_for(theme));
+            set.theme_bits = named.fold(0, |bits, (index, _)| bits | 1 << index);
         }
     }
 
@@ -496,14 +617,9 @@ impl Shape {
             Self::List(most, of, _) => format!("a list of 1 to {most} {of}"),
             Self::Weighted(names) => format!("a pair of a name and its weight, such as [\"{}\", 36]", names[0]),
             Self::Choice => "a name, or { name = \"...\", weight = 1, from = 1 }".to_owned(),
-            Self::Table(_) | Self::Themes => "a table".to_owned(),
+            Self::Table(_) | Self::Named(_) => "a table".to_owned(),
         }
     }
-}
-
-fn is_name(name: &str, other: char) -> bool {
-    let rest = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == other);
-    rest && name.len() <= 32 && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
 // The values of a right shape.

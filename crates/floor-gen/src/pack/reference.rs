@@ -91,8 +91,8 @@ fn shape(of: Shape, tables: &mut BTreeMap<String, String>) -> String {
             }
             format!(r##""$ref": "#/$defs/{name}""##)
         }
-        Shape::Themes => {
-            format!(r#""type": "object", "additionalProperties": {{ {} }}"#, shape(Shape::Table(Table::THEME), tables))
+        Shape::Named(inner) => {
+            format!(r#""type": "object", "additionalProperties": {{ {} }}"#, shape(Shape::Table(inner), tables))
         }
     }
 }

@@ -2,7 +2,7 @@
 //! that no kind comes three times in a row.
 
 use super::content::{Content, DRAWN};
-use crate::rng::{Rng, mix};
+use crate::rng::{Rng, Root};
 use crate::spec::Kind;
 
 /// Floors that are drawn in a row in a tower without bosses.
@@ -18,7 +18,7 @@ pub(crate) fn kind_of(content: &Content, seed: u64, number: u32) -> Kind {
         interval => interval,
     };
     let first = (number - 1) / row * row + 1;
-    let mut rng = Rng::from_seed(mix(seed) ^ mix(u64::from(first)));
+    let mut rng = Rng::from_seed(Root::Schedule.of(seed, [first]));
     // The kinds of the two floors before.
     let (mut before, mut last) = (None, None);
     for below in first..=number {

@@ -4,6 +4,7 @@
 use crate::arena::{Arena, ConnectionDraft, MAX_ROOMS, RoomDraft, Side};
 use crate::floor::{Point, Terrain};
 use crate::pack::params::Rooms;
+use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::shape::{Form, MAX_SHAPE, Shape};
 
@@ -28,7 +29,13 @@ pub(crate) struct RoomParams {
 }
 
 /// Leaves room ids for vaults and other late additions.
-const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 15;
+const MAX_GROWN_ROOMS: usize = MAX_ROOMS - 19;
+/// Rooms that a floor may have more than its number, to reach a quarter that has none.
+const EXTRA: usize = 4;
+/// Weights of what the core of a ring holds: rock, impassable ground, ground cover of either sort.
+const CORES: [u32; 4] = [3, 5, 1, 1];
+/// Rooms compared for one that is near such a quarter.
+const COMPARED_TOWARD: usize = 5;
 
 impl RoomParams {
     /// Settings for the arena's size, with the mean number of rooms.
@@ -77,15 +84,25 @@ pub(crate) fn draw_closet(rng: &mut Rng) -> Shape {
     Shape::draw(Form::Hall, 3, 3, rng)
 }
 
-/// Grows rooms from those in `room_list` until there are enough or no room can take another.
+/// Grows rooms from those in `room_list` until there are enough or no room can take another. The second half of the rooms
+/// leads to quarters of the floor that have none.
 pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
-    while arena.rooms.len() < params.rooms && !arena.room_list.is_empty() {
+    let half = (arena.rooms.len() + params.rooms) / 2;
+    while !arena.room_list.is_empty() {
+        let grown = arena.rooms.len();
+        let empty = if grown >= half { empty_quarter(arena) } else { None };
+        if grown >= params.rooms && (empty.is_none() || grown >= params.rooms + EXTRA) {
+            break;
+        }
         let shape = draw_room(arena, params, rng);
-        for _ in 0..arena.params.rooms.tries {
+        for tried in 0..arena.params.rooms.tries {
             if arena.room_list.is_empty() {
                 break;
             }
-            let (pick, side) = emptiest_side(arena, params, rng);
+            let (pick, side) = match empty.filter(|_| tried % 2 == 0) {
+                Some(quarter) => side_toward(arena, quarter, rng),
+                None => emptiest_side(arena, params, rng),
+            };
             let parent = usize::from(arena.room_list[pick]);
             if let Some(room) = attach(arena, params, parent, side, &shape, rng) {
                 arena.room_list.push(room as u8);
@@ -97,6 +114,37 @@ pub(crate) fn grow(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) {
             }
         }
     }
+}
+
+/// The middle of a quarter of the floor in which no room has its center.
+fn empty_quarter(arena: &Arena) -> Option<(usize, usize)> {
+    let middle = (arena.width / 2, arena.height / 2);
+    let mut held = [false; 4];
+    for room in &arena.rooms {
+        let (x, y) = (arena.column(room.center), arena.row(room.center));
+        held[usize::from(x >= middle.0) + 2 * usize::from(y >= middle.1)] = true;
+    }
+    let quarter = held.iter().position(|&is_held| !is_held)?;
+    Some((middle.0 / 2 + quarter % 2 * middle.0, middle.1 / 2 + quarter / 2 * middle.1))
+}
+
+/// Of a few rooms that may take a neighbour, the nearest to that place, and a side of it that faces the place.
+fn side_toward(arena: &Arena, (x, y): (usize, usize), rng: &mut Rng) -> (usize, Side) {
+    let off = |pick: usize| {
+        let center = arena.rooms[usize::from(arena.room_list[pick])].center;
+        (x as i32 - arena.column(center) as i32, y as i32 - arena.row(center) as i32)
+    };
+    let drawn = (0..COMPARED_TOWARD).map(|_| rng.index(arena.room_list.len()));
+    let pick = drawn.min_by_key(|&pick| off(pick).0.abs() + off(pick).1.abs()).unwrap_or(0);
+    let (dx, dy) = off(pick);
+    let level = rng.below((dx.abs() + dy.abs()).max(1) as u32) < dx.unsigned_abs();
+    let side = match (level, dx < 0, dy < 0) {
+        (true, true, _) => Side::West,
+        (true, false, _) => Side::East,
+        (false, _, true) => Side::North,
+        (false, ..) => Side::South,
+    };
+    (pick, side)
 }
 
 /// The emptiest of a few rooms and sides, so that the floor fills evenly.
@@ -291,6 +339,30 @@ pub(crate) fn fits(arena: &Arena, shape: &Shape, x: i32, y: i32) -> bool {
     inside && shape.rows().iter().zip(y as usize..).all(|(row, y)| arena.claimed.window(x as usize, y) & row == 0)
 }
 
+/// Lays a ground over the core of a room that is a ring or a cloister, or leaves it rock. Cells of stairs stay rock.
+pub(crate) fn fill_core(arena: &mut Arena, plan: &Plan<'_>, room: usize, rng: &mut Rng) {
+    let of_theme = &plan.theme().ground;
+    let ground = [Terrain::Wall, of_theme.deep, of_theme.cover[0], of_theme.cover[1]][rng.weighted(&CORES)];
+    if ground == Terrain::Wall {
+        return;
+    }
+    let RoomDraft { min, max, .. } = arena.rooms[room];
+    let mark = room as u8 + 1;
+    for y in usize::from(min.y)..=max.y.into() {
+        let row = arena.at(0, y);
+        let is_inside = |x: &usize| arena.region[row + x] == mark;
+        let mut columns = usize::from(min.x)..usize::from(max.x) + 1;
+        let (Some(first), Some(last)) = (columns.find(is_inside), columns.rfind(is_inside)) else { continue };
+        for x in first..last {
+            let is_stairs = [plan.arrival, plan.departure].contains(&Point { x: x as u16, y: y as u16 });
+            if arena.terrain[row + x] == Terrain::Wall && !is_stairs {
+                (arena.terrain[row + x], arena.region[row + x]) = (ground, mark);
+                arena.rooms[room].area += 1;
+            }
+        }
+    }
+}
+
 /// Carves a room and returns its id.
 pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usize {
     let room = arena.rooms.len();
@@ -305,7 +377,9 @@ pub(crate) fn place(arena: &mut Arena, shape: &Shape, x: usize, y: usize) -> usi
             arena.region[start + from..start + from + run].fill(mark);
             bits &= !(((1u64 << run) - 1) << from);
         }
-        let wide = row | row << 1 | row << 2;
+        // With what lies between two parts of a row, such as the core of a ring.
+        let whole = (u64::MAX >> row.leading_zeros()) & (u64::MAX << row.trailing_zeros());
+        let wide = whole | whole << 1 | whole << 2;
         for around in y - 1..=y + 1 {
             arena.claimed.insert_row(x - 1, around, wide);
         }

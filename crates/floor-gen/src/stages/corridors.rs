@@ -8,19 +8,62 @@ use crate::stages::spots::{distance, sort_rooms};
 
 /// Routes tried between two rooms.
 const TRIES: usize = 20;
+/// A shorter corridor is no road, in cells.
+const SHORTEST_ROAD: usize = 5;
 
 /// Digs a corridor from room `from` to room `to`; false if every route tried touches something else. `doors` is how
 /// often, in 1,000, an end gets a door.
 pub(crate) fn connect(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) -> bool {
+    connect_by_road(arena, (from, to), (doors, 1), rng)
+}
+
+/// The same with a road of up to `width` cells across, between its ends. It is narrow where it would touch something.
+pub(crate) fn connect_by_road(
+    arena: &mut Arena,
+    (from, to): (usize, usize),
+    (doors, width): (u32, u32),
+    rng: &mut Rng,
+) -> bool {
     for _ in 0..TRIES {
         if let Some((leave, arrive)) = choose_sides(arena, from, to, rng)
             && route(arena, (from, leave), (to, arrive), rng)
         {
-            carve(arena, from, to, doors, rng);
+            let length = arena.cell_list.len();
+            if width > 1 && length >= SHORTEST_ROAD {
+                broaden(arena, width);
+            }
+            carve(arena, (from, to), length, doors, rng);
             return true;
         }
     }
     false
+}
+
+/// Opens the cells beside a corridor's that make it a road, and lists them behind its own: whole squares in solid rock, so
+/// that they touch nothing and none is a spur.
+fn broaden(arena: &mut Arena, width: u32) {
+    for i in 1..arena.cell_list.len() - 1 {
+        let at = arena.cell_list[i] as usize;
+        let (x, y) = (arena.column(at), arena.row(at));
+        let is_rock = |&width: &usize| {
+            let (before, after) = ((width - 1) / 2, width / 2);
+            let is_inside = x.min(y) > before && x + after < arena.width - 1 && y + after < arena.height - 1;
+            let is_free = |row: usize| arena.claimed.window(x - before, row) & ((1 << width) - 1) == 0;
+            is_inside && (y - before..=y + after).all(is_free)
+        };
+        let Some(width) = (2..=width as usize).rev().find(is_rock) else { continue };
+        let before = (width - 1) / 2;
+        for row in (y - before..).take(width) {
+            let first = arena.at(x - before, row);
+            for at in first..first + width {
+                // Squares overlap: a cell that is listed is floor.
+                if arena.terrain[at] == Terrain::Wall {
+                    arena.terrain[at] = Terrain::Floor;
+                    arena.cell_list.push(at as u32);
+                }
+            }
+        }
+    }
 }
 
 /// Digs a corridor from a room to one of the `most` rooms nearest to the cell `from` that are `fit`, and returns that
@@ -121,12 +164,11 @@ fn step_toward(here: usize, there: usize) -> usize {
     here + usize::from(here < there) - usize::from(here > there)
 }
 
-/// Carves the listed cells.
-fn carve(arena: &mut Arena, from: usize, to: usize, doors: u32, rng: &mut Rng) {
-    let end = arena.cell_list.len() - 1;
-    for i in 0..=end {
+/// Carves the listed cells, of which the first ones lead from end to end.
+fn carve(arena: &mut Arena, (from, to): (usize, usize), length: usize, doors: u32, rng: &mut Rng) {
+    for i in 0..arena.cell_list.len() {
         let at = arena.cell_list[i] as usize;
-        let door = (i == 0 || i == end) && rng.chance(doors);
+        let door = (i == 0 || i == length - 1) && rng.chance(doors);
         arena.open_cell(at, if door { Terrain::Door } else { Terrain::Floor });
     }
     let gate = Some(arena.cell_list[0]);

@@ -61,14 +61,18 @@ pub(crate) struct RayHit {
 
 /// Casts a ray from a doorway of the room; `None` unless it reaches another room through solid rock.
 pub(crate) fn cast_ray(arena: &Arena, room: usize, gate: usize, side: Side, farthest: usize) -> Option<RayHit> {
-    let step = arena.step(side);
-    let mut at = gate;
-    for corridor in 0..=farthest {
-        at = at.checked_add_signed(step).filter(|&at| at < arena.terrain.len())?;
+    // Cells from the gate to the border, which belongs to no room. A gate may lie on it.
+    let inside = match side {
+        Side::North => arena.row(gate).saturating_sub(1),
+        Side::East => (arena.width - 2).saturating_sub(arena.column(gate)),
+        Side::South => (arena.height - 2).saturating_sub(arena.row(gate)),
+        Side::West => arena.column(gate).saturating_sub(1),
+    };
+    for (corridor, at) in arena.beyond(gate, side, inside.min(farthest + 1)).enumerate() {
         if let Some(seen) = arena.room_at(at) {
             return (seen != room).then_some(RayHit { room: seen, gate, corridor });
         }
-        if !arena.is_inside(at) || arena.terrain[at] != Terrain::Wall || !is_flanked(arena, at, side) {
+        if arena.terrain[at] != Terrain::Wall || !is_flanked(arena, at, side) {
             return None;
         }
     }

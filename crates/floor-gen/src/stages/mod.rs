@@ -3,13 +3,16 @@
 pub(crate) mod accrete;
 pub(crate) mod blob;
 pub(crate) mod corridors;
+pub(crate) mod furnish;
 pub(crate) mod gates;
 pub(crate) mod kind_rules;
 pub(crate) mod lakes;
+pub(crate) mod landmark;
 pub(crate) mod loops;
 pub(crate) mod loot;
 pub(crate) mod masonry;
 pub(crate) mod monsters;
+pub(crate) mod names;
 pub(crate) mod niches;
 pub(crate) mod patrols;
 pub(crate) mod plots;

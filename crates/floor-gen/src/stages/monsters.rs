@@ -53,7 +53,11 @@ pub(crate) fn level_at(numbers: &Monsters, floor_level: u32, progress: u32) -> u
     (floor_level * (numbers.level_at_entry + above_entry) / 1_000).max(1) as u16
 }
 
-/// Places a pack in every room that may hold one. Entry rooms, shrines and shops have none.
+/// No monster of an entry room stands nearer to the stairs, in steps without obstacles.
+const QUIET: u32 = 20;
+
+/// Places a pack in every room that may hold one. Shrines and shops have none, and entry rooms only where they are so
+/// large that one can come in without being seen.
 pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) {
     let max_depth = arena.max_depth();
     let floor_level = plan.level();
@@ -70,6 +74,7 @@ pub(crate) fn place_monsters(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) 
             RoomRole::Treasure => numbers.treasure,
             RoomRole::Passage => numbers.passage,
             RoomRole::Exit => numbers.exit,
+            RoomRole::Entry if arena.rooms[room].area >= numbers.cells_per_pack => numbers.combat,
             RoomRole::Boss => {
                 spawn_boss(arena, plan, room, level, rng);
                 continue;
@@ -141,8 +146,12 @@ fn spawn_pack(
             break;
         }
         left = left.saturating_sub(member.cost);
-        let near = |at| head.is_none_or(|head| spots::distance(arena, head, at) <= numbers.reach);
-        let Some(at) = spots::open_where(arena, room, rng, near) else { continue };
+        let is_entry = arena.rooms[room].role == RoomRole::Entry;
+        let is_fit = |at| {
+            head.is_none_or(|head| spots::distance(arena, head, at) <= numbers.reach)
+                && !(is_entry && spots::distance(arena, arena.entry, at) < QUIET)
+        };
+        let Some(at) = spots::open_where(arena, room, rng, is_fit) else { continue };
         head = head.or(Some(at));
         spawn(arena, at, member.archetype, level + member.above, behaviour);
     }

@@ -16,6 +16,8 @@ pub(crate) const TAKEN: u8 = u8::MAX;
 const LEAST_SHARE: i32 = 28;
 /// Cells of a common side that make two plots neighbours.
 const CONTACT: i32 = 3;
+/// The longer side of a round room at most, in per cent of the other.
+const ROUND: i32 = 140;
 /// Positions tried for the stairs' cell in a room's shape.
 const TRIES: usize = 12;
 
@@ -159,6 +161,8 @@ pub(crate) fn build(
     let ground = arena.plots[plot];
     let side = |most: i32, rng: &mut Rng| (most * rng.range(fill.0, fill.1) / 1_000).clamp(3, most.min(MAX_SHAPE));
     let (width, height) = (side(ground.width, rng), side(ground.height, rng));
+    let rounded = |side: i32, other: i32| if form.is_round() { side.min(other * ROUND / 100).max(3) } else { side };
+    let (width, height) = (rounded(width, height), rounded(height, width));
     (0..=TRIES).find_map(|tried| {
         // A hall holds every cell of its box.
         let form = if tried < TRIES { form } else { Form::Hall };

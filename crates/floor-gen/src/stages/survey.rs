@@ -1,8 +1,9 @@
 //! Measures the finished floor by walking it, and rejects a floor that cannot be finished.
 
-use crate::arena::{Arena, SEALED};
+use crate::arena::{Arena, MAX_ROOMS, SEALED};
 use crate::floor::{Metrics, RoomRole};
 use crate::graph::Components;
+use crate::stages::spots;
 
 /// Why a layout is thrown away; the generator then tries another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +23,11 @@ pub(crate) fn measure(arena: &mut Arena) -> Result<(), LayoutRejected> {
     Ok(())
 }
 
-/// Steps of the critical path. The locks that the exit needs have the first ids, in the order in which they are opened.
+/// Steps of the critical path, whose cells are listed. The locks that the exit needs have the first ids, in the order in which
+/// they are opened.
 fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
-    let Arena { distances, locks, items, required_locks, width, .. } = arena;
+    let Arena { distances, locks, items, required_locks, width, cell_list, .. } = arena;
+    cell_list.clear();
     let cell = |x: u16, y: u16| usize::from(y) * *width + usize::from(x);
     let required_locks = *required_locks;
     let mut here = arena.entry;
@@ -45,7 +48,18 @@ fn critical_path(arena: &mut Arena) -> Result<u32, LayoutRejected> {
         };
         // The last search has no goal, so that it reaches every room.
         distances.flood(here, *width, (leg < required_locks).then_some(goal));
-        steps += distances.steps_to(goal).ok_or(LayoutRejected("a key or the exit out of reach"))?;
+        let walked = distances.steps_to(goal).ok_or(LayoutRejected("a key or the exit out of reach"))?;
+        steps += walked;
+        // Back from the goal, so that of walks of one length it is always the same.
+        let (mut at, w) = (goal, *width);
+        cell_list.push(at as u32);
+        for left in (0..walked).rev() {
+            at = [at - w, at + 1, at + w, at - 1]
+                .into_iter()
+                .find(|&there| distances.steps_to(there) == Some(left))
+                .expect("a cell that a search reached has a neighbour one step nearer");
+            cell_list.push(at as u32);
+        }
         here = goal;
     }
     let is_closed = |role| matches!(role, RoomRole::Secret | RoomRole::Vault);
@@ -66,18 +80,21 @@ fn things(arena: &Arena) -> impl Iterator<Item = usize> + '_ {
     cells.filter(|&at| arena.room_at(at).is_some_and(|room| arena.rooms[room].zone != SEALED))
 }
 
-/// Summed levels of the critical path's monsters for each of its rooms, in thousandths.
-fn difficulty(arena: &mut Arena) -> u32 {
-    let mut on_path = [false; crate::arena::MAX_ROOMS + 1];
-    for &connection in &arena.path {
-        let connection = &arena.connections[usize::from(connection)];
-        on_path[usize::from(connection.from) + 1] = true;
-        on_path[usize::from(connection.to) + 1] = true;
+/// Monsters outside rooms that stand so near the critical path are met on it, in steps without obstacles.
+const IN_THE_WAY: u32 = 8;
+
+/// Summed levels of the monsters that one meets on the critical path, whose cells are listed, in thousandths: those in the
+/// rooms that it enters, and those outside rooms that are near it.
+fn difficulty(arena: &Arena) -> u32 {
+    let mut entered = [false; MAX_ROOMS + 1];
+    for &at in &arena.cell_list {
+        entered[usize::from(arena.region[at as usize])] = true;
     }
-    let met = arena
-        .spawns
-        .iter()
-        .filter(|spawn| on_path[usize::from(arena.region[arena.at(spawn.at.x.into(), spawn.at.y.into())])]);
+    let is_met = |at: usize| match arena.room_at(at) {
+        Some(_) => entered[usize::from(arena.region[at])],
+        None => arena.cell_list.iter().any(|&other| spots::distance(arena, at, other as usize) <= IN_THE_WAY),
+    };
+    let met = arena.spawns.iter().filter(|spawn| is_met(arena.at(spawn.at.x.into(), spawn.at.y.into())));
     let levels: u64 = met.map(|spawn| u64::from(spawn.level)).sum();
-    u32::try_from(levels * 1_000 / (arena.path.len() as u64 + 1)).unwrap_or(u32::MAX)
+    u32::try_from(levels * 1_000).unwrap_or(u32::MAX)
 }

@@ -4,8 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::walker::{Walker, is_open, steps_between};
-use super::{Violation, cells, index, things};
-use crate::floor::{Floor, RoomRole};
+use super::{Violation, cells, index, terrain_at, things};
+use crate::floor::{Floor, RoomRole, Terrain};
 
 /// The exit, every key and every other room are reached without a search; secret rooms only by one.
 pub(super) fn check_reach(floor: &Floor<'_>, explorer: &Walker, searcher: &Walker, found: &mut Vec<Violation>) {
@@ -53,6 +53,45 @@ pub(super) fn check_things(floor: &Floor<'_>, searcher: &Walker, found: &mut Vec
         }
         if core::mem::replace(&mut used[i], true) {
             found.push(Violation::ThingsCollide(at));
+        }
+    }
+}
+
+/// Furniture stands in rooms, on ground that holds it, and shares its cell with nothing. The landmark is a room that is
+/// neither hidden nor closed.
+pub(super) fn check_furniture(floor: &Floor<'_>, found: &mut Vec<Violation>) {
+    let mut used = vec![false; floor.terrain.len()];
+    things(floor).for_each(|(_, at)| used[index(floor, at)] = true);
+    for piece in &floor.furniture {
+        let i = index(floor, piece.at);
+        let holds_it = match terrain_at(floor, piece.at) {
+            Terrain::Floor
+            | Terrain::Grass
+            | Terrain::Rubble
+            | Terrain::ShallowWater
+            | Terrain::Bridge
+            | Terrain::Pillar => true,
+            Terrain::Wall
+            | Terrain::Door
+            | Terrain::LockedDoor
+            | Terrain::SecretDoor
+            | Terrain::StairsUp
+            | Terrain::StairsDown
+            | Terrain::DeepWater
+            | Terrain::Lava
+            | Terrain::Chasm => false,
+        };
+        if !holds_it || floor.region[i] == 0 {
+            found.push(Violation::FurniturePlace(piece.at));
+        }
+        if core::mem::replace(&mut used[i], true) {
+            found.push(Violation::FurnitureCollides(piece.at));
+        }
+    }
+    if let Some(landmark) = floor.landmark.map(usize::from) {
+        let is_open = |role| !matches!(role, RoomRole::Secret | RoomRole::Vault);
+        if !floor.rooms.get(landmark).is_some_and(|room| is_open(room.role)) {
+            found.push(Violation::Landmark(landmark));
         }
     }
 }

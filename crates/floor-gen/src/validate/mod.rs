@@ -34,6 +34,7 @@ pub fn validate(floor: &Floor<'_>) -> Result<(), Vec<Violation>> {
     let searcher = Walker::explore(floor, true, None);
     contents::check_reach(floor, &explorer, &searcher, &mut found);
     contents::check_things(floor, &searcher, &mut found);
+    contents::check_furniture(floor, &mut found);
     contents::check_groups_and_landing(floor, &mut found);
     metrics::check(floor, &explorer, &mut found);
     if found.is_empty() { Ok(()) } else { Err(found) }

@@ -18,6 +18,7 @@ pub(super) fn check_frame(floor: &Floor<'_>, found: &mut Vec<Violation>) {
     }
     let things = things(floor).chain(floor.locks.iter().map(|lock| ("lock", lock.at)));
     let things = things
+        .chain(floor.furniture.iter().map(|piece| ("furniture", piece.at)))
         .chain(floor.rooms.iter().flat_map(|room| [("room", room.min), ("room", room.max), ("room", room.center)]));
     for (what, at) in things.chain([("entry", floor.entry), ("exit", floor.exit), ("landing", floor.landing)]) {
         if at.x >= width || at.y >= height {

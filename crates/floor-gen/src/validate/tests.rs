@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use super::{Violation, validate};
-use crate::floor::{Floor, Item, Point, RoomRole, Terrain};
+use crate::floor::{Floor, Furniture, Item, Point, RoomRole, Terrain};
 use crate::generator::generate;
 use crate::spec::{FloorSpec, Kind};
 
 /// The rules, as [`rule`] names them.
-const RULES: [&str; 26] = [
+const RULES: [&str; 29] = [
     "landing out of reach",
     "group",
     "grid size",
@@ -32,6 +32,9 @@ const RULES: [&str; 26] = [
     "secret in the open",
     "thing out of reach",
     "things collide",
+    "furniture place",
+    "furniture collides",
+    "landmark",
     "metric critical_path",
     "metric passable_cells",
     "metric loops",
@@ -62,12 +65,15 @@ fn point(at: usize) -> Point {
     Point { x: (at % SIDE) as u16, y: (at / SIDE) as u16 }
 }
 
-/// A valid floor with at least three locks and a secret room.
+/// A valid floor with at least three locks, a secret room and a vault.
 fn good_floor() -> Floor<'static> {
     let spec = |seed| FloorSpec::resolve(seed, 9, 0, 0, Some(Kind::Standard)).unwrap();
     let good = (0..)
         .map(|seed| generate(&spec(seed)))
-        .find(|floor| floor.rooms.iter().any(|room| room.role == RoomRole::Secret) && floor.locks.len() >= 3)
+        .find(|floor| {
+            let has = |role| floor.rooms.iter().any(|room| room.role == role);
+            has(RoomRole::Secret) && has(RoomRole::Vault) && floor.locks.len() >= 3
+        })
         .unwrap();
     assert_eq!(validate(&good), Ok(()));
     good
@@ -90,10 +96,13 @@ fn every_broken_rule_is_reported() {
             *cell = Terrain::Wall;
         }
     };
+    let vault = good.rooms.iter().position(|room| room.role == RoomRole::Vault).unwrap();
+    let piece = good.furniture[0];
+    let place = |f: &mut Floor<'_>, at: Point| f.furniture.push(Furniture { archetype: "urn", at });
     let swap = |id: u8| [0, 2, 1].get(usize::from(id)).copied().unwrap_or(id);
 
     // Long because it is a flat table, whose cases share the places above.
-    let cases: [Case<'_>; 28] = [
+    let cases: [Case<'_>; 36] = [
         (&|f| f.terrain.truncate(9_999), &|v| matches!(v, Violation::GridSize { grid: "terrain", cells: 9_999 })),
         (&|f| f.entry.x = 100, &|v| matches!(v, Violation::Outside("entry", _))),
         (&|f| f.connections[0].to_room = 250, &|v| *v == Violation::NoSuchRoom(250)),
@@ -137,6 +146,15 @@ fn every_broken_rule_is_reported() {
         (&|f| f.landing = point(rock), &|v| *v == Violation::LandingOutOfReach(point(rock))),
         (&|f| f.landing = f.rooms[secret].center, &|v| matches!(v, Violation::LandingOutOfReach(_))),
         (&|f| f.spawns[0].group = 200, &|v| *v == Violation::Group(200)),
+        // In rock, in a doorway, on stairs, over a chasm; on another piece, on an item.
+        (&|f| place(f, point(rock)), &|v| *v == Violation::FurniturePlace(point(rock))),
+        (&|f| place(f, lock.at), &|v| *v == Violation::FurniturePlace(lock.at)),
+        (&|f| place(f, f.exit), &|v| *v == Violation::FurniturePlace(good.exit)),
+        (&|f| f.terrain[at(piece.at)] = Terrain::Chasm, &|v| *v == Violation::FurniturePlace(piece.at)),
+        (&|f| place(f, piece.at), &|v| *v == Violation::FurnitureCollides(piece.at)),
+        (&|f| place(f, key.at), &|v| *v == Violation::FurnitureCollides(key.at)),
+        (&|f| f.landmark = Some(vault as u8), &|v| *v == Violation::Landmark(vault)),
+        (&|f| f.landmark = Some(f.rooms.len() as u8), &|v| *v == Violation::Landmark(good.rooms.len())),
         (&|f| f.metrics.critical_path += 1, &|v| matches!(v, Violation::Metric { name: "critical_path", .. })),
         (&|f| f.metrics.passable_cells += 1, &|v| matches!(v, Violation::Metric { name: "passable_cells", .. })),
         (&|f| f.metrics.loops += 1, &|v| matches!(v, Violation::Metric { name: "loops", .. })),

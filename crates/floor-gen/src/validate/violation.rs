@@ -66,6 +66,12 @@ pub enum Violation {
     Group(u8),
     /// Two things lie on one cell.
     ThingsCollide(Point),
+    /// A piece of furniture stands in no room, or on ground that holds none.
+    FurniturePlace(Point),
+    /// A piece of furniture shares its cell with another, a spawn, an item or a trap.
+    FurnitureCollides(Point),
+    /// The landmark is no room, or one that is closed or secret.
+    Landmark(usize),
     /// A metric is not that of the floor.
     Metric {
         /// Which metric.
@@ -105,6 +111,9 @@ impl Violation {
             Self::LandingOutOfReach(_) => "landing out of reach",
             Self::Group(_) => "group",
             Self::ThingsCollide(_) => "things collide",
+            Self::FurniturePlace(_) => "furniture place",
+            Self::FurnitureCollides(_) => "furniture collides",
+            Self::Landmark(_) => "landmark",
             Self::Metric { .. } => "metric",
         }
     }
@@ -128,6 +137,8 @@ impl Violation {
             | Self::SecretInTheOpen(at)
             | Self::ThingOutOfReach(_, at)
             | Self::LandingOutOfReach(at)
+            | Self::FurniturePlace(at)
+            | Self::FurnitureCollides(at)
             | Self::ThingsCollide(at) => vec![at],
             Self::Group(group) => {
                 floor.spawns.iter().filter(|spawn| spawn.group == group).map(|spawn| spawn.at).collect()
@@ -144,7 +155,9 @@ impl Violation {
                 cells.dedup();
                 cells
             }
-            Self::RoomId(id) | Self::RoomBox(id) => room(id).map(|room| vec![room.min, room.max]).unwrap_or_default(),
+            Self::RoomId(id) | Self::RoomBox(id) | Self::Landmark(id) => {
+                room(id).map(|room| vec![room.min, room.max]).unwrap_or_default()
+            }
             Self::RoomCenter(id) | Self::RoomOutOfReach(id, _) => {
                 room(id).map(|room| vec![room.center]).unwrap_or_default()
             }
@@ -183,6 +196,9 @@ impl fmt::Display for Violation {
             Self::LandingOutOfReach(at) => write!(f, "the landing at {} is out of reach without a key", Cell(*at)),
             Self::Group(group) => write!(f, "group {group} has one monster, or a lower one has none"),
             Self::ThingsCollide(at) => write!(f, "two things lie at {}", Cell(*at)),
+            Self::FurniturePlace(at) => write!(f, "the furniture at {} stands on no ground of a room", Cell(*at)),
+            Self::FurnitureCollides(at) => write!(f, "furniture stands where something else is, at {}", Cell(*at)),
+            Self::Landmark(room) => write!(f, "the landmark, room {room}, does not exist, or is hidden or closed"),
             Self::Metric { name, stated, counted } => write!(f, "{name} is {counted}, not {stated}"),
         }
     }

@@ -33,7 +33,7 @@ A condition compares numbers and combines comparisons with operators:
   from the name        seed, number, width, height; kind, theme (only with == and !=)
   structure            rooms, connections, loops, locks
   rooms by role        secrets, treasures, vaults, shrines, shops
-  contents             spawns, items (keys included), traps
+  contents             spawns, items (keys included), traps, furniture (pieces)
   spawns by behaviour  sleepers, guards, patrollers, wanderers; groups (of spawns)
   measures             passable (cells), critical_path (steps), difficulty (thousandths),
                        bytes (of the message)
@@ -113,6 +113,8 @@ struct SearchSpace<'a> {
 /// A floor that meets the condition.
 struct Match {
     name: String,
+    /// What it is called. Empty without a name, and unless all facts are shown.
+    title: String,
     facts: Vec<(Fact, String)>,
 }
 
@@ -256,6 +258,11 @@ impl<'a> SearchSpace<'a> {
         let candidate = Candidate::new(&self.pack, spec, generator);
         let found = (self.condition.holds(&candidate) == Some(true)).then(|| Match {
             name: local::name(&spec).to_string(),
+            // A name may have what a terminal would obey.
+            title: match self.search.json {
+                true => candidate.name().unwrap_or_default().replace(char::is_control, " "),
+                false => String::new(),
+            },
             facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
         });
         let found = candidate.error().map_or(Ok(found), |error| no_match(error.clone()));
@@ -293,6 +300,9 @@ impl Serialize for Match {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("floor", &self.name)?;
+        if !self.title.is_empty() {
+            map.serialize_entry("name", &self.title)?;
+        }
         for (fact, value) in &self.facts {
             match value.parse::<u64>() {
                 Ok(number) if !matches!(fact, Fact::Seed | Fact::Theme) => {

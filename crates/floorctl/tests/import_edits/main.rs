@@ -110,6 +110,7 @@ fn sorted(mut floor: v1::Floor) -> v1::Floor {
     floor.spawns.sort_by_key(|it| format!("{it:?}"));
     floor.items.sort_by_key(|it| format!("{it:?}"));
     floor.traps.sort_by_key(|it| format!("{it:?}"));
+    floor.furniture.sort_by_key(|it| it.archetype.clone());
     floor
 }
 

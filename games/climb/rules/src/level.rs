@@ -109,6 +109,11 @@ impl Level {
             hero,
         };
         level.look();
+        let (name, hook) = (level.floor.name(), level.floor.hook());
+        if !name.is_empty() {
+            let words = format!("{name}. {hook}");
+            level.say(words.trim());
+        }
         level
     }
 

@@ -88,6 +88,14 @@ fn who_strikes_back_wins_and_the_boss_no_longer_bars_the_stairs() {
 }
 
 #[test]
+fn who_arrives_reads_where_they_are() {
+    let text = |text: &str| Some(floor_client::v1::Text { text: text.to_owned(), ..Default::default() });
+    let named = level(&HALL, |floor| (floor.name, floor.hook) = (text("The Still Hall"), text("Nothing moves here.")));
+    assert_eq!(named.news[0].words, "The Still Hall. Nothing moves here.");
+    assert!(level(&HALL, |_| {}).news.is_empty());
+}
+
+#[test]
 fn armour_leaves_a_scratch() {
     let mut level = level(&HALL, |floor| floor.spawns = vec![spawn(2, 1, "ghoul", Behaviour::Guards, 0)]);
     level.hero.armour = 99;
@@ -184,7 +192,7 @@ fn a_search_finds_a_secret_door_that_looked_like_a_wall() {
 fn a_shrine_heals_once_and_a_merchant_sells_to_who_stands_beside() {
     let mut level = level(&HALL, |floor| {
         floor.rooms[0].role = RoomRole::Shrine as i32;
-        floor.rooms.push(Room { id: 1, role: RoomRole::Shop as i32, center: at(5, 3), ..floor.rooms[0] });
+        floor.rooms.push(Room { id: 1, role: RoomRole::Shop as i32, center: at(5, 3), ..floor.rooms[0].clone() });
     });
     (level.hero.health, level.hero.gold) = (5, 150);
     assert_eq!(act(&mut level, Action::Buy(Ware::Potion)), "There is no merchant here.");

@@ -161,7 +161,7 @@ class StreamFloorsRequest(_message.Message):
     def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Floor(_message.Message):
-    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash", "landing")
+    __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash", "landing", "name", "hook", "landmark", "furniture")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -179,6 +179,10 @@ class Floor(_message.Message):
     THEME_FIELD_NUMBER: _ClassVar[int]
     PACK_HASH_FIELD_NUMBER: _ClassVar[int]
     LANDING_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HOOK_FIELD_NUMBER: _ClassVar[int]
+    LANDMARK_FIELD_NUMBER: _ClassVar[int]
+    FURNITURE_FIELD_NUMBER: _ClassVar[int]
     spec: FloorSpec
     generator_version: int
     content_hash: int
@@ -196,7 +200,29 @@ class Floor(_message.Message):
     theme: str
     pack_hash: int
     landing: Point
-    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ..., theme: _Optional[str] = ..., pack_hash: _Optional[int] = ..., landing: _Optional[_Union[Point, _Mapping]] = ...) -> None: ...
+    name: Text
+    hook: Text
+    landmark: int
+    furniture: _containers.RepeatedCompositeFieldContainer[Furniture]
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., generator_version: _Optional[int] = ..., content_hash: _Optional[int] = ..., terrain: _Optional[_Union[Grid, _Mapping]] = ..., region: _Optional[_Union[Grid, _Mapping]] = ..., entry: _Optional[_Union[Point, _Mapping]] = ..., exit: _Optional[_Union[Point, _Mapping]] = ..., rooms: _Optional[_Iterable[_Union[Room, _Mapping]]] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ..., spawns: _Optional[_Iterable[_Union[Spawn, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[Item, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[Lock, _Mapping]]] = ..., metrics: _Optional[_Union[FloorMetrics, _Mapping]] = ..., traps: _Optional[_Iterable[_Union[Trap, _Mapping]]] = ..., theme: _Optional[str] = ..., pack_hash: _Optional[int] = ..., landing: _Optional[_Union[Point, _Mapping]] = ..., name: _Optional[_Union[Text, _Mapping]] = ..., hook: _Optional[_Union[Text, _Mapping]] = ..., landmark: _Optional[int] = ..., furniture: _Optional[_Iterable[_Union[Furniture, _Mapping]]] = ...) -> None: ...
+
+class Text(_message.Message):
+    __slots__ = ("text", "id", "parts")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    id: str
+    parts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, text: _Optional[str] = ..., id: _Optional[str] = ..., parts: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Furniture(_message.Message):
+    __slots__ = ("archetype", "cells")
+    ARCHETYPE_FIELD_NUMBER: _ClassVar[int]
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    archetype: str
+    cells: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, archetype: _Optional[str] = ..., cells: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Grid(_message.Message):
     __slots__ = ("width", "height", "palette", "encoding", "bits", "data")
@@ -223,18 +249,20 @@ class Point(_message.Message):
     def __init__(self, x: _Optional[int] = ..., y: _Optional[int] = ...) -> None: ...
 
 class Room(_message.Message):
-    __slots__ = ("id", "min", "max", "role", "center")
+    __slots__ = ("id", "min", "max", "role", "center", "name")
     ID_FIELD_NUMBER: _ClassVar[int]
     MIN_FIELD_NUMBER: _ClassVar[int]
     MAX_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CENTER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
     id: int
     min: Point
     max: Point
     role: RoomRole
     center: Point
-    def __init__(self, id: _Optional[int] = ..., min: _Optional[_Union[Point, _Mapping]] = ..., max: _Optional[_Union[Point, _Mapping]] = ..., role: _Optional[_Union[RoomRole, str]] = ..., center: _Optional[_Union[Point, _Mapping]] = ...) -> None: ...
+    name: Text
+    def __init__(self, id: _Optional[int] = ..., min: _Optional[_Union[Point, _Mapping]] = ..., max: _Optional[_Union[Point, _Mapping]] = ..., role: _Optional[_Union[RoomRole, str]] = ..., center: _Optional[_Union[Point, _Mapping]] = ..., name: _Optional[_Union[Text, _Mapping]] = ...) -> None: ...
 
 class Connection(_message.Message):
     __slots__ = ("from_room", "to_room", "lock_id", "secret")

@@ -56,6 +56,9 @@ bool UTowerFloorComponent::Generate()
         UE_LOG(LogTemp, Error, TEXT("no floor %d of tower %lld: %s"), Number, Seed, UTF8_TO_TCHAR(Reason.c_str()));
         return false;
     }
+    const floor_gen_names* Names = floor_gen_floor_names(Floor.get());
+    Name = UTF8_TO_TCHAR(Names->name.text);
+    Hook = UTF8_TO_TCHAR(Names->hook.text);
     const Floors::Layout Layout = Floors::LayOut(*Floor);
     Draw(Ground, *this, GroundMesh, Layout.Ground, CellSize, -1.f);
     Draw(Walls, *this, WallMesh, Layout.Walls, CellSize, 0.f);

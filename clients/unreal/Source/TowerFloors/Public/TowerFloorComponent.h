@@ -39,6 +39,13 @@ public:
     UPROPERTY(BlueprintReadOnly, Category = "Floor")
     FVector Entry = FVector::ZeroVector;
 
+    // What the floor is called and a sentence about it, or nothing. Set by Generate.
+    UPROPERTY(BlueprintReadOnly, Category = "Floor")
+    FString Name;
+
+    UPROPERTY(BlueprintReadOnly, Category = "Floor")
+    FString Hook;
+
 protected:
     virtual void BeginPlay() override;
 

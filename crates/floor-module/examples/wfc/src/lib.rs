@@ -75,6 +75,7 @@ impl Wfc {
             max: Some(Point { x: xs().max()?, y: ys().max()? }),
             role: RoomRole::Entry as i32,
             center: point(entry),
+            ..Room::default()
         };
         Some(Floor {
             generator_version: 1,

@@ -2,7 +2,7 @@
 
 use floor_proto::{
     hash,
-    v1::{Floor, FloorSpec, GetFloorRequest, Grid, GridEncoding, Point, Room, Spawn},
+    v1::{Floor, FloorSpec, Furniture, GetFloorRequest, Grid, GridEncoding, Point, Room, Spawn},
 };
 use prost::Message;
 use serde::Serialize;
@@ -165,6 +165,7 @@ fn wrong_contents() -> Vec<Broken> {
     };
     let outside = Some(Point { x: 16, y: 0 });
     let rat = Spawn { at: outside, archetype: "rat".into(), level: 1, ..Spawn::default() };
+    let graves = |cells: &[u32]| Furniture { archetype: "grave".into(), cells: cells.into() };
     let solid = |value| Some(Grid { width: 16, height: 16, ..grid(GridEncoding::Uniform, 0, &[value], &[]) });
     vec![
         ("no_spec", edited(&|floor| floor.spec = None), "missing"),
@@ -190,5 +191,11 @@ fn wrong_contents() -> Vec<Broken> {
         ("an_entry_outside", edited(&|floor| floor.entry = outside), "outside"),
         ("a_spawn_outside", edited(&|floor| floor.spawns.push(rat.clone())), "outside"),
         ("a_landing_outside", edited(&|floor| floor.landing = outside), "outside"),
+        ("a_furniture_outside", edited(&|floor| floor.furniture.push(graves(&[200, 50, 6]))), "outside"),
+        (
+            "a_furniture_beyond_32_bits",
+            edited(&|floor| floor.furniture.push(graves(&[20, u32::MAX - 10, 30]))),
+            "outside",
+        ),
     ]
 }

@@ -18,7 +18,7 @@ use super::check_module;
 use crate::{
     output::{self, ReportFormat},
     pack_source::{self, InvalidPack, PackSource, PlacedError},
-    pack_survey::{KindSurvey, Rejected, Survey},
+    pack_survey::{Bareness, KindSurvey, Rejected, Survey},
     pack_text::{self, Named},
     profile::micros,
     progress,
@@ -30,9 +30,12 @@ sizes, always the same ones, and checks each against every rule. Then it prints 
 
   fallback   floors for which no layout worked; the generator used its plainest one
   median     the time that a floor takes
+  bare       how much of what one walks on lies in squares of 9x9 cells of plain floor in which nothing stands
+  barest     the same of the barest floor
   rejected   layouts that did not work, and why most of them did not
 
-and on how many floors each vault is, and how often it was drawn but did not fit. At the end it lists what is on none: it may be too rare, too large, or for floors \
+and on how many floors each vault is, and how often it was drawn but did not fit. Then come floors and rooms of \
+which more than 15 % is bare. At the end it lists what is on none: it may be too rare, too large, or for floors \
 that nobody reaches.
 
 Of a pack with a generator of its own it makes the floors twice, from two instances and in two orders, compares them, and
@@ -81,7 +84,19 @@ struct KindJson {
     floors: u64,
     fallbacks: u64,
     median_us: f64,
+    bare: BareJson,
     rejections: Vec<RejectionJson>,
+}
+
+/// Shares in hundredths. `above`: more than 15 %.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BareJson {
+    mean: f64,
+    worst: f64,
+    floors_above: u64,
+    rooms: u64,
+    rooms_above: u64,
 }
 
 #[derive(Serialize)]
@@ -100,7 +115,7 @@ struct VaultJson {
 
 #[derive(Serialize)]
 struct UnusedJson {
-    /// `vaults`, `themes`, `monsters`, `items` or `traps`.
+    /// `vaults`, `themes`, `monsters`, `items`, `traps` or `furniture`.
     what: &'static str,
     names: Vec<String>,
 }
@@ -200,8 +215,17 @@ impl KindJson {
             floors: found.floors,
             fallbacks: found.fallbacks,
             median_us: micros(found.median()),
+            bare: BareJson::new(found.bare, found.floors),
             rejections: rejections([found].into_iter(), Rejected::Layout),
         }
+    }
+}
+
+impl BareJson {
+    fn new(Bareness { sum, worst, floors_above, rooms, rooms_above }: Bareness, floors: u64) -> Self {
+        // A tenth is as fine as two runs of one pack differ.
+        let rounded = |share: f64| (10.0 * share).round() / 10.0;
+        Self { mean: rounded(sum / floors.max(1) as f64), worst: rounded(worst), floors_above, rooms, rooms_above }
     }
 }
 
@@ -232,7 +256,7 @@ fn unused(pack: &Pack, survey: &Survey, vaults: &[String]) -> Vec<UnusedJson> {
     let vaults = vaults.iter().enumerate().filter(never).map(|(_, vault)| vault.clone()).collect();
     let mut unused = vec![UnusedJson { what: "vaults", names: vaults }];
     let names = pack_text::names(pack.files());
-    for sort in [Named::Theme, Named::Monster, Named::Item, Named::Trap] {
+    for sort in [Named::Theme, Named::Monster, Named::Item, Named::Trap, Named::Furniture] {
         let never = names.iter().filter(|(its, name)| *its == sort && !survey.used.has(sort, name));
         unused.push(UnusedJson { what: sort.plural(), names: never.map(|(_, name)| name.clone()).collect() });
     }
@@ -260,12 +284,24 @@ fn write_text(out: &mut impl Write, json: &CheckJson<'_>) -> io::Result<()> {
     let row = |kind: &KindJson| {
         let median = format!("{:.0} us", kind.median_us);
         let (floors, fallbacks) = (HumanCount(kind.floors).to_string(), HumanCount(kind.fallbacks).to_string());
-        [kind.kind.to_owned(), floors, fallbacks, median, most(&kind.rejections)]
+        let [bare, barest] = [kind.bare.mean, kind.bare.worst].map(|share| format!("{share:.0} %"));
+        [kind.kind.to_owned(), floors, fallbacks, median, bare, barest, most(&kind.rejections)]
     };
-    write_table(out, ["kind", "floors", "fallback", "median", "rejected"], json.kinds.iter().map(row), 1..=3)?;
+    let header = ["kind", "floors", "fallback", "median", "bare", "barest", "rejected"];
+    write_table(out, header, json.kinds.iter().map(row), 1..=5)?;
     writeln!(out)?;
     let row = |vault: &VaultJson| [vault.vault.clone(), HumanCount(vault.floors).to_string(), most(&vault.rejections)];
     write_table(out, ["vault", "floors", "rejected"], json.vaults.iter().map(row), 1..=1)?;
+    if json.kinds.iter().any(|kind| kind.bare.floors_above + kind.bare.rooms_above > 0) {
+        writeln!(out, "\nmore than {} % bare", Bareness::LIMIT)?;
+    }
+    for KindJson { kind, floors, bare, .. } in &json.kinds {
+        let BareJson { floors_above, rooms, rooms_above, .. } = *bare;
+        if floors_above + rooms_above > 0 {
+            let [floors, rooms] = [*floors, rooms].map(HumanCount);
+            writeln!(out, "  {kind:<8} {floors_above} of {floors} floors, {rooms_above} of {rooms} rooms")?;
+        }
+    }
     if !json.unused.is_empty() {
         writeln!(out, "\non no floor")?;
     }

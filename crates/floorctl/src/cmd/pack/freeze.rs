@@ -25,7 +25,7 @@ that asks for the old name then gets floors of the newer generator, and one that
 Prints NAME@HASH. docs/operators.md has the steps of an upgrade.
 
 Examples:
-  floorctl pack freeze tower -o tower-4.floorpack
+  floorctl pack freeze tower -o tower-5.floorpack
   floorctl pack freeze mine -o mine-2026.floorpack";
 
 /// The generator of this program, built by web/build.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file floors/v1/floors.proto.
  */
 export const file_floors_v1_floors: GenFile = /*@__PURE__*/
-  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEiegoJRmxvb3JTcGVjEgwKBHNlZWQYASABKAQSDgoGbnVtYmVyGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDRIiCgRraW5kGAUgASgOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIMCgRwYWNrGAYgASgJIjUKD0dldEZsb29yUmVxdWVzdBIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYyI8ChVCYXRjaEdldEZsb29yc1JlcXVlc3QSIwoFc3BlY3MYASADKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjoKFkJhdGNoR2V0Rmxvb3JzUmVzcG9uc2USIAoGZmxvb3JzGAEgAygLMhAuZmxvb3JzLnYxLkZsb29yIkkKE1N0cmVhbUZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNIp0ECgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYSIQoHbGFuZGluZxgRIAEoCzIQLmZsb29ycy52MS5Qb2ludCJ9CgRHcmlkEg0KBXdpZHRoGAEgASgNEg4KBmhlaWdodBgCIAEoDRIPCgdwYWxldHRlGAMgAygNEikKCGVuY29kaW5nGAQgASgOMhcuZmxvb3JzLnYxLkdyaWRFbmNvZGluZxIMCgRiaXRzGAUgASgNEgwKBGRhdGEYBiABKAwiHQoFUG9pbnQSCQoBeBgBIAEoDRIJCgF5GAIgASgNIpUBCgRSb29tEgoKAmlkGAEgASgNEh0KA21pbhgCIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgNtYXgYAyABKAsyEC5mbG9vcnMudjEuUG9pbnQSIQoEcm9sZRgEIAEoDjITLmZsb29ycy52MS5Sb29tUm9sZRIgCgZjZW50ZXIYBSABKAsyEC5mbG9vcnMudjEuUG9pbnQiUQoKQ29ubmVjdGlvbhIRCglmcm9tX3Jvb20YASABKA0SDwoHdG9fcm9vbRgCIAEoDRIPCgdsb2NrX2lkGAMgASgNEg4KBnNlY3JldBgEIAEoCCJ/CgVTcGF3bhIcCgJhdBgBIAEoCzIQLmZsb29ycy52MS5Qb2ludBIRCglhcmNoZXR5cGUYAiABKAkSDQoFbGV2ZWwYAyABKA0SJwoJYmVoYXZpb3VyGAQgASgOMhQuZmxvb3JzLnYxLkJlaGF2aW91chINCgVncm91cBgFIAEoDSJaCgRJdGVtEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDRISCgpvcGVuc19sb2NrGAQgASgNIjAKBExvY2sSCgoCaWQYASABKA0SHAoCYXQYAiABKAsyEC5mbG9vcnMudjEuUG9pbnQiRgoEVHJhcBIcCgJhdBgBIAEoCzIQLmZsb29ycy52MS5Qb2ludBIRCglhcmNoZXR5cGUYAiABKAkSDQoFbGV2ZWwYAyABKA0iFgoUR2V0U2VydmVySW5mb1JlcXVlc3QiwAEKClNlcnZlckluZm8SDwoHdmVyc2lvbhgBIAEoCRIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIjCgVraW5kcxgDIAMoDjIULmZsb29ycy52MS5GbG9vcktpbmQSEQoJbWF4X2JhdGNoGAQgASgNEhIKCm1heF9zdHJlYW0YBSABKA0SFgoOdXB0aW1lX3NlY29uZHMYBiABKAQSIgoFdGllcnMYByADKAsyEy5mbG9vcnMudjEuVGllckluZm8iHgoOR2V0UGFja1JlcXVlc3QSDAoEcGFjaxgBIAEoCSJLCgRQYWNrEgwKBG5hbWUYASABKAkSDAoEaGFzaBgCIAEoBhIZChFnZW5lcmF0b3JfdmVyc2lvbhgDIAEoDRIMCgRmaWxlGAQgASgMIhIKEExpc3RQYWNrc1JlcXVlc3QiNwoRTGlzdFBhY2tzUmVzcG9uc2USIgoFcGFja3MYASADKAsyEy5mbG9vcnMudjEuUGFja0luZm8iZQoIUGFja0luZm8SDAoEbmFtZRgBIAEoCRIMCgRoYXNoGAIgASgGEg8KB2N1cnJlbnQYAyABKAgSEwoLZGVzY3JpcHRpb24YBCABKAkSFwoPZmxvb3JzX2F1dGhvcmVkGAUgASgNIrgCCghUaWVySW5mbxIMCgRuYW1lGAEgASgJEgwKBGhpdHMYAiABKAQSDgoGbWlzc2VzGAMgASgEEg4KBmVycm9ycxgEIAEoBBIQCghieXBhc3NlcxgFIAEoBBIPCgdlbnRyaWVzGAYgASgEEg0KBWJ5dGVzGAcgASgEEhMKC2hpdF9jb3N0X3VzGAggASgBEhQKDG1pc3NfY29zdF91cxgJIAEoARIPCgd2ZXJkaWN0GAogASgJEhEKCWhpdF9yYXRpbxgLIAEoARIaChJnZW5lcmF0aW9uX2Nvc3RfdXMYDCABKAESFwoPdmVyZGljdF9zZWNvbmRzGA0gASgEEhUKDXByb2JlX2Nvc3RfdXMYDiABKAESEwoLYXNrZWRfcmF0aW8YDyABKAESDgoGcmVhc29uGBAgASgJImAKDEZsb29yTWV0cmljcxIVCg1jcml0aWNhbF9wYXRoGAEgASgNEhYKDnBhc3NhYmxlX2NlbGxzGAIgASgNEg0KBWxvb3BzGAMgASgNEhIKCmRpZmZpY3VsdHkYBCABKA0q7wEKCUZsb29yS2luZBIaChZGTE9PUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRkxPT1JfS0lORF9TVEFOREFSRBABEhMKD0ZMT09SX0tJTkRfS0VFUBACEhQKEEZMT09SX0tJTkRfSEFMTFMQAxIVChFGTE9PUl9LSU5EX0NBVkVSThAEEhUKEUZMT09SX0tJTkRfQ1lDTElDEAUSEwoPRkxPT1JfS0lORF9NQVpFEAYSEwoPRkxPT1JfS0lORF9CT1NTEAcSFAoQRkxPT1JfS0lORF9FVkVOVBAIEhQKEEZMT09SX0tJTkRfU1RPUlkQCSqRAQoMR3JpZEVuY29kaW5nEh0KGUdSSURfRU5DT0RJTkdfVU5TUEVDSUZJRUQQABIZChVHUklEX0VOQ09ESU5HX1VOSUZPUk0QARIWChJHUklEX0VOQ09ESU5HX1JBVzgQAhIYChRHUklEX0VOQ09ESU5HX1BBQ0tFRBADEhUKEUdSSURfRU5DT0RJTkdfUkxFEAQq4gIKB1RlcnJhaW4SFwoTVEVSUkFJTl9VTlNQRUNJRklFRBAAEhAKDFRFUlJBSU5fV0FMTBABEhEKDVRFUlJBSU5fRkxPT1IQAhIQCgxURVJSQUlOX0RPT1IQAxIXChNURVJSQUlOX0xPQ0tFRF9ET09SEAQSFwoTVEVSUkFJTl9TRUNSRVRfRE9PUhAFEhUKEVRFUlJBSU5fU1RBSVJTX1VQEAYSFwoTVEVSUkFJTl9TVEFJUlNfRE9XThAHEhkKFVRFUlJBSU5fU0hBTExPV19XQVRFUhAIEhYKElRFUlJBSU5fREVFUF9XQVRFUhAJEhAKDFRFUlJBSU5fTEFWQRAKEhEKDVRFUlJBSU5fQ0hBU00QCxISCg5URVJSQUlOX0JSSURHRRAMEhEKDVRFUlJBSU5fR1JBU1MQDRISCg5URVJSQUlOX1JVQkJMRRAOEhIKDlRFUlJBSU5fUElMTEFSEA8qjwIKCFJvb21Sb2xlEhkKFVJPT01fUk9MRV9VTlNQRUNJRklFRBAAEhMKD1JPT01fUk9MRV9FTlRSWRABEhIKDlJPT01fUk9MRV9FWElUEAISFAoQUk9PTV9ST0xFX0NPTUJBVBADEhYKElJPT01fUk9MRV9UUkVBU1VSRRAEEhEKDVJPT01fUk9MRV9LRVkQBRIUChBST09NX1JPTEVfU0hSSU5FEAYSEgoOUk9PTV9ST0xFX1NIT1AQBxISCg5ST09NX1JPTEVfQk9TUxAIEhMKD1JPT01fUk9MRV9WQVVMVBAJEhQKEFJPT01fUk9MRV9TRUNSRVQQChIVChFST09NX1JPTEVfUEFTU0FHRRALKoABCglCZWhhdmlvdXISGQoVQkVIQVZJT1VSX1VOU1BFQ0lGSUVEEAASFAoQQkVIQVZJT1VSX1NMRUVQUxABEhQKEEJFSEFWSU9VUl9HVUFSRFMQAhIVChFCRUhBVklPVVJfUEFUUk9MUxADEhUKEUJFSEFWSU9VUl9XQU5ERVJTEAQyyQMKDEZsb29yU2VydmljZRI9CghHZXRGbG9vchIaLmZsb29ycy52MS5HZXRGbG9vclJlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACARJaCg5CYXRjaEdldEZsb29ycxIgLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1JlcXVlc3QaIS5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXNwb25zZSIDkAIBEkcKDFN0cmVhbUZsb29ycxIeLmZsb29ycy52MS5TdHJlYW1GbG9vcnNSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgEwARJMCg1HZXRTZXJ2ZXJJbmZvEh8uZmxvb3JzLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GhUuZmxvb3JzLnYxLlNlcnZlckluZm8iA5ACARI6CgdHZXRQYWNrEhkuZmxvb3JzLnYxLkdldFBhY2tSZXF1ZXN0Gg8uZmxvb3JzLnYxLlBhY2siA5ACARJLCglMaXN0UGFja3MSGy5mbG9vcnMudjEuTGlzdFBhY2tzUmVxdWVzdBocLmZsb29ycy52MS5MaXN0UGFja3NSZXNwb25zZSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
+  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEiegoJRmxvb3JTcGVjEgwKBHNlZWQYASABKAQSDgoGbnVtYmVyGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDRIiCgRraW5kGAUgASgOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIMCgRwYWNrGAYgASgJIjUKD0dldEZsb29yUmVxdWVzdBIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYyI8ChVCYXRjaEdldEZsb29yc1JlcXVlc3QSIwoFc3BlY3MYASADKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjoKFkJhdGNoR2V0Rmxvb3JzUmVzcG9uc2USIAoGZmxvb3JzGAEgAygLMhAuZmxvb3JzLnYxLkZsb29yIkkKE1N0cmVhbUZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNIpYFCgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYSIQoHbGFuZGluZxgRIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgRuYW1lGBIgASgLMg8uZmxvb3JzLnYxLlRleHQSHQoEaG9vaxgTIAEoCzIPLmZsb29ycy52MS5UZXh0EhAKCGxhbmRtYXJrGBQgASgNEicKCWZ1cm5pdHVyZRgVIAMoCzIULmZsb29ycy52MS5GdXJuaXR1cmUiLwoEVGV4dBIMCgR0ZXh0GAEgASgJEgoKAmlkGAIgASgJEg0KBXBhcnRzGAMgAygJIi0KCUZ1cm5pdHVyZRIRCglhcmNoZXR5cGUYASABKAkSDQoFY2VsbHMYAiADKA0ifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSK0AQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh0KBG5hbWUYBiABKAsyDy5mbG9vcnMudjEuVGV4dCJRCgpDb25uZWN0aW9uEhEKCWZyb21fcm9vbRgBIAEoDRIPCgd0b19yb29tGAIgASgNEg8KB2xvY2tfaWQYAyABKA0SDgoGc2VjcmV0GAQgASgIIn8KBVNwYXduEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDRInCgliZWhhdmlvdXIYBCABKA4yFC5mbG9vcnMudjEuQmVoYXZpb3VyEg0KBWdyb3VwGAUgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLAAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbyIeCg5HZXRQYWNrUmVxdWVzdBIMCgRwYWNrGAEgASgJIksKBFBhY2sSDAoEbmFtZRgBIAEoCRIMCgRoYXNoGAIgASgGEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAMgASgNEgwKBGZpbGUYBCABKAwiEgoQTGlzdFBhY2tzUmVxdWVzdCI3ChFMaXN0UGFja3NSZXNwb25zZRIiCgVwYWNrcxgBIAMoCzITLmZsb29ycy52MS5QYWNrSW5mbyJlCghQYWNrSW5mbxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSDwoHY3VycmVudBgDIAEoCBITCgtkZXNjcmlwdGlvbhgEIAEoCRIXCg9mbG9vcnNfYXV0aG9yZWQYBSABKA0iuAIKCFRpZXJJbmZvEgwKBG5hbWUYASABKAkSDAoEaGl0cxgCIAEoBBIOCgZtaXNzZXMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhAKCGJ5cGFzc2VzGAUgASgEEg8KB2VudHJpZXMYBiABKAQSDQoFYnl0ZXMYByABKAQSEwoLaGl0X2Nvc3RfdXMYCCABKAESFAoMbWlzc19jb3N0X3VzGAkgASgBEg8KB3ZlcmRpY3QYCiABKAkSEQoJaGl0X3JhdGlvGAsgASgBEhoKEmdlbmVyYXRpb25fY29zdF91cxgMIAEoARIXCg92ZXJkaWN0X3NlY29uZHMYDSABKAQSFQoNcHJvYmVfY29zdF91cxgOIAEoARITCgthc2tlZF9yYXRpbxgPIAEoARIOCgZyZWFzb24YECABKAkiYAoMRmxvb3JNZXRyaWNzEhUKDWNyaXRpY2FsX3BhdGgYASABKA0SFgoOcGFzc2FibGVfY2VsbHMYAiABKA0SDQoFbG9vcHMYAyABKA0SEgoKZGlmZmljdWx0eRgEIAEoDSrvAQoJRmxvb3JLaW5kEhoKFkZMT09SX0tJTkRfVU5TUEVDSUZJRUQQABIXChNGTE9PUl9LSU5EX1NUQU5EQVJEEAESEwoPRkxPT1JfS0lORF9LRUVQEAISFAoQRkxPT1JfS0lORF9IQUxMUxADEhUKEUZMT09SX0tJTkRfQ0FWRVJOEAQSFQoRRkxPT1JfS0lORF9DWUNMSUMQBRITCg9GTE9PUl9LSU5EX01BWkUQBhITCg9GTE9PUl9LSU5EX0JPU1MQBxIUChBGTE9PUl9LSU5EX0VWRU5UEAgSFAoQRkxPT1JfS0lORF9TVE9SWRAJKpEBCgxHcmlkRW5jb2RpbmcSHQoZR1JJRF9FTkNPRElOR19VTlNQRUNJRklFRBAAEhkKFUdSSURfRU5DT0RJTkdfVU5JRk9STRABEhYKEkdSSURfRU5DT0RJTkdfUkFXOBACEhgKFEdSSURfRU5DT0RJTkdfUEFDS0VEEAMSFQoRR1JJRF9FTkNPRElOR19STEUQBCriAgoHVGVycmFpbhIXChNURVJSQUlOX1VOU1BFQ0lGSUVEEAASEAoMVEVSUkFJTl9XQUxMEAESEQoNVEVSUkFJTl9GTE9PUhACEhAKDFRFUlJBSU5fRE9PUhADEhcKE1RFUlJBSU5fTE9DS0VEX0RPT1IQBBIXChNURVJSQUlOX1NFQ1JFVF9ET09SEAUSFQoRVEVSUkFJTl9TVEFJUlNfVVAQBhIXChNURVJSQUlOX1NUQUlSU19ET1dOEAcSGQoVVEVSUkFJTl9TSEFMTE9XX1dBVEVSEAgSFgoSVEVSUkFJTl9ERUVQX1dBVEVSEAkSEAoMVEVSUkFJTl9MQVZBEAoSEQoNVEVSUkFJTl9DSEFTTRALEhIKDlRFUlJBSU5fQlJJREdFEAwSEQoNVEVSUkFJTl9HUkFTUxANEhIKDlRFUlJBSU5fUlVCQkxFEA4SEgoOVEVSUkFJTl9QSUxMQVIQDyqPAgoIUm9vbVJvbGUSGQoVUk9PTV9ST0xFX1VOU1BFQ0lGSUVEEAASEwoPUk9PTV9ST0xFX0VOVFJZEAESEgoOUk9PTV9ST0xFX0VYSVQQAhIUChBST09NX1JPTEVfQ09NQkFUEAMSFgoSUk9PTV9ST0xFX1RSRUFTVVJFEAQSEQoNUk9PTV9ST0xFX0tFWRAFEhQKEFJPT01fUk9MRV9TSFJJTkUQBhISCg5ST09NX1JPTEVfU0hPUBAHEhIKDlJPT01fUk9MRV9CT1NTEAgSEwoPUk9PTV9ST0xFX1ZBVUxUEAkSFAoQUk9PTV9ST0xFX1NFQ1JFVBAKEhUKEVJPT01fUk9MRV9QQVNTQUdFEAsqgAEKCUJlaGF2aW91chIZChVCRUhBVklPVVJfVU5TUEVDSUZJRUQQABIUChBCRUhBVklPVVJfU0xFRVBTEAESFAoQQkVIQVZJT1VSX0dVQVJEUxACEhUKEUJFSEFWSU9VUl9QQVRST0xTEAMSFQoRQkVIQVZJT1VSX1dBTkRFUlMQBDLJAwoMRmxvb3JTZXJ2aWNlEj0KCEdldEZsb29yEhouZmxvb3JzLnYxLkdldEZsb29yUmVxdWVzdBoQLmZsb29ycy52MS5GbG9vciIDkAIBEloKDkJhdGNoR2V0Rmxvb3JzEiAuZmxvb3JzLnYxLkJhdGNoR2V0Rmxvb3JzUmVxdWVzdBohLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1Jlc3BvbnNlIgOQAgESRwoMU3RyZWFtRmxvb3JzEh4uZmxvb3JzLnYxLlN0cmVhbUZsb29yc1JlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACATABEkwKDUdldFNlcnZlckluZm8SHy5mbG9vcnMudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaFS5mbG9vcnMudjEuU2VydmVySW5mbyIDkAIBEjoKB0dldFBhY2sSGS5mbG9vcnMudjEuR2V0UGFja1JlcXVlc3QaDy5mbG9vcnMudjEuUGFjayIDkAIBEksKCUxpc3RQYWNrcxIbLmZsb29ycy52MS5MaXN0UGFja3NSZXF1ZXN0GhwuZmxvb3JzLnYxLkxpc3RQYWNrc1Jlc3BvbnNlIgOQAgFCPgoJZmxvb3JzLnYxUAFaI2Zsb29ycy5leGFtcGxlL2dvL2Zsb29yc3YxO2Zsb29yc3YxqgIJRmxvb3JzLlYxYgZwcm90bzM");
 
 /**
  * Identifies a floor.
@@ -267,6 +267,34 @@ export type Floor = Message<"floors.v1.Floor"> & {
    * @generated from field: floors.v1.Point landing = 17;
    */
   landing?: Point | undefined;
+
+  /**
+   * What the floor is called. Unset before generator version 5, and for authored floors without a name.
+   *
+   * @generated from field: floors.v1.Text name = 18;
+   */
+  name?: Text | undefined;
+
+  /**
+   * A sentence that makes one want to go there. Unset where the name is.
+   *
+   * @generated from field: floors.v1.Text hook = 19;
+   */
+  hook?: Text | undefined;
+
+  /**
+   * Room id + 1 of the room that the floor is remembered by, 0 = none.
+   *
+   * @generated from field: uint32 landmark = 20;
+   */
+  landmark: number;
+
+  /**
+   * What rooms are furnished with, one entry for each type. Empty before generator version 5.
+   *
+   * @generated from field: repeated floors.v1.Furniture furniture = 21;
+   */
+  furniture: Furniture[];
 };
 
 /**
@@ -275,6 +303,68 @@ export type Floor = Message<"floors.v1.Floor"> & {
  */
 export const FloorSchema: GenMessage<Floor> = /*@__PURE__*/
   messageDesc(file_floors_v1_floors, 5);
+
+/**
+ * A text in the language of its pack, and what a game needs to say it in another: ids from the pack, for its own table.
+ *
+ * @generated from message floors.v1.Text
+ */
+export type Text = Message<"floors.v1.Text"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * The sentence. Its places for parts are in the pack's file.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The parts, in the order of their places.
+   *
+   * @generated from field: repeated string parts = 3;
+   */
+  parts: string[];
+};
+
+/**
+ * Describes the message floors.v1.Text.
+ * Use `create(TextSchema)` to create a new message.
+ */
+export const TextSchema: GenMessage<Text> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 6);
+
+/**
+ * Furniture of one type.
+ *
+ * @generated from message floors.v1.Furniture
+ */
+export type Furniture = Message<"floors.v1.Furniture"> & {
+  /**
+   * Name of the type, for the game to map to its own; docs/protocol.md lists all. Treat an unknown one as decoration.
+   *
+   * @generated from field: string archetype = 1;
+   */
+  archetype: string;
+
+  /**
+   * Its cells y * width + x in ascending order, each as the difference from the one before it, the first from 0. One can
+   * walk over furniture unless the terrain of its cell is PILLAR.
+   *
+   * @generated from field: repeated uint32 cells = 2;
+   */
+  cells: number[];
+};
+
+/**
+ * Describes the message floors.v1.Furniture.
+ * Use `create(FurnitureSchema)` to create a new message.
+ */
+export const FurnitureSchema: GenMessage<Furniture> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 7);
 
 /**
  * A rectangle of small values, in the shortest of four encodings (docs/protocol.md).
@@ -322,7 +412,7 @@ export type Grid = Message<"floors.v1.Grid"> & {
  * Use `create(GridSchema)` to create a new message.
  */
 export const GridSchema: GenMessage<Grid> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 6);
+  messageDesc(file_floors_v1_floors, 8);
 
 /**
  * x right, y down, 0-based.
@@ -346,7 +436,7 @@ export type Point = Message<"floors.v1.Point"> & {
  * Use `create(PointSchema)` to create a new message.
  */
 export const PointSchema: GenMessage<Point> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 7);
+  messageDesc(file_floors_v1_floors, 9);
 
 /**
  * A room and the bounding box of its cells, without walls and doors.
@@ -386,6 +476,13 @@ export type Room = Message<"floors.v1.Room"> & {
    * @generated from field: floors.v1.Point center = 5;
    */
   center?: Point | undefined;
+
+  /**
+   * What the room is called, if it has a name.
+   *
+   * @generated from field: floors.v1.Text name = 6;
+   */
+  name?: Text | undefined;
 };
 
 /**
@@ -393,7 +490,7 @@ export type Room = Message<"floors.v1.Room"> & {
  * Use `create(RoomSchema)` to create a new message.
  */
 export const RoomSchema: GenMessage<Room> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 8);
+  messageDesc(file_floors_v1_floors, 10);
 
 /**
  * A connection between two rooms, usable in both directions.
@@ -435,7 +532,7 @@ export type Connection = Message<"floors.v1.Connection"> & {
  * Use `create(ConnectionSchema)` to create a new message.
  */
 export const ConnectionSchema: GenMessage<Connection> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 9);
+  messageDesc(file_floors_v1_floors, 11);
 
 /**
  * A monster.
@@ -483,7 +580,7 @@ export type Spawn = Message<"floors.v1.Spawn"> & {
  * Use `create(SpawnSchema)` to create a new message.
  */
 export const SpawnSchema: GenMessage<Spawn> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 10);
+  messageDesc(file_floors_v1_floors, 12);
 
 /**
  * An object to pick up: loot or a key.
@@ -524,7 +621,7 @@ export type Item = Message<"floors.v1.Item"> & {
  * Use `create(ItemSchema)` to create a new message.
  */
 export const ItemSchema: GenMessage<Item> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 11);
+  messageDesc(file_floors_v1_floors, 13);
 
 /**
  * A lock on one door.
@@ -552,7 +649,7 @@ export type Lock = Message<"floors.v1.Lock"> & {
  * Use `create(LockSchema)` to create a new message.
  */
 export const LockSchema: GenMessage<Lock> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 12);
+  messageDesc(file_floors_v1_floors, 14);
 
 /**
  * A trap on a passable cell.
@@ -585,7 +682,7 @@ export type Trap = Message<"floors.v1.Trap"> & {
  * Use `create(TrapSchema)` to create a new message.
  */
 export const TrapSchema: GenMessage<Trap> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 13);
+  messageDesc(file_floors_v1_floors, 15);
 
 /**
  * @generated from message floors.v1.GetServerInfoRequest
@@ -598,7 +695,7 @@ export type GetServerInfoRequest = Message<"floors.v1.GetServerInfoRequest"> & {
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 14);
+  messageDesc(file_floors_v1_floors, 16);
 
 /**
  * @generated from message floors.v1.ServerInfo
@@ -657,7 +754,7 @@ export type ServerInfo = Message<"floors.v1.ServerInfo"> & {
  * Use `create(ServerInfoSchema)` to create a new message.
  */
 export const ServerInfoSchema: GenMessage<ServerInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 15);
+  messageDesc(file_floors_v1_floors, 17);
 
 /**
  * @generated from message floors.v1.GetPackRequest
@@ -676,7 +773,7 @@ export type GetPackRequest = Message<"floors.v1.GetPackRequest"> & {
  * Use `create(GetPackRequestSchema)` to create a new message.
  */
 export const GetPackRequestSchema: GenMessage<GetPackRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 16);
+  messageDesc(file_floors_v1_floors, 18);
 
 /**
  * @generated from message floors.v1.Pack
@@ -714,7 +811,7 @@ export type Pack = Message<"floors.v1.Pack"> & {
  * Use `create(PackSchema)` to create a new message.
  */
 export const PackSchema: GenMessage<Pack> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 17);
+  messageDesc(file_floors_v1_floors, 19);
 
 /**
  * @generated from message floors.v1.ListPacksRequest
@@ -727,7 +824,7 @@ export type ListPacksRequest = Message<"floors.v1.ListPacksRequest"> & {
  * Use `create(ListPacksRequestSchema)` to create a new message.
  */
 export const ListPacksRequestSchema: GenMessage<ListPacksRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 18);
+  messageDesc(file_floors_v1_floors, 20);
 
 /**
  * @generated from message floors.v1.ListPacksResponse
@@ -746,7 +843,7 @@ export type ListPacksResponse = Message<"floors.v1.ListPacksResponse"> & {
  * Use `create(ListPacksResponseSchema)` to create a new message.
  */
 export const ListPacksResponseSchema: GenMessage<ListPacksResponse> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 19);
+  messageDesc(file_floors_v1_floors, 21);
 
 /**
  * @generated from message floors.v1.PackInfo
@@ -791,7 +888,7 @@ export type PackInfo = Message<"floors.v1.PackInfo"> & {
  * Use `create(PackInfoSchema)` to create a new message.
  */
 export const PackInfoSchema: GenMessage<PackInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 20);
+  messageDesc(file_floors_v1_floors, 22);
 
 /**
  * Statistics of a tier, or of generation. Counts are floors since the server's start. Recent values are weighted means
@@ -919,7 +1016,7 @@ export type TierInfo = Message<"floors.v1.TierInfo"> & {
  * Use `create(TierInfoSchema)` to create a new message.
  */
 export const TierInfoSchema: GenMessage<TierInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 21);
+  messageDesc(file_floors_v1_floors, 23);
 
 /**
  * Measures of the floor as a whole.
@@ -949,8 +1046,8 @@ export type FloorMetrics = Message<"floors.v1.FloorMetrics"> & {
   loops: number;
 
   /**
-   * Sum of the levels of the monsters in the rooms on the critical path, divided by the number of these rooms, in
-   * thousandths.
+   * Sum of the levels of the monsters that one meets on this way, in thousandths: those in the rooms that it enters, and
+   * those outside rooms within 8 steps of it. Before generator version 5, divided by the number of rooms.
    *
    * @generated from field: uint32 difficulty = 4;
    */
@@ -962,7 +1059,7 @@ export type FloorMetrics = Message<"floors.v1.FloorMetrics"> & {
  * Use `create(FloorMetricsSchema)` to create a new message.
  */
 export const FloorMetricsSchema: GenMessage<FloorMetrics> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 22);
+  messageDesc(file_floors_v1_floors, 24);
 
 /**
  * The style in which a floor is built. docs/generator.md describes each kind.
