@@ -1,6 +1,6 @@
 //! Random numbers: each stage has a named stream, so an extra draw in one stage changes no other.
 //!
-//! A floor does not betray its tower: what is drawn for it begins at a [`Root`] that follows from the tower's seed through
+//! A floor does not betray its tower: what is drawn for it begins at a root that follows from the tower's seed through
 //! SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012), of which the seed is the key.
 //! Who computes the state of a stream back from a floor has the root of this floor, and for the seed there is nothing better
 //! than to try all 2^64. SipHash and not BLAKE3, because a longer hash cannot protect more than the seed's 64 bits, and it
