@@ -17,7 +17,7 @@ export const titleOf = ({ spec }: Floor): string =>
 /** What a floor is called, else what it is. */
 export const nameOfFloor = (floor: Floor): string => floor.name?.text ?? titleOf(floor);
 
-export const difficulty = (thousandths: number): string => (thousandths / 1000).toFixed(3);
+export const difficulty = (thousandths: number): string => (thousandths / 1000).toFixed(1);
 
 /** Names and values for the panel. */
 export function facts(scene: Scene, fog?: Fog): [string, string][] {
@@ -38,10 +38,13 @@ export function facts(scene: Scene, fog?: Fog): [string, string][] {
   ];
   return [
     ["Theme", plain(floor.theme)], ...contents,
-    ...(landmark && !fog ? [["Landmark", roomName(landmark)] as [string, string]] : []),
-    ["Encoded", several(floor.bytes.length, "byte")],
-    ["Content hash", floor.hash],
+    ...(landmark && !fog ? [["Landmark", landmark.name?.text ?? roomName(landmark)] as [string, string]] : []),
   ];
+}
+
+/** What few readers want to know of the floor's bytes. */
+export function encoding({ bytes, hash }: Floor): [string, string][] {
+  return [["Encoded", several(bytes.length, "byte")], ["Content hash", hash]];
 }
 
 /** The floor in a paragraph. */

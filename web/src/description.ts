@@ -1,6 +1,6 @@
 // The tab Floor: facts, words and legend of the floor that is shown.
 
-import { describeFloor, facts, titleOf } from "./describe";
+import { describeFloor, encoding, facts, titleOf } from "./describe";
 import { element } from "./element";
 import type { Fog } from "./fog";
 import { fillLegend } from "./legend";
@@ -24,11 +24,16 @@ export class Description {
       element(id).hidden = !text;
     }
     element("about").textContent = titleOf(floor);
-    element("facts").replaceChildren(...facts(scene, fog).flatMap(([name, value]) => [
-      Object.assign(document.createElement("dt"), { textContent: name }),
-      Object.assign(document.createElement("dd"), { textContent: value }),
-    ]));
+    fillPairs("facts", facts(scene, fog));
+    fillPairs("encoding", encoding(floor));
     element("words").textContent = describeFloor(scene, fog);
     fillLegend(element("legend"), scene, palette, visit, fog);
   }
+}
+
+function fillPairs(id: string, pairs: [string, string][]): void {
+  element(id).replaceChildren(...pairs.flatMap(([name, value]) => [
+    Object.assign(document.createElement("dt"), { textContent: name }),
+    Object.assign(document.createElement("dd"), { textContent: value }),
+  ]));
 }

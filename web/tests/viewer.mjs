@@ -73,7 +73,7 @@ await check("the page is small and says where its bytes come from", async () => 
   const isLater = (file) => sizes.some(({ name, isFirst }) => name.endsWith(file) && !isFirst);
   assert(isLater("/panels.js"), "the panels are loaded when the page answers");
   console.log(`  ${total} bytes until the page is interactive`);
-  assert.match(await text(page, "about"), /^Floor 7 of tower 42: halls, 100x100$/);
+  assert.match(await text(page, "about"), /^Floor 7 of tower 42: keep, 100x100$/);
   await close(page);
 });
 
@@ -204,9 +204,9 @@ await check("a walk tells nothing of what was not seen", async () => {
     facts: await text(page, "facts"), words: await text(page, "words"), legend: await text(page, "legend"),
   });
   const start = await panel();
-  assert.match(start.facts, /^ThemecryptRooms seen1Locks seen0Cells seen\d+Encoded/);
-  assert.match(start.words, /^Floor 7 .* Theme crypt\. You have seen 1 room \(1 entry\)\.$/);
-  assert.equal(start.legend, "wallfloordoorstairs up1 entry room");
+  assert.match(start.facts, /^ThemecryptRooms seen1Locks seen0Cells seen\d+$/);
+  assert.match(start.words, /\. Floor 7 .* Theme crypt\. You have seen 1 room \(1 entry\)\.$/);
+  assert.equal(start.legend, "wallfloordoorstairs uppillarstool × 2table × 1weapon rack × 21 entry room");
   await page.focus(".view canvas");
   await page.keyboard.press("?");
   assert.equal(await text(page, "announcer"), start.words);
@@ -221,7 +221,7 @@ await check("a walk tells nothing of what was not seen", async () => {
   assert(cells(await panel()) >= cells(start));
   await page.keyboard.press("w");
   const whole = await panel();
-  assert.match(whole.facts, /Rooms14Loops7Locks2Steps to the exit229/);
+  assert.match(whole.facts, /Rooms37Loops6Locks3Steps to the exit209/);
   assert.match(whole.words, /stairs down at .*; its key at /);
   assert.match(whole.legend, /stairs down.*key of lock 2.*skeleton/);
   await page.keyboard.press("w");
@@ -249,7 +249,7 @@ await check("a malformed link is explained and a floor is shown", async () => {
     const page = await open(hash);
     const shown = await page.textContent("#alert p");
     assert(shown.includes(expected), `${hash}: ${shown}`);
-    assert.match(await text(page, "about"), /^Floor 7 of tower 42: halls/);
+    assert.match(await text(page, "about"), /^Floor 7 of tower 42: keep/);
     await close(page);
   }
 });

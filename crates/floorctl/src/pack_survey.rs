@@ -257,7 +257,8 @@ mod tests {
         assert!(survey.used.has(Named::Furniture, "bookcase"));
         for (kind, found) in &survey.kinds {
             let bare = found.bare;
-            assert!(bare.floors_above <= 2 && bare.rooms_above * 15 <= bare.rooms, "kind {kind}: {bare:?}");
+            let is_furnished = bare.sum <= 12.0 * 40.0 && bare.worst <= 35.0 && bare.rooms_above * 15 <= bare.rooms;
+            assert!(is_furnished, "kind {kind}: {bare:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::content::{Content, Theme};
 use super::error::{PackError, is_name, listed, nearest, place, shortened};
-use super::grammar::{Fact, Grammar, MAX_PLACES, Phrase, Place, SENTENCES, Section, When};
+use super::grammar::{Fact, Grammar, MAX_PLACES, Phrase, Place, SENTENCES, When};
 use super::name_id::NameId;
 use crate::role::RoomRole;
 use crate::spec::Kind;
