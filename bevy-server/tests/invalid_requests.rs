@@ -60,7 +60,7 @@ async fn a_status_names_every_invalid_field() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
-    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77, pack: "Mine".to_owned() };
+    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77, pack: "Mine".to_owned(), view: 9 };
     let status = client.get_floor(GetFloorRequest { spec: Some(wrong.clone()) }).await.unwrap_err();
     assert_eq!(invalid_fields(&status), ["spec.pack", "spec.number", "spec.width", "spec.height", "spec.kind"]);
     assert!(status.message().starts_with("5 fields are wrong"), "{status:?}");

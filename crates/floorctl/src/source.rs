@@ -62,6 +62,10 @@ pub(crate) struct FloorSource {
 }
 
 impl FloorSource {
+    pub(crate) const fn tower(&self) -> &Tower {
+        &self.tower
+    }
+
     /// Gets the floor. The metadata is that of the server's answer, if a server was asked.
     pub(crate) async fn load(
         &self,
@@ -69,7 +73,7 @@ impl FloorSource {
         fetch: &FetchOptions,
     ) -> anyhow::Result<(SavedFloor, Option<Served>)> {
         let spec = match &self.source {
-            Some(Source::Saved(file)) => return Ok((file.read()?, None)),
+            Some(Source::Saved(file)) => return Ok((file.read()?.seen_in(self.tower.view())?, None)),
             Some(Source::Named(name)) => self.tower.named(name),
             None => self.tower.floor(self.number),
         };

@@ -6,7 +6,7 @@ use clap::{
     ArgGroup, Args,
     builder::{PossibleValuesParser, Resettable, TypedValueParser},
 };
-use floor_client::{FloorKind, FloorSpec, limits};
+use floor_client::{FloorKind, FloorSpec, limits, v1::View};
 use floor_export::names;
 use floor_gen::Kind;
 use floor_pack::{LoadedPack, pack_files::EXTENSION};
@@ -43,24 +43,38 @@ pub(crate) struct Tower {
     /// without a server
     #[arg(long, value_name = "PACK")]
     pack: Option<PackArg>,
+    /// The player's view: only what a player may know on arrival, with a map in hand
+    #[arg(long)]
+    players: bool,
 }
 
 impl Tower {
     /// The tower of `seed`, with floors of `size` and of the kinds of its schedule.
     pub(crate) const fn of(seed: u64, size: (u32, u32)) -> Self {
-        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: None }
+        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: None, players: false }
     }
 
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
         let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
-        FloorSpec { seed: self.seed, number, width, height, kind: kind.into(), pack: self.named_pack() }
+        let (kind, view) = (kind.into(), self.view().into());
+        FloorSpec { seed: self.seed, number, width, height, kind, pack: self.named_pack(), view }
     }
 
     /// The floor of that name, of the pack of the flag.
     pub(crate) fn named(&self, FloorName(spec): &FloorName) -> FloorSpec {
-        FloorSpec { pack: self.named_pack(), ..spec.clone() }
+        FloorSpec { pack: self.named_pack(), view: self.view().into(), ..spec.clone() }
+    }
+
+    /// What of the floor is wanted.
+    pub(crate) const fn view(&self) -> View {
+        if self.players { View::Player } else { View::Unspecified }
+    }
+
+    /// For what looks at whole floors only.
+    pub(crate) fn refuse_view(&self, why: &str) -> Result<(), UsageError> {
+        if self.players { Err(UsageError(format!("--players cannot be used here: {why}"))) } else { Ok(()) }
     }
 
     /// The name of the pack, for a server; empty if the flag names none.
