@@ -125,7 +125,8 @@ impl Floor {
             && open_or_equal(requested.width, received.width)
             && open_or_equal(requested.height, received.height)
             && (requested.kind == 0 || requested.kind == received.kind)
-            && PackRef::matches(&requested.pack, &received.pack);
+            && PackRef::matches(&requested.pack, &received.pack)
+            && requested.view == received.view;
         if same {
             Ok(self)
         } else {

@@ -315,7 +315,9 @@ impl Denied {
         match self {
             Self::NoToken | Self::NotBearer => "Bearer",
             Self::Unknown | Self::Altered(_) => "Bearer error=\"invalid_token\"",
-            Self::Scope { missing: Scope::Floors | Scope::Player, .. } => "Bearer error=\"insufficient_scope\", scope=\"floors\"",
+            Self::Scope { missing: Scope::Floors | Scope::Player, .. } => {
+                "Bearer error=\"insufficient_scope\", scope=\"floors\""
+            }
             Self::Scope { missing: Scope::Operate, .. } => "Bearer error=\"insufficient_scope\", scope=\"operate\"",
         }
     }

@@ -71,7 +71,9 @@ pub(super) fn not_in_view(view: View, field: &impl Display) -> Status {
 
 /// The caller's token is for the player's view, and the files of a pack have more.
 pub(super) fn no_files_for_players() -> Status {
-    Status::permission_denied("the token is for the player's view, and the files of a pack make everything of its floors")
+    Status::permission_denied(
+        "the token is for the player's view, and the files of a pack make everything of its floors",
+    )
 }
 
 /// The floor service has no method `name`.

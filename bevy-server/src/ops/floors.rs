@@ -178,7 +178,8 @@ pub(super) fn parse_one(packs: VisiblePacks<'_>, query: &str) -> Result<FloorSpe
         query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
     let pack = query.pack(packs)?;
-    let spec = pack.resolve(seed, number, width, height, query.kind()?).map_err(|error| unresolved(&error, "number"))?;
+    let spec =
+        pack.resolve(seed, number, width, height, query.kind()?).map_err(|error| unresolved(&error, "number"))?;
     Ok(spec.with_view(query.view()?))
 }
 

@@ -5,6 +5,7 @@
 
 use floor_gen::pack::Shown;
 use floor_proto::{
+    floor::is_passable,
     grid::{self, GridError},
     v1::{self, RoomRole, Terrain, View},
 };
@@ -39,7 +40,8 @@ struct Sight {
 
 impl Sight {
     fn new(floor: &v1::Floor, terrain: Vec<u8>, region: Vec<u8>, width: usize) -> Self {
-        let mut sight = Self { width, known: vec![false; terrain.len()], terrain, region, rooms: vec![], locks: vec![] };
+        let mut sight =
+            Self { width, known: vec![false; terrain.len()], terrain, region, rooms: vec![], locks: vec![] };
         let entry = floor.entry.and_then(|entry| sight.cell(entry));
         sight.reach(entry.into_iter().collect());
         // Cells outside rooms are of "room" 0.
@@ -72,7 +74,7 @@ impl Sight {
         while let Some(cell) = queue.pop() {
             for next in self.beside(cell, &[(0, -1), (-1, 0), (1, 0), (0, 1)]) {
                 let terrain = self.terrain_of(next);
-                if !self.known[next] && (is_open(terrain) || terrain == Terrain::LockedDoor) {
+                if !self.known[next] && (is_passable(terrain) || terrain == Terrain::LockedDoor) {
                     self.known[next] = true;
                     queue.push(next);
                 }
@@ -101,10 +103,12 @@ impl Sight {
     fn beside<const N: usize>(&self, cell: usize, steps: &[(isize, isize); N]) -> impl Iterator<Item = usize> + use<N> {
         let (width, cells) = (self.width, self.cells());
         let (x, y) = (cell % width, cell / width);
-        steps.map(move |(dx, dy)| (x.checked_add_signed(dx), y.checked_add_signed(dy))).into_iter().filter_map(move |to| {
-            let (x, y) = (to.0.filter(|x| *x < width)?, to.1?);
-            Some(y * width + x).filter(|cell| cells.contains(cell))
-        })
+        steps.map(move |(dx, dy)| (x.checked_add_signed(dx), y.checked_add_signed(dy))).into_iter().filter_map(
+            move |to| {
+                let (x, y) = (to.0.filter(|x| *x < width)?, to.1?);
+                Some(y * width + x).filter(|cell| cells.contains(cell))
+            },
+        )
     }
 
     fn terrain_of(&self, cell: usize) -> Terrain {
@@ -132,7 +136,7 @@ impl Sight {
         let rooms = self.rooms_of(floor.rooms, shown);
         let connections: Vec<v1::Connection> =
             floor.connections.iter().filter_map(|connection| self.connection(connection)).collect();
-        let passable = self.cells().filter(|&cell| is_open(self.terrain_of(cell))).count();
+        let passable = self.cells().filter(|&cell| is_passable(self.terrain_of(cell))).count();
         let metrics = v1::FloorMetrics {
             passable_cells: passable as u32,
             loops: loops(rooms.len(), &connections),
@@ -172,7 +176,7 @@ impl Sight {
         let mut boxes = vec![None::<Box>; 256];
         for cell in self.cells() {
             let at = v1::Point { x: (cell % self.width) as u32, y: (cell / self.width) as u32 };
-            let first = is_open(self.terrain_of(cell)).then_some(at);
+            let first = is_passable(self.terrain_of(cell)).then_some(at);
             let area = boxes[usize::from(self.region[cell])].get_or_insert(Box { min: at, max: at, first });
             area.min.x = area.min.x.min(at.x);
             area.max = v1::Point { x: area.max.x.max(at.x), y: at.y };
@@ -217,12 +221,6 @@ struct Box {
     min: v1::Point,
     max: v1::Point,
     first: Option<v1::Point>,
-}
-
-/// Whether everybody can enter it.
-const fn is_open(terrain: Terrain) -> bool {
-    use Terrain::{Bridge, Door, Floor, Grass, Rubble, ShallowWater, StairsDown, StairsUp};
-    matches!(terrain, Floor | Door | StairsUp | StairsDown | ShallowWater | Bridge | Grass | Rubble)
 }
 
 /// Numbers those that are kept, from 0.

@@ -117,11 +117,17 @@ fn floors_that_differ_in_hidden_things_alone_have_the_same_view() {
         let is_wall = |cell: u32| terrain[cell as usize] == Terrain::Wall as u8;
         for furniture in &mut other.furniture {
             let mut at = 0;
-            let kept: Vec<u32> = furniture.cells.iter().map(|step| {
-                at += step;
-                at
-            }).filter(|cell| !is_wall(*cell)).collect();
-            furniture.cells = kept.iter().scan(0, |before, cell| Some(cell - std::mem::replace(before, *cell))).collect();
+            let kept: Vec<u32> = furniture
+                .cells
+                .iter()
+                .map(|step| {
+                    at += step;
+                    at
+                })
+                .filter(|cell| !is_wall(*cell))
+                .collect();
+            furniture.cells =
+                kept.iter().scan(0, |before, cell| Some(cell - std::mem::replace(before, *cell))).collect();
         }
         other.furniture.retain(|furniture| !furniture.cells.is_empty());
         other.locks.retain(|lock| lock.at.is_some_and(|at| !is_wall(at.y * width + at.x)));

@@ -243,7 +243,8 @@ impl<'i> Reader<'i> {
             ("", "tower_vaults") => self.keep_vaults = value.get_ref().as_bool() == Some(true),
             ("", "tower_furniture") => self.keep_furniture = value.get_ref().as_bool() == Some(true),
             ("", "players_see") => {
-                let [roles, monsters, items, traps] = Shown::NAMES.map(|name| list(value).any(|seen| text(seen) == name));
+                let [roles, monsters, items, traps] =
+                    Shown::NAMES.map(|name| list(value).any(|seen| text(seen) == name));
                 self.content.shown = Shown { roles, monsters, items, traps };
             }
             ("schedule", "first") => self.content.first = Kind::from_name(text(value)),

@@ -10,6 +10,7 @@ mod packs;
 mod picture;
 mod requests;
 mod statuses;
+mod ways;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -39,6 +40,7 @@ struct Manifest {
     malformed_floors: Vec<malformed::MalformedFloor>,
     statuses: Vec<statuses::StatusVector>,
     packs: Vec<packs::PackVector>,
+    ways: Vec<ways::WayVector>,
 }
 
 /// All files, the manifest among them.
@@ -55,6 +57,7 @@ pub(crate) fn files() -> Files {
         malformed_floors: malformed::floors(&mut files),
         statuses: statuses::all(),
         packs: packs::all(&mut files),
+        ways: ways::all(),
     };
     files.insert(MANIFEST.to_owned(), json::text(&manifest));
     files
