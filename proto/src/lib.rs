@@ -24,6 +24,8 @@ pub mod pack;
 #[cfg(feature = "grpc")]
 pub mod raw;
 pub mod rpc;
+#[cfg(feature = "seed")]
+pub mod seed;
 #[cfg(feature = "status")]
 pub mod status;
 pub mod text;

@@ -9,6 +9,7 @@ mod malformed;
 mod packs;
 mod picture;
 mod requests;
+mod seeds;
 mod statuses;
 mod ways;
 
@@ -41,6 +42,7 @@ struct Manifest {
     statuses: Vec<statuses::StatusVector>,
     packs: Vec<packs::PackVector>,
     ways: Vec<ways::WayVector>,
+    seeds: Vec<seeds::SeedVector>,
 }
 
 /// All files, the manifest among them.
@@ -58,6 +60,7 @@ pub(crate) fn files() -> Files {
         statuses: statuses::all(),
         packs: packs::all(&mut files),
         ways: ways::all(),
+        seeds: seeds::all(),
     };
     files.insert(MANIFEST.to_owned(), json::text(&manifest));
     files
