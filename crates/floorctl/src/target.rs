@@ -10,8 +10,11 @@ use floor_client::{FloorKind, FloorSpec, limits, v1::View};
 use floor_export::names;
 use floor_gen::Kind;
 use floor_pack::{LoadedPack, pack_files::EXTENSION};
-use floor_proto::pack::{InvalidPackRef, PackRef};
-use floor_query::{nearest, seed};
+use floor_proto::{
+    pack::{InvalidPackRef, PackRef},
+    seed::seed,
+};
+use floor_query::nearest;
 
 use crate::{
     failure::UsageError,
@@ -23,7 +26,7 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Floor")]
 pub(crate) struct Tower {
-    /// The seed of the tower, decimal or 0x hexadecimal
+    /// The seed of the tower: a number, decimal or 0x hexadecimal, or a text
     // Negative numbers are accepted here so that the error message explains the range of seeds.
     #[arg(long, default_value = "0", value_parser = seed, allow_negative_numbers = true)]
     seed: u64,
@@ -180,18 +183,19 @@ impl FromStr for FloorName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (rest, (width, height)) = match text.split_once('@') {
+        let (tower, rest) =
+            text.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
+        let (rest, (width, height)) = match rest.split_once('@') {
             Some((rest, sides)) => (rest, size(sides)?),
-            None => (text, (0, 0)),
+            None => (rest, (0, 0)),
         };
-        let (rest, kind) = match rest.split_once(':') {
-            Some((rest, name)) => (rest, floor_wire::kind(kind(name)?)),
+        let (number, kind) = match rest.split_once(':') {
+            Some((number, name)) => (number, floor_wire::kind(kind(name)?)),
             None => (rest, FloorKind::Unspecified),
         };
-        let (tower, number) =
-            rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
         let number = numbers::parse_one(number)?;
-        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
+        let seed = seed(tower).map_err(|error| error.to_string())?;
+        Ok(Self(FloorSpec { seed, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
     }
 }
 

@@ -10,7 +10,7 @@ use floor_proto::{
     operations::{Purged, PurgedTier, PurgedTiers, TierResult},
     pack::{InvalidPackRef, PackRef},
 };
-use floor_query::seed;
+use floor_proto::seed::seed;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
 
