@@ -86,7 +86,7 @@ class AsyncClient:
 
     def stream(self, first: FloorSpec, count: int) -> AsyncFloorStream:
         """`count` consecutive floors of one tower, for `async for`; see `Client.stream`."""
-        return AsyncFloorStream(self._open, self._connection.server, self.options, first, count)
+        return AsyncFloorStream(self._open, self._connection, self.options, first, count)
 
     async def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server."""
@@ -114,14 +114,17 @@ class AsyncClient:
 
     async def _call(self, rpc: str, request: bytes) -> tuple[bytes, calls.ResponseMetadata]:
         """Make a call with retries. Waits as long as the server asks."""
-        retry = Retry(self.options.deadline, self.options.retries)
+        retry = self.options.retry(self._connection.reached)
         while True:
             metadata = self.options.metadata(self._connection.token)
             call = self._unary[rpc](request, timeout=retry.remaining(), metadata=metadata)
             try:
-                return await call, await call.initial_metadata()
+                response, headers = await call, await call.initial_metadata()
             except grpc.RpcError as error:
                 failure = from_rpc_error(rpc, self._connection.server, error)
+            else:
+                retry.progressed()
+                return response, headers
             await asyncio.sleep(retry.wait_after(failure))
 
     def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
@@ -134,7 +137,7 @@ class AsyncFloorStream(AsyncIterator[Floor]):
     def __init__(
         self,
         start: Callable[[bytes, float | None], Any],
-        server: str,
+        connection: Connection,
         options: CallOptions,
         first: FloorSpec,
         count: int,
@@ -142,7 +145,8 @@ class AsyncFloorStream(AsyncIterator[Floor]):
         self.served = Served()
         """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
         self._start = start
-        self._server = server
+        self._server = connection.server
+        self._reached = connection.reached
         self._options = options
         self._progress = calls.Progress(first, count)
         self._retry: Retry | None = None
@@ -182,7 +186,7 @@ class AsyncFloorStream(AsyncIterator[Floor]):
     async def _receive(self) -> bytes | None:
         """The next message, None at the end."""
         if self._retry is None:
-            self._retry = self._options.stream_retry()
+            self._retry = self._options.stream_retry(self._reached)
         failure: CallError
         while True:
             if self._call is None:
