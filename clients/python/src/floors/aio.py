@@ -143,7 +143,7 @@ class AsyncFloorStream(AsyncIterator[Floor]):
         count: int,
     ) -> None:
         self.served = Served()
-        """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
+        """How the server answered, after the last floor. Floors from before it was resumed count as `unknown`."""
         self._start = start
         self._server = connection.server
         self._reached = connection.reached
@@ -162,7 +162,8 @@ class AsyncFloorStream(AsyncIterator[Floor]):
             if encoded is not None:
                 return self._progress.read(encoded)
             self._progress.finish()
-            self.served = Served.from_metadata(await self._call.trailing_metadata())
+            served = Served.from_metadata(await self._call.trailing_metadata())
+            self.served = served.with_unknown(self._progress.unknown)
         except BaseException:
             self.close()
             raise
