@@ -336,7 +336,8 @@ mod tests {
         for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),
-            ("x/1", "seed"),
+            (" /1", "empty"),
+            ("0x/1", "0x is no seed"),
             ("1/1:hut", "\"hut\""),
             ("1/1@64", "64x48"),
             ("1/1:cavrn", "did you mean cavern? The kinds are standard, keep, halls, cavern"),
@@ -347,6 +348,8 @@ mod tests {
             let error = name.parse::<FloorName>().unwrap_err();
             assert!(error.contains(expected), "{name}: {error}");
         }
+        let word: FloorName = "my dungeon/10:boss@64x48".parse().unwrap();
+        assert_eq!(word.to_string(), "16080315043033421665/10:boss@64x48");
     }
 
     #[test]
