@@ -213,7 +213,7 @@ pub(crate) fn all() -> Vec<Input> {
             "application/connect+proto",
             &framed(&first_of_stream),
         ),
-        Input::floors("Connect, JSON: a hit", 45_000, "GetFloor", "application/json", json_floor),
+        Input::floors("Connect, JSON: a hit", 60_000, "GetFloor", "application/json", json_floor),
         Input::http1(
             "HTTP/1, Connect: a hit",
             300,

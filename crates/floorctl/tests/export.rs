@@ -472,6 +472,9 @@ fn foundry_gets_a_scene_with_doors_of_each_type_and_a_journal() {
         let ids = ids.collect::<Vec<_>>();
         assert!(ids.iter().all(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())), "{name}");
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}");
+        // The first page is the floor's.
+        let (about, pages) = pages.split_first().unwrap();
+        assert!(about["text"]["content"].as_str().unwrap().contains(&floor.hook.as_ref().unwrap().text), "{name}");
         assert_eq!(pages.len(), floor.rooms.len(), "{name}");
         let notes = scene["notes"].as_array().unwrap();
         for (note, page) in notes.iter().zip(pages) {
