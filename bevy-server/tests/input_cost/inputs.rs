@@ -191,7 +191,7 @@ pub(crate) fn all() -> Vec<Input> {
         Input::repeated("SETTINGS: 32 windows, 128 calls open", 40, open_calls(MAX_STREAMS), CALLS, &windows(), CALLS),
         opened_windows(),
         Input::repeated("PING", 50, no_calls(), FRAMES, &RawHttp2::ping(), FRAMES),
-        Input::repeated("WINDOW_UPDATE of the connection", 17, no_calls(), FRAMES, &update(0), 0),
+        Input::repeated("WINDOW_UPDATE of the connection", 25, no_calls(), FRAMES, &update(0), 0),
         opened_connection(),
         Input::repeated("WINDOW_UPDATE of a stream", 65, open_calls(1), FRAMES, &update(1), FRAMES),
         Input::repeated("GOAWAY", 45, no_calls(), FRAMES, &RawHttp2::frame(GO_AWAY, 0, 0, &[0; 8]), FRAMES),
@@ -205,7 +205,7 @@ pub(crate) fn all() -> Vec<Input> {
             "application/grpc-web-text",
             STANDARD.encode(framed(&get_floor)).as_bytes(),
         ),
-        Input::floors("Connect: a hit", 1150, "GetFloor", "application/proto", &get_floor.encode_to_vec()),
+        Input::floors("Connect: a hit", 1500, "GetFloor", "application/proto", &get_floor.encode_to_vec()),
         Input::floors(
             "Connect, stream: a floor",
             1400,
