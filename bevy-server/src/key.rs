@@ -9,14 +9,15 @@
 //! | 14..16 | height | big-endian |
 //! | 16..20 | generator version | big-endian |
 //! | 20..28 | hash of the pack, 0 for the built-in one | big-endian |
-//! | 28..31 | zero | |
+//! | 28 | view: 0 everything, 1 a player's | |
+//! | 29..31 | zero | |
 //! | 31 | kind | the key's [`Class`] |
 //!
 //! Big-endian, so that an ordered store keeps the floors of a tower adjacent. Before packs a key had 24 bytes. Keys of
 //! another length are other keys, so a store evicts those floors as it evicts all that is not read.
 
 use floor_cache::{Class, Key, KeyPattern};
-use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, PackHash};
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, PackHash, View};
 use floor_proto::{
     FRAME_PREFIX_BYTES,
     pack::{MAX_NAME, PackRef},
@@ -24,6 +25,8 @@ use floor_proto::{
 
 /// Where the hash of the pack begins in a key.
 const PACK_HASH_AT: usize = 20;
+/// Where the view stands in a key.
+const VIEW_AT: usize = 28;
 
 /// The key of a floor.
 #[must_use]
@@ -35,6 +38,7 @@ pub fn of(spec: &FloorSpec) -> Key {
     identity[14..16].copy_from_slice(&spec.height().to_be_bytes());
     identity[16..20].copy_from_slice(&GENERATOR_VERSION.to_be_bytes());
     identity[PACK_HASH_AT..][..8].copy_from_slice(&spec.pack().0.to_be_bytes());
+    identity[VIEW_AT] = spec.view() as u8;
     Key::new(identity, class(spec.kind()))
 }
 
@@ -62,6 +66,7 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
     let kind = Kind::from_number(key.class().index() as u32)?;
     let spec =
         FloorSpec::of_pack(pack_hash(key), field(0, 8), small(8, 12)?, small(12, 14)?, small(14, 16)?, kind).ok()?;
+    let spec = spec.with_view(View::from_number(bytes[VIEW_AT].into())?);
     (of(&spec) == *key).then_some(spec)
 }
 
@@ -125,9 +130,10 @@ pub fn check(key: &Key, value: &[u8]) -> Result<(), &'static str> {
         fields.push(name.len() as u8);
         fields.extend(name);
     }
+    fields.varint_field(7, spec.view() as u64);
     let mut start = Prefix::new();
     start.push(SPEC);
-    // At most 82 bytes, so one byte holds the length.
+    // At most 84 bytes, so one byte holds the length.
     start.push(fields.len as u8);
     start.extend(fields.as_bytes());
     let rest = message.strip_prefix(start.as_bytes()).ok_or("it is not the floor of its key")?;
@@ -166,8 +172,8 @@ struct Prefix {
 }
 
 impl Prefix {
-    /// The maximum: a spec of 2 + 11 + 4 * 6 + 2 + [`LONGEST_PACK`] bytes, a version of 6, a tag.
-    const MAX: usize = 48 + 2 + LONGEST_PACK;
+    /// The maximum: a spec of 2 + 11 + 4 * 6 + 2 + [`LONGEST_PACK`] + 2 bytes, a version of 6, a tag.
+    const MAX: usize = 48 + 2 + LONGEST_PACK + 2;
 
     const fn new() -> Self {
         Self { bytes: [0; Self::MAX], len: 0 }

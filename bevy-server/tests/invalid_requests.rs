@@ -60,16 +60,17 @@ async fn a_status_names_every_invalid_field() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
     let mut client = server.client().await;
-    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77, pack: "Mine".to_owned() };
+    let wrong = FloorSpec { seed: 1, number: 0, width: 3, height: 9999, kind: 77, pack: "Mine".to_owned(), view: 9 };
     let status = client.get_floor(GetFloorRequest { spec: Some(wrong.clone()) }).await.unwrap_err();
-    assert_eq!(invalid_fields(&status), ["spec.pack", "spec.number", "spec.width", "spec.height", "spec.kind"]);
-    assert!(status.message().starts_with("5 fields are wrong"), "{status:?}");
+    let fields = ["spec.pack", "spec.number", "spec.width", "spec.height", "spec.kind", "spec.view"];
+    assert_eq!(invalid_fields(&status), fields);
+    assert!(status.message().starts_with("6 fields are wrong"), "{status:?}");
     let status = client.stream_floors(StreamFloorsRequest { first: Some(wrong.clone()), count: 0 }).await.unwrap_err();
-    let fields = ["count", "first.pack", "first.number", "first.width", "first.height", "first.kind"];
+    let fields = ["count", "first.pack", "first.number", "first.width", "first.height", "first.kind", "first.view"];
     assert_eq!(invalid_fields(&status), fields);
     let specs = vec![wrong; 10];
     let status = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap_err();
-    assert!(status.message().starts_with("50 fields are wrong, of which the first 16 are named"), "{status:?}");
+    assert!(status.message().starts_with("60 fields are wrong, of which the first 16 are named"), "{status:?}");
     assert_eq!(status.get_error_details().bad_request().unwrap().field_violations.len(), 16);
 }
 

@@ -9,7 +9,7 @@ use floor_proto::{
     hash::verify,
     v1::{
         BatchGetFloorsRequest, Floor, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest,
-        floor_service_client::FloorServiceClient,
+        View, floor_service_client::FloorServiceClient,
     },
 };
 use http_body_util::BodyExt;
@@ -72,6 +72,42 @@ async fn every_order_and_subset_of_embedded_tiers_serves_the_same_floor() {
         server.stop();
     }
     assert!(floors.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[tokio::test]
+async fn views_of_a_floor_are_floors_of_their_own_in_every_tier() {
+    let data = TempDir::new().unwrap();
+    let in_view = |view: View| FloorSpec { view: view.into(), ..spec(42, 7) };
+    let mut before = Vec::new();
+    for tier in ["generated", "lmdb"] {
+        let server = Server::start(&data);
+        let mut client = server.client().await;
+        let mut floors = Vec::new();
+        for view in [View::Unspecified, View::Player] {
+            for by in [tier, "lru"] {
+                let answer = client.get_floor(GetFloorRequest { spec: Some(in_view(view)) }).await.unwrap();
+                assert_eq!(served_by(&answer), by, "{view:?}");
+                let floor = answer.into_inner();
+                assert!(verify(&floor) && floor.spec.as_ref().unwrap().view() == view);
+                floors.push(floor);
+            }
+        }
+        let specs = vec![in_view(View::Player), in_view(View::Unspecified)];
+        let batch = client.batch_get_floors(BatchGetFloorsRequest { specs }).await.unwrap().into_inner().floors;
+        assert_eq!([&batch[0], &batch[1]], [&floors[2], &floors[0]]);
+        let first = Some(FloorSpec { number: 6, ..in_view(View::Player) });
+        let mut stream = client.stream_floors(StreamFloorsRequest { first, count: 2 }).await.unwrap().into_inner();
+        stream.message().await.unwrap();
+        assert_eq!(stream.message().await.unwrap().as_ref(), Some(&floors[2]));
+        let [whole, seen] = [&floors[0], &floors[2]];
+        assert!(!whole.traps.is_empty() && seen.traps.is_empty() && seen.spawns.is_empty() && seen.items.is_empty());
+        assert_ne!(whole.content_hash, seen.content_hash);
+        if !before.is_empty() {
+            assert_eq!(floors, before);
+        }
+        before = floors;
+        server.stop();
+    }
 }
 
 #[tokio::test]

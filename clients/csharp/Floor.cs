@@ -4,6 +4,9 @@ using System.Collections.Generic;
 
 namespace Floors
 {
+    /// <summary>What of a floor is sent: everything if unspecified, or what a player may know on arrival.</summary>
+    public enum View { Unspecified, Player }
+
     public enum FloorKind { Unspecified, Standard, Keep, Halls, Cavern, Cyclic, Maze, Boss, Event, Story }
 
     public enum Terrain : byte
@@ -27,21 +30,25 @@ namespace Floors
         public FloorKind Kind;
         /// <summary>The pack that has the content: NAME, or NAME@HASH for one version; null for the server's.</summary>
         public string Pack;
+        /// <summary>A floor in one view is another floor than in the other: their content hashes differ.</summary>
+        public View View;
+
+        /// <summary>The floor of the tower that a text names: new FloorSpec("my dungeon", 7).</summary>
+        /// <exception cref="ArgumentException">The text names no tower; see <see cref="Floors.Seed.Of"/>.</exception>
+        public FloorSpec(string seed, uint number) : this()
+        {
+            Seed = Floors.Seed.Of(seed);
+            Number = number;
+        }
 
         /// <summary>The bytes of a GetFloorRequest.</summary>
         public byte[] EncodeRequest()
         {
-            if (Width < 0 || Height < 0 || Kind < 0) throw new ArgumentException("a size or kind is negative");
+            if (Width < 0 || Height < 0 || Kind < 0 || View < 0)
+                throw new ArgumentException("a size, kind or view is negative");
             var fields = new List<byte>();
             var values = new[] { Seed, Number, (uint)Width, (uint)Height, (ulong)Kind };
-            for (var i = 0; i < values.Length; i++)
-            {
-                if (values[i] == 0) continue;
-                fields.Add((byte)(i + 1 << 3));
-                var rest = values[i];
-                for (; rest > 0x7F; rest >>= 7) fields.Add((byte)(rest & 0x7F | 0x80));
-                fields.Add((byte)rest);
-            }
+            for (var i = 0; i < values.Length; i++) Write(fields, i + 1, values[i]);
             if (!string.IsNullOrEmpty(Pack))
             {
                 // Names are ASCII and shorter than 128 bytes, which one byte states.
@@ -53,8 +60,17 @@ namespace Floors
                 fields.Add((byte)Pack.Length);
                 foreach (var character in Pack) fields.Add((byte)character);
             }
+            Write(fields, 7, (ulong)View);
             fields.InsertRange(0, new[] { (byte)(1 << 3 | 2), (byte)fields.Count });
             return fields.ToArray();
+        }
+
+        private static void Write(List<byte> fields, int field, ulong value)
+        {
+            if (value == 0) return;
+            fields.Add((byte)(field << 3));
+            for (; value > 0x7F; value >>= 7) fields.Add((byte)(value & 0x7F | 0x80));
+            fields.Add((byte)value);
         }
 
         internal static FloorSpec Read(ProtobufReader reader)
@@ -69,6 +85,7 @@ namespace Floors
                     case 4: spec.Height = reader.Int(); break;
                     case 5: spec.Kind = (FloorKind)reader.Int(); break;
                     case 6: spec.Pack = reader.Text(); break;
+                    case 7: spec.View = (View)reader.Int(); break;
                     default: reader.Skip(); break;
                 }
             return spec;
@@ -78,7 +95,7 @@ namespace Floors
         {
             return Seed == asked.Seed && Number == asked.Number && (asked.Width == 0 || asked.Width == Width) &&
                 (asked.Height == 0 || asked.Height == Height) && (asked.Kind == 0 || asked.Kind == Kind) &&
-                IsOfPack(asked.Pack);
+                IsOfPack(asked.Pack) && View == asked.View;
         }
 
         /// <summary>Whether this is the pack that was asked for; null or empty asks for any.</summary>
@@ -90,7 +107,8 @@ namespace Floors
 
         public override string ToString()
         {
-            return "floor " + Number + " of tower " + Seed + ", " + Width + "x" + Height + ", " + Kind;
+            var view = View == View.Unspecified ? "" : ", view " + View;
+            return "floor " + Number + " of tower " + Seed + ", " + Width + "x" + Height + ", " + Kind + view;
         }
     }
 
@@ -219,7 +237,7 @@ namespace Floors
     }
 
     /// <summary>A floor whose hash, grids and points are checked.</summary>
-    public sealed class Floor
+    public sealed partial class Floor
     {
         private const int HashField = 3;
 
@@ -269,6 +287,12 @@ namespace Floors
         public Terrain TerrainAt(int x, int y)
         {
             return Has(x, y) ? (Terrain)Terrain[y * Width + x] : Floors.Terrain.Unspecified;
+        }
+
+        /// <summary>Its spec, and its name if it has one.</summary>
+        public override string ToString()
+        {
+            return Name.Text == "" ? Spec.ToString() : Spec + ": " + Name;
         }
 
         /// <summary>Decodes and checks the bytes of a Floor, such as the body of an answer.</summary>

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -24,6 +26,8 @@ type Client struct {
 	timeout time.Duration
 	// plain is whether the server is called without TLS.
 	plain bool
+	// reached is whether there ever was a connection.
+	reached atomic.Bool
 }
 
 // New returns a client of the server at a URL such as http://127.0.0.1:50051 or https://floors.example. It does not
@@ -77,9 +81,9 @@ func (c *Client) Batch(ctx context.Context, specs []*floorsv1.FloorSpec, options
 func (c *Client) Stream(ctx context.Context, first *floorsv1.FloorSpec, count uint32, options ...CallOption) iter.Seq2[*Floor, error] {
 	return func(yield func(*Floor, error) bool) {
 		// Leaving the loop ends the call.
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancel(c.noting(ctx))
 		defer cancel()
-		stream := &stream{client: c, next: cloneSpec(first), left: count, options: options, retries: retries{allowed: c.retries}}
+		stream := &stream{client: c, next: cloneSpec(first), left: count, options: options, retries: c.attempts()}
 		if c.timeout > 0 {
 			stream.retries.deadline = time.Now().Add(c.timeout)
 		}
@@ -136,7 +140,8 @@ func unary[Req, Res any](
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	retries := retries{allowed: c.retries}
+	ctx = c.noting(ctx)
+	retries := c.attempts()
 	for {
 		request := connect.NewRequest(message)
 		for _, option := range options {
@@ -150,6 +155,17 @@ func unary[Req, Res any](
 			return nil, c.failed(err)
 		}
 	}
+}
+
+// attempts are those of a call that begins now.
+func (c *Client) attempts() retries {
+	return retries{allowed: c.retries, reached: &c.reached, began: time.Now()}
+}
+
+// noting has the calls of a context note that there is a connection.
+func (c *Client) noting(ctx context.Context) context.Context {
+	connected := func(httptrace.GotConnInfo) { c.reached.Store(true) }
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: connected})
 }
 
 // requested checks that a floor is the one that spec names.
@@ -176,6 +192,6 @@ func checkPack(pack *floorsv1.Pack, asked string) error {
 func cloneSpec(spec *floorsv1.FloorSpec) *floorsv1.FloorSpec {
 	return &floorsv1.FloorSpec{
 		Seed: spec.GetSeed(), Number: spec.GetNumber(), Width: spec.GetWidth(), Height: spec.GetHeight(), Kind: spec.GetKind(),
-		Pack: spec.GetPack(),
+		Pack: spec.GetPack(), View: spec.GetView(),
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -188,9 +190,29 @@ func TestLeavingAStreamEndsIt(t *testing.T) {
 
 func TestAnotherFloorIsRejected(t *testing.T) {
 	_, server := serve(t)
-	_, _, err := client(t, server.URL).Get(t.Context(), &floorsv1.FloorSpec{Number: 2})
-	if classOf(err) != ClassSpec {
-		t.Errorf("%v", err)
+	client := client(t, server.URL)
+	for field, spec := range map[string]*floorsv1.FloorSpec{
+		"number is 1 instead of 2":                        {Number: 2},
+		"width is 16 instead of 17":                       {Number: 1, Width: 17},
+		"view is VIEW_UNSPECIFIED instead of VIEW_PLAYER": {Number: 1, View: floorsv1.View_VIEW_PLAYER},
+	} {
+		if _, _, err := client.Get(t.Context(), spec); classOf(err) != ClassSpec || !strings.HasSuffix(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func TestAStreamIsOfTheViewThatWasAskedFor(t *testing.T) {
+	service, server := serve(t)
+	service.floor.Spec.View = floorsv1.View_VIEW_PLAYER
+	spec := &floorsv1.FloorSpec{Number: 1, View: floorsv1.View_VIEW_PLAYER}
+	for _, err := range client(t, server.URL).Stream(t.Context(), spec, 2) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if asked := service.streams[0].First.View; asked != floorsv1.View_VIEW_PLAYER {
+		t.Errorf("it asked for %v", asked)
 	}
 }
 
@@ -207,9 +229,33 @@ func TestADamagedFloorIsRejected(t *testing.T) {
 
 func TestAnUnreachableServerIsReportedInTime(t *testing.T) {
 	start := time.Now()
-	_, _, err := client(t, "http://127.0.0.1:1", WithTimeout(2*time.Second)).Get(t.Context(), first)
-	if connect.CodeOf(err) != connect.CodeUnavailable || time.Since(start) > 10*time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	client := client(t, "http://127.0.0.1:1")
+	_, _, failed := client.Get(t.Context(), first)
+	for _, err := range client.Stream(t.Context(), first, 2) {
+		failed = errors.Join(failed, err)
+	}
+	took := time.Since(start)
+	named := strings.Count(failed.Error(), "is it running") == 2
+	if connect.CodeOf(failed) != connect.CodeUnavailable || !named || took > 2*firstTime+time.Second {
+		t.Errorf("%v after %v", failed, took)
+	}
+}
+
+func TestAServerThatWasReachedIsAwaited(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for _, protocol := range []Protocol{GRPC, Connect} {
+		_, server := serve(t)
+		client := client(t, server.URL, WithProtocol(protocol))
+		for _, reached := range []bool{false, true} {
+			retries := client.attempts()
+			retries.began = time.Now().Add(-firstTime)
+			if waits := retries.wait(t.Context(), refused); waits != reached {
+				t.Errorf("protocol %d: reached is %t, and it waits: %t", protocol, reached, waits)
+			}
+			if _, _, err := client.Get(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

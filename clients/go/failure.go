@@ -53,6 +53,8 @@ func (c *Client) mistake(err error) string {
 	// Calls that waited for the connection get an error that net/http exports no name for.
 	case c.plain && (errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "client conn could not be established")):
 		return "the server ended the connection without an answer: it closes, or it speaks TLS (then write https://)"
+	case isRefused(err):
+		return "no server accepts connections at this address (is it running, and on this port?)"
 	default:
 		return ""
 	}

@@ -1,6 +1,7 @@
 package floors
 
 import (
+	"fmt"
 	"strings"
 
 	"floors.example/go/floorsv1"
@@ -24,6 +25,12 @@ func Decode(encoded []byte) (*Floor, error) {
 		return nil, err
 	}
 	return fromMessage(message)
+}
+
+// String returns a short form: "floor 7 of tower 42, 100x100, hash 0123456789abcdef".
+func (f *Floor) String() string {
+	spec, hash := f.Message.Spec, f.Message.ContentHash
+	return fmt.Sprintf("floor %d of tower %d, %dx%d, hash %016x", spec.Number, spec.Seed, f.Width(), f.Height(), hash)
 }
 
 // Width returns the cells from west to east.
@@ -110,7 +117,11 @@ func (f *Floor) RoomAt(x, y uint32) *floorsv1.Room {
 
 // Passable returns whether a cell is passable without a key and without searching.
 func (f *Floor) Passable(x, y uint32) bool {
-	switch f.TerrainAt(x, y) {
+	return isPassable(f.TerrainAt(x, y))
+}
+
+func isPassable(terrain floorsv1.Terrain) bool {
+	switch terrain {
 	case floorsv1.Terrain_TERRAIN_FLOOR, floorsv1.Terrain_TERRAIN_DOOR, floorsv1.Terrain_TERRAIN_STAIRS_UP,
 		floorsv1.Terrain_TERRAIN_STAIRS_DOWN, floorsv1.Terrain_TERRAIN_SHALLOW_WATER, floorsv1.Terrain_TERRAIN_BRIDGE,
 		floorsv1.Terrain_TERRAIN_GRASS, floorsv1.Terrain_TERRAIN_RUBBLE:
@@ -212,13 +223,29 @@ func isOfPack(got, asked string) bool {
 	return asked == name
 }
 
-// checkSpec checks that the floor is the one that asked names. Fields that asked leaves 0 may have any value.
+// checkSpec checks that the floor is the one that asked names. A size, kind and pack that asked leaves out may have any
+// value.
 func (f *Floor) checkSpec(asked *floorsv1.FloorSpec) error {
 	got := f.Message.Spec
-	open := func(asked, got uint32) bool { return asked == 0 || asked == got }
-	if got.Seed == asked.GetSeed() && got.Number == asked.GetNumber() && open(asked.GetWidth(), got.Width) &&
-		open(asked.GetHeight(), got.Height) && (asked.GetKind() == 0 || asked.GetKind() == got.Kind) && isOfPack(got.Pack, asked.GetPack()) {
+	another := func(field string, got, asked any) error {
+		return invalid(ClassSpec, "the server sent another floor: its %s is %v instead of %v", field, got, asked)
+	}
+	switch {
+	case got.Seed != asked.GetSeed():
+		return another("seed", got.Seed, asked.GetSeed())
+	case got.Number != asked.GetNumber():
+		return another("number", got.Number, asked.GetNumber())
+	case asked.GetWidth() != 0 && got.Width != asked.GetWidth():
+		return another("width", got.Width, asked.GetWidth())
+	case asked.GetHeight() != 0 && got.Height != asked.GetHeight():
+		return another("height", got.Height, asked.GetHeight())
+	case asked.GetKind() != 0 && got.Kind != asked.GetKind():
+		return another("kind", got.Kind, asked.GetKind())
+	case !isOfPack(got.Pack, asked.GetPack()):
+		return another("pack", got.Pack, asked.GetPack())
+	case got.View != asked.GetView():
+		return another("view", got.View, asked.GetView())
+	default:
 		return nil
 	}
-	return invalid(ClassSpec, "the server sent another floor: floor %d of tower %d, %dx%d, %v", got.Number, got.Seed, got.Width, got.Height, got.Kind)
 }

@@ -6,6 +6,7 @@ go 1.24.0
 require (
 	connectrpc.com/connect v1.19.2
 	github.com/zeebo/xxh3 v1.1.0
+	golang.org/x/text v0.34.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20250825161204-c5933d9347a5
 	google.golang.org/protobuf v1.36.9
 )

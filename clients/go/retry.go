@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -16,6 +17,8 @@ const (
 	maxBackoff = 2 * time.Second
 	// restartTime is how long a server that restarts is awaited: an attempt that no server accepted is not counted.
 	restartTime = 10 * time.Second
+	// firstTime is how long a server is awaited to which the client never had a connection.
+	firstTime = 3 * time.Second
 	// maxWait is the longest wait that a server may ask for. With a longer one the call fails, and [RetryAfter] has it.
 	maxWait = time.Minute
 )
@@ -64,6 +67,9 @@ func detail[T any](err error) T {
 // retries are the attempts of one call.
 type retries struct {
 	allowed int
+	// reached is that of the client, and began the time of the first attempt.
+	reached *atomic.Bool
+	began   time.Time
 	// deadline is that of the first floor of a stream, apart from the one of the context; zero is none.
 	deadline      time.Time
 	failed, waits int
@@ -72,7 +78,7 @@ type retries struct {
 }
 
 // progressed counts from 0 again: a stream got a floor.
-func (r *retries) progressed() { *r = retries{allowed: r.allowed} }
+func (r *retries) progressed() { *r = retries{allowed: r.allowed, reached: r.reached} }
 
 // wait waits for the next attempt, and returns false if there is none.
 func (r *retries) wait(ctx context.Context, err error) bool {
@@ -82,13 +88,17 @@ func (r *retries) wait(ctx context.Context, err error) bool {
 	if r.firstFailure.IsZero() {
 		r.firstFailure = time.Now()
 	}
-	if !isRefused(err) || time.Since(r.firstFailure) > restartTime {
+	refused := isRefused(err)
+	if !refused || time.Since(r.firstFailure) > restartTime {
 		r.failed++
 	}
 	wait, asked := RetryAfter(err)
 	if !asked {
 		wait = rand.N(min(minBackoff<<min(r.waits, 10), maxBackoff))
 		r.waits++
+	}
+	if refused && !r.reached.Load() && time.Since(r.began)+wait >= firstTime {
+		return false
 	}
 	return r.failed <= r.allowed && wait <= maxWait && r.hasTime(ctx, wait) && sleep(ctx, wait)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// connectTimeout limits establishing a connection.
-	connectTimeout = 5 * time.Second
+	// handshakeTimeout limits the handshake of TLS, and firstTime what comes before it.
+	handshakeTimeout = 5 * time.Second
 	// A connection that is silent for pingAfter is tested; one that does not answer within pingTimeout is closed.
 	pingAfter   = 10 * time.Second
 	pingTimeout = 5 * time.Second
@@ -80,8 +80,8 @@ func newHTTPClient(s *settings, plain bool) *http.Client {
 	protocols.SetHTTP1(!plain && s.protocol != GRPC)
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
-		TLSHandshakeTimeout: connectTimeout,
+		DialContext:         (&net.Dialer{Timeout: firstTime}).DialContext,
+		TLSHandshakeTimeout: handshakeTimeout,
 		TLSClientConfig:     s.tls.Clone(),
 		Protocols:           protocols,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},

@@ -57,6 +57,18 @@ type manifest struct {
 		Name, Request, Bytes string
 		Error                Class
 	} `json:"malformed_floors"`
+	Ways []struct {
+		Floor        string
+		Keys         []uint32
+		From, To     [2]uint32
+		ReachableXXH string `json:"reachable_xxh3"`
+		Path         [][2]uint32
+		Starts       [][2]uint32
+	}
+	Seeds []struct {
+		Text string
+		Seed *uint64 `json:",string"`
+	}
 	Statuses []struct {
 		Name, Bytes, Message string
 		Code                 uint32
@@ -71,7 +83,8 @@ func vectors(t *testing.T) manifest {
 	if err := json.Unmarshal(file(t, "manifest.json"), &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Floors) == 0 || len(list.Grids) == 0 || len(list.MalformedGrids) == 0 || len(list.MalformedFloors) == 0 {
+	if len(list.Floors) == 0 || len(list.Grids) == 0 || len(list.MalformedGrids) == 0 || len(list.MalformedFloors) == 0 ||
+		len(list.Ways) == 0 || len(list.Seeds) == 0 {
 		t.Fatal("the manifest lacks vectors")
 	}
 	return list

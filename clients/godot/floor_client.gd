@@ -49,7 +49,8 @@ func _ready() -> void:
 	_request.connect("request_completed", self, "_completed")
 
 
-# Leave out what the server shall choose: get_floor({"seed": 42, "number": 7}), and "width", "height", "kind", "pack".
+# Leave out what the server shall choose: get_floor({"seed": 42, "number": 7}), and "width", "height", "kind", "pack",
+# "view". The seed may be a text that names a tower: "my dungeon".
 func get_floor(spec: Dictionary) -> void:
 	_spec = spec
 	_failed = 0

@@ -1,9 +1,12 @@
 # Encodes requests and decodes floors of proto/floors/v1/floors.proto.
 extends Reference
 
+const FloorSeed := preload("floor_seed.gd")
 const Protobuf := preload("protobuf.gd")
 const Xxh3 := preload("xxh3.gd")
 
+# What of a floor is sent: everything, or what a player may know on arrival.
+enum View {EVERYTHING, PLAYER}
 enum Kind {SCHEDULED, STANDARD, KEEP, HALLS, CAVERN, CYCLIC, MAZE, BOSS, EVENT, STORY}
 enum Terrain {
 	UNSPECIFIED, WALL, FLOOR, DOOR, LOCKED_DOOR, SECRET_DOOR, STAIRS_UP, STAIRS_DOWN, SHALLOW_WATER, DEEP_WATER, LAVA,
@@ -17,6 +20,7 @@ enum Encoding {UNIFORM = 1, RAW8, PACKED, RLE}
 const SPEC := {
 	1: ["seed", Protobuf.UINT], 2: ["number", Protobuf.UINT], 3: ["width", Protobuf.UINT],
 	4: ["height", Protobuf.UINT], 5: ["kind", Protobuf.UINT], 6: ["pack", Protobuf.TEXT],
+	7: ["view", Protobuf.UINT],
 }
 const POINT := {1: ["x", Protobuf.UINT], 2: ["y", Protobuf.UINT]}
 const GRID := {
@@ -81,7 +85,6 @@ var problem := ""
 var _xxh3 := Xxh3.new()
 
 
-# The bytes of a GetFloorRequest.
 # What cannot be sent as it was meant: a number that is none or that was rounded, and a name that is no field. Empty if all
 # can. JSON has only floats in Godot; those below 2^53 are exact.
 static func problem_of_request(spec: Dictionary) -> String:
@@ -95,6 +98,11 @@ static func problem_of_request(spec: Dictionary) -> String:
 		if name == "pack":
 			if typeof(value) != TYPE_STRING or value.length() > 49 or value.to_ascii().get_string_from_ascii() != value:
 				return "pack is %s: write NAME or NAME@HASH" % [value]
+			continue
+		if name == "seed" and typeof(value) == TYPE_STRING:
+			var reason := FloorSeed.problem_of(value)
+			if reason != "":
+				return "seed is \"%s\": %s" % [value, reason]
 			continue
 		match typeof(value):
 			TYPE_INT:
@@ -112,6 +120,7 @@ static func problem_of_request(spec: Dictionary) -> String:
 	return ""
 
 
+# The bytes of a GetFloorRequest.
 static func encode_request(spec: Dictionary) -> PoolByteArray:
 	var fields := PoolByteArray()
 	for number in SPEC:
@@ -122,7 +131,7 @@ static func encode_request(spec: Dictionary) -> PoolByteArray:
 				fields.append_array(PoolByteArray([number << 3 | Protobuf.LENGTH_DELIMITED, text.size()]))
 				fields.append_array(text)
 			continue
-		var value := int(spec.get(SPEC[number][0], 0))
+		var value := _integer(spec, SPEC[number][0])
 		if value == 0:
 			continue
 		fields.append(number << 3 | Protobuf.VARINT)
@@ -133,6 +142,12 @@ static func encode_request(spec: Dictionary) -> PoolByteArray:
 	var request := PoolByteArray([1 << 3 | Protobuf.LENGTH_DELIMITED, fields.size()])
 	request.append_array(fields)
 	return request
+
+
+# A seed may be a text that names a tower.
+static func _integer(spec: Dictionary, name: String) -> int:
+	var value = spec.get(name, 0)
+	return FloorSeed.seed_of(value) if name == "seed" and typeof(value) == TYPE_STRING else int(value)
 
 
 # The floor in the bytes of a Floor, by the names of the .proto; `terrain` and `region` are cells, at y * width + x. The
@@ -186,10 +201,12 @@ func _problem(decoded: Dictionary, hashed: Dictionary, asked: Dictionary) -> Str
 	var sent: String = spec.pack
 	if not pack in ["", sent, "tower" if sent == "" else sent.split("@")[0]]:
 		return "spec"
+	if asked and spec.view != _integer(asked, "view"):
+		return "spec"
 	for name in asked:
 		if name == "pack":
 			continue
-		var wanted := int(asked[name])
+		var wanted := _integer(asked, name)
 		if spec[name] != wanted and (wanted != 0 or name in ["seed", "number"]):
 			return "spec"
 	return ""

@@ -3,6 +3,8 @@
 extends SceneTree
 
 const FloorCodec := preload("floor_codec.gd")
+const FloorSeed := preload("floor_seed.gd")
+const FloorWays := preload("floor_ways.gd")
 const Protobuf := preload("protobuf.gd")
 const Xxh3 := preload("xxh3.gd")
 
@@ -23,9 +25,13 @@ func _init() -> void:
 			var spec: Dictionary = vector.json.spec
 			spec["seed"] = _integer(spec.get("seed", "0"))
 			spec["kind"] = _enum_value(FloorCodec.Kind, spec.get("kind", "SCHEDULED"))
+			spec["view"] = _enum_value(FloorCodec.View, spec.get("view", "EVERYTHING"))
 			_check(vector.name, _hex(FloorCodec.encode_request(spec)) == vector.bytes)
 	for vector in manifest.floors:
 		_check_floor(vector)
+	_check_ways(manifest)
+	for vector in manifest.seeds:
+		_check_seed(vector)
 	for vector in manifest.grids:
 		var cells := _grid(vector)
 		_check(vector.name, _hex(cells) == vector.cells if vector.has("cells") else _hash(cells) == vector.cells_xxh3)
@@ -47,15 +53,61 @@ func _check_requests() -> void:
 	for spec in [
 		{"seed": 42, "number": 7}, {"seed": 42.0, "number": 7.0}, {"seed": "42", "number": 7}, {"seed": -1, "number": 7},
 		{"seed": 9007199254740991.0, "number": 7}, {"number": 7, "kind": 6, "pack": "mine@00000000000000ff"}, {},
+		{"seed": " 42", "number": 7}, {"seed": "my dungeon", "number": 7, "view": 1},
 	]:
 		_check(str(spec), FloorCodec.problem_of_request(spec) == "")
 	for row in [
 		["seed", 42.5], ["seed", 9007199254740992.0], ["seed", 1e300], ["seed", NAN], ["seed", true], ["seed", null],
-		["seed", "42abc"], ["seed", " 42"], ["seed", "4.2e1"], ["seed", "18446744073709551616"], ["seed", ""], ["number", -1],
+		["seed", "e\u0301"], ["seed", "18446744073709551616"], ["seed", ""], ["number", -1], ["number", "7th"],
 		["number", 4294967296], ["number", 7.5], ["width", "wide"], ["pack", 7], ["pack", "m\u0161ne"], ["pack", null],
-		["Seed", 42], ["numbr", 7],
+		["view", "PLAYER"], ["Seed", 42], ["numbr", 7],
 	]:
 		_check("%s %s" % row, FloorCodec.problem_of_request({row[0]: row[1]}).begins_with(row[0] + " is "))
+
+
+# The tower of a text, or the refusal of one that names none or that is not composed.
+func _check_seed(vector: Dictionary) -> void:
+	var problem := FloorSeed.problem_of(vector.text)
+	var seed_ = FloorSeed.seed_of(vector.text)
+	if problem.begins_with("write it composed"):
+		_check("the tower " + vector.text, vector.text in ["cafe\u0301", "\u1112\u1161\u11ab"] and seed_ == null)
+	elif vector.seed == null:
+		_check("no tower " + vector.text, problem != "" and seed_ == null)
+	else:
+		_check("the tower " + vector.text, problem == "" and seed_ == _integer(vector.seed))
+		var request := FloorCodec.encode_request({"seed": vector.text})
+		_check("a request of " + vector.text, _hex(request) == _hex(FloorCodec.encode_request({"seed": seed_})))
+
+
+func _check_ways(manifest: Dictionary) -> void:
+	var floors := {}
+	for vector in manifest.floors:
+		floors[vector.name] = vector
+	for vector in manifest.ways:
+		var decoded := _codec.decode_floor(_read(floors[vector.floor].bytes))
+		var keys := []
+		for key in vector.keys:
+			keys.append(int(key))
+		var from: Dictionary = _points([vector.from])[0]
+		var to: Dictionary = _points([vector.to])[0]
+		var path := _points([] if vector.path == null else vector.path)
+		var name: String = "ways of " + vector.floor
+		_check(name + ": reachable", _hash(FloorWays.reachable(decoded, from, keys)) == vector.reachable_xxh3)
+		_check(name + ": path", _are(FloorWays.path(decoded, from, to, keys), path))
+		_check(name + ": distance", FloorWays.distance(decoded, from, to, keys) == path.size() - 1)
+		_check(name + ": starts", _are(FloorWays.starts(decoded, 6), _points(vector.starts)))
+
+
+func _points(cells: Array) -> Array:
+	var points := []
+	for cell in cells:
+		points.append({"x": int(cell[0]), "y": int(cell[1])})
+	return points
+
+
+# Dictionaries are equal only if they are one.
+func _are(found: Array, expected: Array) -> bool:
+	return str(found) == str(expected)
 
 
 func _check_floor(vector: Dictionary) -> void:
@@ -63,6 +115,10 @@ func _check_floor(vector: Dictionary) -> void:
 	_check(vector.name, _codec.problem == "")
 	if decoded.size() == 0:
 		return
+	var asked := _asked(vector)
+	asked.view = 1 - asked.view
+	_codec.decode_floor(_read(vector.bytes), asked)
+	_check(vector.name + " in the other view", _codec.problem == "spec")
 	_check(vector.name + ": content_hash", _number_hex(decoded.content_hash) == vector.content_hash)
 	for name in ["terrain", "region"]:
 		_check(vector.name + ": " + name, _hash(decoded[name]) == vector[name].cells_xxh3)
@@ -134,6 +190,8 @@ func _same(value, json) -> bool:
 				return value == _enum_value(FloorCodec.Role, json)
 			if json.begins_with("BEHAVIOUR_"):
 				return value == _enum_value(FloorCodec.Behaviour, json)
+			if json.begins_with("VIEW_"):
+				return value == _enum_value(FloorCodec.View, json)
 			return value == _integer(json)
 		TYPE_BOOL:
 			return value == (json == true)
@@ -160,7 +218,9 @@ func _hash(cells: PoolByteArray) -> String:
 
 
 static func _enum_value(values: Dictionary, json_name: String) -> int:
-	return values[json_name.trim_prefix("FLOOR_KIND_").trim_prefix("ROOM_ROLE_").trim_prefix("BEHAVIOUR_")]
+	for prefix in ["FLOOR_KIND_", "ROOM_ROLE_", "BEHAVIOUR_", "VIEW_"]:
+		json_name = json_name.trim_prefix(prefix)
+	return values[json_name]
 
 
 # A decimal number of 64 bits without a sign.

@@ -4,7 +4,7 @@ use crate::{
     grid::{self, GridError},
     hash::HashError,
     pack::PackRef,
-    v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain},
+    v1::{self, FloorKind, FloorSpec, Grid, Point, RoomRole, Terrain, View},
 };
 
 impl FloorSpec {
@@ -18,7 +18,7 @@ impl FloorSpec {
     /// ```
     #[must_use]
     pub const fn new(seed: u64, number: u32) -> Self {
-        Self { seed, number, width: 0, height: 0, kind: 0, pack: String::new() }
+        Self { seed, number, width: 0, height: 0, kind: 0, pack: String::new(), view: 0 }
     }
 
     /// The same floor with so many cells from west to east and from north to south: 16 to 512 each.
@@ -32,6 +32,13 @@ impl FloorSpec {
     #[must_use]
     pub const fn with_kind(mut self, kind: FloorKind) -> Self {
         self.kind = kind as i32;
+        self
+    }
+
+    /// The same floor in that view.
+    #[must_use]
+    pub const fn with_view(mut self, view: View) -> Self {
+        self.view = view as i32;
         self
     }
 
@@ -118,7 +125,8 @@ impl Floor {
             && open_or_equal(requested.width, received.width)
             && open_or_equal(requested.height, received.height)
             && (requested.kind == 0 || requested.kind == received.kind)
-            && PackRef::matches(&requested.pack, &received.pack);
+            && PackRef::matches(&requested.pack, &received.pack)
+            && requested.view == received.view;
         if same {
             Ok(self)
         } else {

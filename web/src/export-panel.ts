@@ -2,7 +2,7 @@
 
 import { element } from "./element";
 import type { Exported, Wanted } from "./export-worker";
-import type { Generator } from "./generator";
+import { type Generator, PLAYER } from "./generator";
 import { save } from "./save";
 import type { Scene } from "./scene";
 
@@ -51,7 +51,6 @@ export class ExportPanel {
     };
     enable("style", !isTile);
     enable("scale", !isTile);
-    enable("players", format === "png");
   }
 
   async #export(): Promise<void> {
@@ -60,11 +59,11 @@ export class ExportPanel {
     const [least, most] = SCALES;
     const isFine = /^\d+$/.test(scale) && (scale === "0" || (Number(scale) >= least && Number(scale) <= most));
     if (!isFine) throw new Error(`A cell has ${least} to ${most} pixels, and not ${scale}.`);
-    const reader = this.#value("players") ? "players" : "master";
-    const look = this.host.generator.look(floor.theme).words;
-    const settings = [this.#value("format"), this.#value("style") || "data", scale, reader, look].join(" ");
+    const { generator } = this.host;
+    const bytes = this.#value("players") ? generator.floor(floor.spec, PLAYER) : floor.bytes;
+    const settings = [this.#value("format"), this.#value("style") || "data", scale, generator.look(floor.theme).words].join(" ");
     this.#say("Exporting …");
-    const exported = await this.#run({ floor: floor.bytes, settings });
+    const exported = await this.#run({ floor: bytes, settings });
     if ("error" in exported) throw new Error(exported.error);
     save(exported.name, new Blob([exported.content]));
     this.#dialog.close();

@@ -2,7 +2,8 @@
 
 import { KINDS } from "./floor";
 import type { Spec } from "./generator";
-import { parseNumber, parseSide, towerOf } from "./link";
+import { parseNumber, parseSide } from "./link";
+import { towerOf } from "./seed";
 
 const element = <E extends HTMLElement = HTMLInputElement>(id: string): E => document.getElementById(id) as E;
 

@@ -29,8 +29,8 @@ export interface Lock { id: number; at: Point }
 export interface Metrics { criticalPath: number; passable: number; loops: number; difficulty: number }
 
 export interface Floor {
-  /** `pack` is NAME@HASH, or empty for the built-in pack. */
-  spec: Spec & { pack: string };
+  /** `pack` is NAME@HASH, or empty for the built-in pack. `view` is 1 for a player's. */
+  spec: Spec & { pack: string; view: number };
   version: number;
   /** The content hash, in hexadecimal. */
   hash: string;
@@ -77,7 +77,7 @@ export const passable = (terrain: number): boolean =>
 
 export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
   const floor: Floor = {
-    spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" }, version: 0, hash: "0", width: 0, height: 0,
+    spec: { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "", view: 0 }, version: 0, hash: "0", width: 0, height: 0,
     terrain: new Uint8Array(), region: new Uint8Array(), entry: { x: 0, y: 0 }, exit: { x: 0, y: 0 },
     landing: { x: 0, y: 0 }, rooms: [], connections: [], spawns: [], items: [], locks: [], traps: [],
     metrics: { criticalPath: 0, passable: 0, loops: 0, difficulty: 0 }, theme: "", landmark: 0, furniture: [], packHash: 0n, bytes,
@@ -119,7 +119,7 @@ export function decode(bytes: Uint8Array<ArrayBuffer>): Floor {
 }
 
 function spec(reader: Reader): Floor["spec"] {
-  const spec = { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "" };
+  const spec = { seed: 0n, number: 0, width: 0, height: 0, kind: 0, pack: "", view: 0 };
   reader.fields({
     1: (r) => (spec.seed = r.varint()),
     2: (r) => (spec.number = r.uint()),
@@ -127,6 +127,7 @@ function spec(reader: Reader): Floor["spec"] {
     4: (r) => (spec.height = r.uint()),
     5: (r) => (spec.kind = r.uint()),
     6: (r) => (spec.pack = r.string()),
+    7: (r) => (spec.view = r.uint()),
   });
   return spec;
 }

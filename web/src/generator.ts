@@ -7,7 +7,7 @@ import { bytes, type BufferExports, text, write } from "./wasm";
 
 interface Exports extends BufferExports {
   generator_version(): number;
-  floor(seed: bigint, number: number, width: number, height: number, kind: number): number;
+  floor(seed: bigint, number: number, width: number, height: number, kind: number, view: number): number;
   names(): void;
   looks(): void;
   condition(): number;
@@ -24,6 +24,9 @@ interface Exports extends BufferExports {
   pack_open(): number;
   pack_close(): void;
 }
+
+/** The view of a floor that has what a player may know on arrival. */
+export const PLAYER = 1;
 
 /** What the export `floor` answers besides 0. */
 const FINE = 1;
@@ -90,11 +93,11 @@ export class Generator {
     this.#stale = this.#pack !== undefined;
   }
 
-  /** The encoded `floors.v1.Floor`. Throws what is wrong with the spec, as a `RangeError`, or why the pack's own generator failed. */
-  floor({ seed, number, width, height, kind }: Spec): Uint8Array<ArrayBuffer> {
+  /** The encoded `floors.v1.Floor`, in a view by its number. Throws what is wrong with the spec, as a `RangeError`, or why the pack's own generator failed. */
+  floor({ seed, number, width, height, kind }: Spec, view = 0): Uint8Array<ArrayBuffer> {
     return this.#guarded(() => {
       this.#usePack();
-      const made = this.#exports.floor(seed, number, width, height, kind);
+      const made = this.#exports.floor(seed, number, width, height, kind, view);
       if (made === FINE) return bytes(this.#exports);
       throw new (made === FAULT ? Error : RangeError)(text(this.#exports));
     });

@@ -4,6 +4,7 @@
 
 import { KINDS } from "./floor";
 import type { Spec } from "./generator";
+import { parseSeed } from "./seed";
 import { DEFAULT_LAYERS, type Layer, LAYERS, type Layers } from "./scene";
 
 export interface SearchForm { where: string; seeds: string; numbers: string; limit: string }
@@ -35,23 +36,6 @@ export function parseSpec(text: string): Spec {
   if (!match) throw new SyntaxError(`${quote(text)} is no floor; write SEED/NUMBER, such as 42/7 or 42/7:cavern@64x48`);
   const [, seed, number, kind, size] = match;
   return { seed: parseSeed(seed), number: parseNumber(number), kind: parseKind(kind), ...parseSize(size) };
-}
-
-export function parseSeed(text: string): bigint {
-  const value = /^(0x[0-9a-f]+|\d+)$/i.test(text.trim()) ? BigInt(text.trim()) : -1n;
-  if (value < 0n || value >= 2n ** 64n) {
-    throw new RangeError(`seed ${quote(text)}: a seed is a number from 0 to 2^64 - 1, decimal or 0x hexadecimal`);
-  }
-  return value;
-}
-
-/** The tower of a text: its FNV-1a hash of 64 bits, of the bytes of its UTF-8. What looks like a number is one. */
-export function towerOf(text: string): { seed: bigint; name?: string } {
-  const name = text.trim();
-  if (!name || /^[-+]?\d+$|^0x/i.test(name)) return { seed: parseSeed(text) };
-  const mask = 2n ** 64n - 1n;
-  const seed = new TextEncoder().encode(name).reduce((hash, byte) => ((hash ^ BigInt(byte)) * 0x100000001b3n) & mask, 0xcbf29ce484222325n);
-  return { seed, name };
 }
 
 export function parseNumber(text: string): number {

@@ -3,7 +3,8 @@
 
 import { several } from "./describe";
 import type { Generator, PackError, PackInfo, Spec } from "./generator";
-import { parseNumber, parseSeed } from "./link";
+import { parseNumber } from "./link";
+import { parseSeed } from "./seed";
 import { PackEditor } from "./pack-editor";
 import {
   canWrite, chooseDirectory, chosenSources, droppedSources, type Files, readPackFile, readSources, writeDirectory,

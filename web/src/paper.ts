@@ -4,14 +4,13 @@
 import { nameOfFloor, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { element } from "./element";
-import { plain } from "./floor";
+import { decode, plain } from "./floor";
 import type { Fog } from "./fog";
-import type { Generator } from "./generator";
+import { type Generator, PLAYER } from "./generator";
 import type { Look } from "./look";
 import { paletteOf } from "./palette";
-import { PLAYERS_LAYERS, PlayersFog } from "./players";
 import { type Entry, roomKey, roomOf } from "./room-key";
-import type { Layers, Scene } from "./scene";
+import { type Layers, Scene } from "./scene";
 
 /** Pixels of the map for a CSS pixel: 288 to the inch. */
 const DENSITY = 3;
@@ -20,6 +19,7 @@ const SIZES = [[9, 2], [8, 2], [7.5, 3], [7, 3], [6.5, 3], [6, 4], [5.5, 4], [5,
 /** Parts of the page that the map should have, and the least size of letters for each: the first that fits is taken. */
 const SHARES = [[0.62, 7], [0.52, 6], [0.42, 4.5]] as const;
 const MASTERS_LAYERS: Layers = new Set(["terrain", "names", "locks", "monsters", "loot", "traps"]);
+const PLAYERS_LAYERS: Layers = new Set(["terrain"]);
 const WALKERS_LAYERS: Layers = new Set([...MASTERS_LAYERS].filter((layer) => layer !== "names"));
 
 /** The page around the paper. */
@@ -75,7 +75,10 @@ export class Paper {
   }
 
   #fill(): void {
-    const scene = this.host.scenes[this.host.active];
+    const reader = this.#readers.value as Reader;
+    const whole = this.host.scenes[this.host.active];
+    const { generator } = this.host;
+    const scene = reader === "players" ? new Scene(decode(generator.floor(whole.floor.spec, PLAYER))) : whole;
     const { floor } = scene;
     const paper = element("paper");
     const canvas = document.createElement("canvas");
@@ -83,17 +86,16 @@ export class Paper {
     const note = document.createElement("p");
     const key = document.createElement("ol");
     paper.replaceChildren(title, note, canvas, key);
-    const reader = this.#readers.value as Reader;
-    const fog = { master: undefined, players: new PlayersFog(scene), walker: this.#walk }[reader];
+    const fog = reader === "walker" ? this.#walk : undefined;
     const called = floor.name ? `${floor.hook?.text ?? ""} ${titleOf(floor)}. `.trimStart() : "";
-    note.textContent = called + (fog
+    note.textContent = called + (reader !== "master"
       ? `The ${plain(floor.theme)}. A square is 5 ft.`
       : `The ${plain(floor.theme)}. In: room ${roomOf(floor, floor.entry)}; out: room ${roomOf(floor, floor.exit)}. ` +
         `${several(floor.rooms.length, "room")}, ${several(floor.locks.length, "lock")}. A square is 5 ft.`);
     paper.classList.remove("long");
-    if (!fog) fit(paper, key, roomKey(scene));
+    if (reader === "master") fit(paper, key, roomKey(scene));
     const layers = { master: MASTERS_LAYERS, players: PLAYERS_LAYERS, walker: WALKERS_LAYERS }[reader];
-    drawOn(canvas, scene, this.host.generator.look(floor.theme), layers, fog);
+    drawOn(canvas, scene, generator.look(floor.theme), layers, fog);
   }
 }
 

@@ -4,7 +4,8 @@ import { Conditions } from "./conditions";
 import { several } from "./describe";
 import { KINDS } from "./floor";
 import type { Space, Spec } from "./generator";
-import { parseNumber, parseRange, parseSeed, type SearchForm } from "./link";
+import { parseNumber, parseRange, type SearchForm } from "./link";
+import { parseSeed } from "./seed";
 import { type Match, type Progress, Search } from "./search";
 import { type Host as Tiles, tile } from "./tile";
 

@@ -87,6 +87,14 @@ await check("a text names a tower", async () => {
   await page.click("#random");
   assert(await page.isHidden("#named"));
   await close(page);
+  const { seeds } = JSON.parse(readFileSync(new URL("../../proto/vectors/manifest.json", import.meta.url), "utf8"));
+  const linked = await open();
+  for (const { text: name, seed } of seeds) {
+    await linked.evaluate((hash) => (location.hash = hash), `#f=${encodeURIComponent(name)}/3`);
+    if (seed === null) await linked.waitForFunction(() => document.querySelector("#alert p").textContent.includes("a tower is a word"));
+    else await linked.waitForFunction((about) => document.querySelector("#about").textContent.startsWith(about), `Floor 3 of tower ${seed}:`);
+  }
+  await close(linked);
 });
 
 await check("Back leads to the floors that were shown before, and to the walk", async () => {

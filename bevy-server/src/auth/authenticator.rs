@@ -159,7 +159,7 @@ impl Authenticator {
             return Ok(caller);
         }
         let (token, table_number) = self.find(header, Scope::Floors)?;
-        let caller = self.0.callers.named(&token.name, address).of_tenant(token.tenant);
+        let caller = self.0.callers.named(&token.name, address).with_token(token.tenant, token.only());
         last.set(Accepted { header: header.as_bytes().into(), table_number, caller: caller.clone() });
         Ok(caller)
     }
@@ -315,7 +315,9 @@ impl Denied {
         match self {
             Self::NoToken | Self::NotBearer => "Bearer",
             Self::Unknown | Self::Altered(_) => "Bearer error=\"invalid_token\"",
-            Self::Scope { missing: Scope::Floors, .. } => "Bearer error=\"insufficient_scope\", scope=\"floors\"",
+            Self::Scope { missing: Scope::Floors | Scope::Player, .. } => {
+                "Bearer error=\"insufficient_scope\", scope=\"floors\""
+            }
             Self::Scope { missing: Scope::Operate, .. } => "Bearer error=\"insufficient_scope\", scope=\"operate\"",
         }
     }

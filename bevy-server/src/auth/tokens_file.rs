@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use floor_gen::View;
 use floor_proto::text;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -62,6 +63,8 @@ pub(super) struct Token {
 pub(crate) enum Scope {
     /// The calls of the gRPC port.
     Floors,
+    /// The same, but floors in the player's view alone, and no files of packs.
+    Player,
     /// `POST` on the operations port.
     Operate,
 }
@@ -70,6 +73,7 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Scopes {
     floors: bool,
+    player: bool,
     operate: bool,
 }
 
@@ -164,19 +168,26 @@ impl Tokens {
 impl Token {
     pub(super) const fn has(&self, scope: Scope) -> bool {
         match scope {
-            Scope::Floors => self.scopes.floors,
+            Scope::Floors => self.scopes.floors || self.scopes.player,
+            Scope::Player => self.scopes.player,
             Scope::Operate => self.scopes.operate,
         }
+    }
+
+    /// The only view of floors that its caller gets; `None`: any.
+    pub(super) fn only(&self) -> Option<View> {
+        (!self.scopes.floors).then_some(View::Player)
     }
 }
 
 impl Scope {
-    const ALL: [Self; 2] = [Self::Floors, Self::Operate];
+    const ALL: [Self; 3] = [Self::Floors, Self::Player, Self::Operate];
 
     /// Its name in the file.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Floors => "floors",
+            Self::Player => "player",
             Self::Operate => "operate",
         }
     }
@@ -184,7 +195,7 @@ impl Scope {
 
 impl Scopes {
     /// Those of a token that names none.
-    const DEFAULT: Self = Self { floors: true, operate: false };
+    const DEFAULT: Self = Self { floors: true, player: false, operate: false };
 }
 
 impl PartialEq for TokenDigest {
@@ -406,14 +417,16 @@ fn tenant(value: &Value, tenants: &TenantNames) -> Result<TenantId, String> {
 /// The scopes in a list, or what is wrong with it.
 fn scopes(value: &Value) -> Result<Scopes, String> {
     let names = Scope::ALL.map(Scope::name);
-    let expected = "write a list of \"floors\" (calls for floors) and \"operate\" (POST on the operations port)";
+    let expected = "write a list of \"floors\" (calls for floors), \"player\" (the same in the player's view alone) and \
+                    \"operate\" (POST on the operations port)";
     let list =
         value.as_array().filter(|list| !list.is_empty()).ok_or_else(|| format!("scopes is wrong; {expected}"))?;
-    let mut scopes = Scopes { floors: false, operate: false };
+    let mut scopes = Scopes { floors: false, player: false, operate: false };
     for value in list {
         let text = value.as_str().ok_or_else(|| format!("scopes is wrong; {expected}"))?;
         match Scope::ALL.into_iter().find(|scope| scope.name() == text) {
             Some(Scope::Floors) => scopes.floors = true,
+            Some(Scope::Player) => scopes.player = true,
             Some(Scope::Operate) => scopes.operate = true,
             None => return Err(format!("{text:?} is no scope; the nearest is \"{}\"", nearest(text, names))),
         }

@@ -19,6 +19,7 @@ use std::{
 
 use bevy::prelude::*;
 use floor_cache::CallerId;
+use floor_gen::View;
 use frames::FrameBudgets;
 use http::HeaderMap;
 use recent::RecentUse;
@@ -111,8 +112,9 @@ struct Calling {
     state: Arc<CallerState>,
     /// A caller with a name may call from several addresses.
     address: IpAddr,
-    /// That of its token. Not of the state: a changed tokens file may move a token to another tenant.
+    /// Those of its token. Not of the state: a changed tokens file may move a token to another tenant.
     tenant: Option<TenantId>,
+    only: Option<View>,
 }
 
 #[derive(Debug)]
@@ -189,14 +191,14 @@ impl Callers {
     fn find_or_add(&self, id: CallerId, name: Option<(Proof, &str)>, address: IpAddr) -> Caller {
         let mut callers = self.0.lock();
         if let Some(state) = callers.get(&id).and_then(Weak::upgrade) {
-            return Caller::new(state, address, None);
+            return Caller::new(state, address, None, None);
         }
         let name = name.map(|(proof, name)| (proof, name.chars().take(MAX_NAME_CHARS).collect::<String>().into()));
         let [unsent, receiving, watches] = [(); 3].map(|()| CallerUse::default());
         let (registry, turns) = (Arc::downgrade(&self.0), Turns::new());
         let state = Arc::new(CallerState { id, name, registry, unsent, receiving, watches, turns });
         callers.insert(id, Arc::downgrade(&state));
-        Caller::new(state, address, None)
+        Caller::new(state, address, None, None)
     }
 
     /// Whether `address` belongs to a trusted proxy.
@@ -285,8 +287,8 @@ impl Registry {
 }
 
 impl Caller {
-    fn new(state: Arc<CallerState>, address: IpAddr, tenant: Option<TenantId>) -> Self {
-        Self(Arc::new(Calling { state, address, tenant }))
+    fn new(state: Arc<CallerState>, address: IpAddr, tenant: Option<TenantId>, only: Option<View>) -> Self {
+        Self(Arc::new(Calling { state, address, tenant, only }))
     }
 
     /// Its identifier, the same for as long as the server runs.
@@ -319,10 +321,16 @@ impl Caller {
         self.0.tenant
     }
 
-    /// The same caller, as one of `tenant`.
+    /// The only view of floors that its token allows. `None`: any.
     #[must_use]
-    pub fn of_tenant(self, tenant: Option<TenantId>) -> Self {
-        Self::new(Arc::clone(&self.0.state), self.0.address, tenant)
+    pub fn only(&self) -> Option<View> {
+        self.0.only
+    }
+
+    /// The same caller, with what its token says: its tenant, and the only view of floors that it gets.
+    #[must_use]
+    pub fn with_token(self, tenant: Option<TenantId>, only: Option<View>) -> Self {
+        Self::new(Arc::clone(&self.0.state), self.0.address, tenant, only)
     }
 
     /// The same caller, calling from `address`.
@@ -330,7 +338,7 @@ impl Caller {
         if address == self.0.address {
             return self.clone();
         }
-        Self::new(Arc::clone(&self.0.state), address, self.0.tenant)
+        Self::new(Arc::clone(&self.0.state), address, self.0.tenant, self.0.only)
     }
 
     /// Whether it runs on this machine.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use floor_cache::{CallerId, Options, Priority};
-use floor_gen::GENERATOR_VERSION;
+use floor_gen::{GENERATOR_VERSION, View};
 use http::{HeaderMap, HeaderValue, header};
 use tonic::Status;
 
@@ -28,6 +28,8 @@ pub(super) struct CallOptions {
     pub(super) deadline: Option<Instant>,
     /// The tenant of the caller, whose chain has its floors.
     pub(super) tenant: Option<TenantId>,
+    /// The only view of floors that the caller gets; `None`: any.
+    pub(super) only: Option<View>,
     caller: CallerId,
     /// `cache-control: no-cache`
     pub(super) no_cache: bool,
@@ -45,6 +47,7 @@ impl CallOptions {
             // A deadline that the clock cannot represent is no deadline.
             deadline: timeout.and_then(|timeout| started.checked_add(timeout)),
             tenant: caller.tenant(),
+            only: caller.only(),
             caller: caller.id(),
             no_cache: headers.get_all(header::CACHE_CONTROL).iter().any(has_no_cache),
             trace: false,

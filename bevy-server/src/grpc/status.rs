@@ -1,9 +1,9 @@
 //! Maps every error to a gRPC status.
 
-use std::{any::Any, time::Duration};
+use std::{any::Any, fmt::Display, time::Duration};
 
 use floor_cache::SourceError;
-use floor_gen::GENERATOR_VERSION;
+use floor_gen::{GENERATOR_VERSION, View};
 use floor_pack::ModuleError;
 use tonic::{Code, Status, metadata::MetadataValue};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
@@ -56,6 +56,24 @@ pub(super) fn broken_pack(name: &str) -> Status {
         "the files of the pack {name} are wrong, so this server has no version of it; the operator finds the errors in \
          the server's log"
     ))
+}
+
+/// The caller's token is for other views than that of the spec in `field`.
+pub(super) fn not_in_view(view: View, field: &impl Display) -> Status {
+    let asked = match view {
+        View::Everything => "everything",
+        View::Player => "the player's view",
+    };
+    Status::permission_denied(format!(
+        "the token is for the player's view, and {field} asks for {asked}; set {field}.view to VIEW_PLAYER"
+    ))
+}
+
+/// The caller's token is for the player's view, and the files of a pack have more.
+pub(super) fn no_files_for_players() -> Status {
+    Status::permission_denied(
+        "the token is for the player's view, and the files of a pack make everything of its floors",
+    )
 }
 
 /// The floor service has no method `name`.

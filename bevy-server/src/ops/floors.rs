@@ -1,11 +1,11 @@
 //! Parses the floors in a query: `seed=42&first=1&count=100`, or `seed=42&number=7` where a page takes one floor; each
-//! optionally with `width`, `height`, `kind` and `pack`. Or `tower=42`, `all=true` and `pack=NAME`, where a page takes every
+//! optionally with `width`, `height`, `kind`, `view` and `pack`. Or `tower=42`, `all=true` and `pack=NAME`, where a page takes every
 //! stored floor. A query may also name whose stores it is about, by `tenant`.
 
 use std::borrow::Cow;
 
 use floor_cache::KeyPattern;
-use floor_gen::{FloorSpec, Kind, PackHash};
+use floor_gen::{FloorSpec, Kind, PackHash, View};
 use floor_pack::ResolveError;
 use floor_proto::{
     limits::{MAX_BATCH, MAX_FLOOR},
@@ -19,14 +19,16 @@ use crate::{
 };
 
 /// The valid parameters of a range.
-const RANGE: [&str; 8] = ["seed", "first", "count", "width", "height", "kind", PACK, TENANT];
+const RANGE: [&str; 9] = ["seed", "first", "count", "width", "height", "kind", VIEW, PACK, TENANT];
 /// The parameter for whose stores a query is about.
 const TENANT: &str = "tenant";
 /// The valid parameters of one floor.
-const ONE: [&str; 6] = ["seed", "number", "width", "height", "kind", PACK];
+const ONE: [&str; 7] = ["seed", "number", "width", "height", "kind", VIEW, PACK];
 
 /// The valid parameters of every stored floor: of a tower, of all towers, of a pack; one of the first three.
 const STORED: [&str; 4] = ["tower", "all", PACK, TENANT];
+/// The parameter for what of a floor is wanted.
+const VIEW: &str = "view";
 /// The parameter for a pack.
 const PACK: &str = "pack";
 /// The parameter for a tier.
@@ -176,7 +178,9 @@ pub(super) fn parse_one(packs: VisiblePacks<'_>, query: &str) -> Result<FloorSpe
         query.number("number")?.ok_or_else(|| QueryError::new("number", "is missing; it is a floor number"))?;
     let (width, height) = (query.number("width")?.unwrap_or(0), query.number("height")?.unwrap_or(0));
     let pack = query.pack(packs)?;
-    pack.resolve(seed, number, width, height, query.kind()?).map_err(|error| unresolved(&error, "number"))
+    let spec =
+        pack.resolve(seed, number, width, height, query.kind()?).map_err(|error| unresolved(&error, "number"))?;
+    Ok(spec.with_view(query.view()?))
 }
 
 /// Why a query names no floor; `number` is its parameter of that name.
@@ -228,7 +232,8 @@ impl<'a> Query<'a> {
         }
         let (width, height) = (self.number("width")?.unwrap_or(0), self.number("height")?.unwrap_or(0));
         let kind = self.kind()?;
-        let resolve = |number| pack.resolve(seed, number, width, height, kind);
+        let view = self.view()?;
+        let resolve = |number| Ok(pack.resolve(seed, number, width, height, kind)?.with_view(view));
         (first..first + count).map(resolve).collect::<Result<_, _>>().map_err(|error| unresolved(&error, "first"))
     }
 
@@ -240,6 +245,14 @@ impl<'a> Query<'a> {
                 let problem = format!("{name:?} is no tenant; {}; tenant= is callers without one", tenants.list());
                 QueryError::new(TENANT, problem)
             }),
+        }
+    }
+
+    fn view(&self) -> Result<View, QueryError> {
+        match self.text(VIEW) {
+            None | Some("everything") => Ok(View::Everything),
+            Some("player") => Ok(View::Player),
+            Some(other) => Err(QueryError::new(VIEW, format!("is {other:?}; write player, or leave it out"))),
         }
     }
 

@@ -147,13 +147,13 @@ impl Packs {
     #[must_use]
     #[inline]
     pub fn for_caller(&self, tenant: Option<TenantId>) -> VisiblePacks<'_> {
-        VisiblePacks { packs: self, view: self.0.access.of(tenant) }
+        VisiblePacks { packs: self, view: self.0.access.of(tenant), only: None }
     }
 
     /// Every pack, for operators.
     #[must_use]
     pub fn for_operator(&self) -> VisiblePacks<'_> {
-        VisiblePacks { packs: self, view: &self.0.access.operator }
+        VisiblePacks { packs: self, view: &self.0.access.operator, only: None }
     }
 
     /// The pack of resolved specs.
@@ -279,9 +279,22 @@ impl Packs {
 pub struct VisiblePacks<'a> {
     packs: &'a Packs,
     view: &'a View,
+    /// The only view of floors that the caller gets; `None`: any.
+    only: Option<floor_gen::View>,
 }
 
 impl VisiblePacks<'_> {
+    /// The same packs for a caller who gets floors in one view alone, unless that is `None`.
+    #[must_use]
+    pub(crate) const fn only(self, only: Option<floor_gen::View>) -> Self {
+        Self { only, ..self }
+    }
+
+    /// Whether the caller may have floors in this view.
+    pub(crate) fn allows(self, view: floor_gen::View) -> bool {
+        self.only.is_none_or(|only| only == view)
+    }
+
     /// As [`Packs::note`].
     pub(crate) fn note(self, error: ModuleError) -> ModuleError {
         self.packs.note(error)

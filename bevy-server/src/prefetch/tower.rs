@@ -8,7 +8,7 @@ use std::{
 };
 
 use floor_cache::CallerId;
-use floor_gen::{FloorSpec, PackHash};
+use floor_gen::{FloorSpec, PackHash, View};
 
 use crate::{packs::Packs, tenants::TenantId};
 
@@ -21,6 +21,7 @@ pub struct Tower {
     /// As requested: 0 leaves them to the pack, whose authored floors have sizes of their own.
     width: u16,
     height: u16,
+    view: View,
     tenant: Option<TenantId>,
 }
 
@@ -28,7 +29,8 @@ pub struct Tower {
 impl Hash for Tower {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let tenant = self.tenant.map_or(0, |tenant| 1 + tenant.index() as u64);
-        let rest = u64::from(self.width) | u64::from(self.height) << 16 | tenant << 32;
+        let sides = u64::from(self.width) | u64::from(self.height) << 16;
+        let rest = sides | (self.view as u64) << 32 | tenant << 40;
         [self.pack.0, self.seed, rest].into_iter().for_each(|word| state.write_u64(word));
     }
 }
@@ -42,7 +44,7 @@ impl Tower {
             // They were resolved, so they fit.
             _ => (u16::try_from(sides.0).unwrap_or(0), u16::try_from(sides.1).unwrap_or(0)),
         };
-        Self { pack: spec.pack(), seed: spec.seed(), width, height, tenant }
+        Self { pack: spec.pack(), seed: spec.seed(), width, height, view: spec.view(), tenant }
     }
 
     /// Its history among [`HISTORIES`].
@@ -60,7 +62,8 @@ impl Tower {
     /// The floor with that number, or `None` if the tower has none.
     #[must_use]
     pub fn floor(&self, packs: &Packs, number: u32) -> Option<FloorSpec> {
-        packs.of(self.pack)?.resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()
+        let spec = packs.of(self.pack)?.resolve(self.seed, number, self.width.into(), self.height.into(), None).ok()?;
+        Some(spec.with_view(self.view))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use floor_proto::v1::{
-    BatchGetFloorsRequest, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest,
-    floor_service_client::FloorServiceClient,
+    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest,
+    StreamFloorsRequest, View, floor_service_client::FloorServiceClient,
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -70,6 +70,28 @@ async fn wait_for_code(client: &mut FloorServiceClient<Channel>, secret: &str, c
         }
     };
     timeout(TIMEOUT, reached).await.unwrap_or_else(|_| panic!("no call ends with {code:?}"));
+}
+
+#[tokio::test]
+async fn a_token_of_the_scope_player_gets_that_view_alone() {
+    let data = TempDir::new().unwrap();
+    let server = setup(&data, &entry("game", GAME, "scopes = [\"player\"]")).start();
+    let mut client = server.client().await;
+    let in_view = |view: View, number| FloorSpec { view: view.into(), ..spec(1, number) };
+    let wanted = |view| GetFloorRequest { spec: Some(in_view(view, 1)) };
+    call(&mut client, GAME, wanted(View::Player)).await.unwrap();
+    let specs = vec![in_view(View::Player, 1), in_view(View::Unspecified, 2)];
+    let batch = client.batch_get_floors(with_token(BatchGetFloorsRequest { specs }, GAME)).await.unwrap_err();
+    let first = Some(in_view(View::Unspecified, 1));
+    let stream = client.stream_floors(with_token(StreamFloorsRequest { first, count: 2 }, GAME)).await.unwrap_err();
+    let one = call(&mut client, GAME, wanted(View::Unspecified)).await.unwrap_err();
+    for (refused, field) in [(one, "spec"), (batch, "specs[1]"), (stream, "first")] {
+        assert_eq!(refused.code(), Code::PermissionDenied);
+        assert!(refused.message().contains(&format!("set {field}.view to VIEW_PLAYER")), "{}", refused.message());
+    }
+    let files = client.get_pack(with_token(GetPackRequest { pack: String::new() }, GAME)).await.unwrap_err();
+    assert_eq!(files.code(), Code::PermissionDenied);
+    client.list_packs(with_token(ListPacksRequest {}, GAME)).await.unwrap();
 }
 
 #[tokio::test]

@@ -20,16 +20,28 @@ namespace Floors
             foreach (var vector in manifest["requests"].Where(vector => (string)vector["message"] == "GetFloorRequest"))
             {
                 var spec = vector["json"]["spec"];
-                var kind = ((string)spec["kind"] ?? "FLOOR_KIND_UNSPECIFIED").Replace("FLOOR_KIND_", "");
                 var request = new FloorSpec
                 {
                     Seed = ulong.Parse((string)spec["seed"] ?? "0"), Number = (uint)spec["number"],
                     Width = (int?)spec["width"] ?? 0, Height = (int?)spec["height"] ?? 0,
-                    Kind = (FloorKind)Enum.Parse(typeof(FloorKind), kind, true), Pack = (string)spec["pack"],
+                    Kind = Value<FloorKind>(spec["kind"], "FLOOR_KIND_"), Pack = (string)spec["pack"],
+                    View = Value<View>(spec["view"], "VIEW_"),
                 };
                 Expect(vector, Hex(request.EncodeRequest()) == (string)vector["bytes"]);
             }
             foreach (var vector in manifest["floors"]) CheckFloor(vector);
+            foreach (var vector in manifest["ways"])
+            {
+                var floor = manifest["floors"].First(one => (string)one["name"] == (string)vector["floor"]);
+                CheckWays(Floor.Decode(Bytes(floor), Asked(floor)), vector);
+            }
+            foreach (var vector in manifest["seeds"])
+            {
+                var name = (string)vector["text"];
+                var expected = (string)vector["seed"];
+                Expect("the tower " + name, expected == null
+                    ? Throws(() => Seed.Of(name)) is ArgumentException : Seed.Of(name).ToString() == expected);
+            }
             foreach (var vector in manifest["grids"])
             {
                 var cells = Grid.Read(Unhex(vector["bytes"])).Cells();
@@ -54,6 +66,12 @@ namespace Floors
             Expect("a spec", Throws(() => spec.EncodeRequest()) == null);
             foreach (var pack in new[] { "m\u0161ne", "mine\r", " mine", "\ufeffmine", "mine\u200b", new string('a', 50) })
                 Expect("the pack " + pack, Throws(() => new FloorSpec { Number = 1, Pack = pack }.EncodeRequest()) is ArgumentException);
+            var named = new FloorSpec("caf\u00e9", 7);
+            Expect("a text for a seed", named.Seed == 5253592154431032713 && named.Number == 7);
+            foreach (var name in new[] { null, "\ud800" })
+                Expect("a text that names no tower", Throws(() => new FloorSpec(name, 7)) is ArgumentException);
+            var unseen = new FloorSpec { Number = 1, View = (View)(-1) };
+            Expect("a view", Throws(() => unseen.EncodeRequest()) is ArgumentException);
             Expect("a width", Throws(() => new FloorSpec { Number = 1, Width = -1 }.EncodeRequest()) is ArgumentException);
             foreach (var url in new[] { "http://127.0.0.1:1", "http://127.0.0.1:1/", "HTTP://127.0.0.1:1" })
                 Expect(url, Throws(() => new FloorClient(new Uri(url)).Dispose()) == null);
@@ -82,6 +100,9 @@ namespace Floors
             Expect(vector, floor.ContentHash.ToString("x16") == (string)vector["content_hash"]);
             Expect(vector, Hash(floor.Terrain) == (string)vector["terrain"]["cells_xxh3"]);
             Expect(vector, Hash(floor.Region) == (string)vector["region"]["cells_xxh3"]);
+            var other = floor.Spec;
+            other.View = View.Player - (int)other.View;
+            Expect("the other view of " + floor, Fault(() => Floor.Decode(Bytes(vector), other)) == "spec");
             if ((string)vector["name"] == "pack_authored")
             {
                 var grave = floor.Furniture.Find(furniture => furniture.Archetype == "grave");
@@ -92,6 +113,25 @@ namespace Floors
             var json = Json((string)vector["json"])["floor"];
             Expect(vector, Same(floor, json));
             Expect((string)vector["name"] + ": what a game shows", SameSurface(floor, json));
+        }
+
+        private static void CheckWays(Floor floor, JToken vector)
+        {
+            var keys = vector["keys"].Select(key => (int)key).ToArray();
+            Point from = PointOf(vector["from"]), to = PointOf(vector["to"]);
+            var path = vector["path"].HasValues ? vector["path"].Select(PointOf).ToList() : null;
+            var name = "ways of " + (string)vector["floor"] + ", ";
+            var reached = floor.Reachable(from, keys).Select(reaches => (byte)(reaches ? 1 : 0)).ToArray();
+            Expect(name + "reachable", Hash(reached) == (string)vector["reachable_xxh3"]);
+            var found = floor.Path(from, to, keys);
+            Expect(name + "path", path == null ? found == null : found != null && found.SequenceEqual(path));
+            Expect(name + "distance", floor.Distance(from, to, keys) == path?.Count - 1);
+            Expect(name + "starts", floor.Starts(6).SequenceEqual(vector["starts"].Select(PointOf)));
+        }
+
+        private static Point PointOf(JToken cell)
+        {
+            return new Point { X = (int)cell[0], Y = (int)cell[1] };
         }
 
         // The name, the hook, the landmark and the first furniture.
@@ -119,7 +159,8 @@ namespace Floors
             if (value is string text) return text == ((string)json ?? "");
             if (value is bool flag) return flag == ((bool?)json ?? false);
             if (value is Enum && json == null) return Convert.ToInt32(value) == 0;
-            if (value is Enum) return new[] { "FLOOR_KIND_", "ROOM_ROLE_", "BEHAVIOUR_" }.Any(prefix => Same(json, prefix, value));
+            var prefixes = new[] { "FLOOR_KIND_", "ROOM_ROLE_", "BEHAVIOUR_", "VIEW_" };
+            if (value is Enum) return prefixes.Any(prefix => Same(json, prefix, value));
             if (value is ulong || value is uint || value is int) return value.ToString() == ((string)json ?? "0");
             if (value is FloorText && json == null) return value.ToString() == "";
             if (value is Furniture furniture) return Same(furniture.Archetype, json["archetype"]) && furniture.At.Count == json["cells"].Count();
@@ -144,6 +185,11 @@ namespace Floors
         private static bool Same(JToken json, string prefix, object value)
         {
             return string.Equals((string)json, prefix + value, StringComparison.OrdinalIgnoreCase);
+        }
+
+        private static T Value<T>(JToken json, string prefix)
+        {
+            return json == null ? default(T) : (T)Enum.Parse(typeof(T), ((string)json).Substring(prefix.Length), true);
         }
 
         // The class of the error, which stands in the message after the code.

@@ -25,6 +25,56 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What of a floor is sent. Each view has its own content hash.
+type View int32
+
+const (
+	// Everything.
+	View_VIEW_UNSPECIFIED View = 0
+	// What a player may know on arrival with a map in hand: no secret doors and what lies behind them, no traps, and no
+	// room roles, monsters and items unless the pack shows them. docs/protocol.md has the rules.
+	View_VIEW_PLAYER View = 1
+)
+
+// Enum value maps for View.
+var (
+	View_name = map[int32]string{
+		0: "VIEW_UNSPECIFIED",
+		1: "VIEW_PLAYER",
+	}
+	View_value = map[string]int32{
+		"VIEW_UNSPECIFIED": 0,
+		"VIEW_PLAYER":      1,
+	}
+)
+
+func (x View) Enum() *View {
+	p := new(View)
+	*p = x
+	return p
+}
+
+func (x View) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (View) Descriptor() protoreflect.EnumDescriptor {
+	return file_floors_v1_floors_proto_enumTypes[0].Descriptor()
+}
+
+func (View) Type() protoreflect.EnumType {
+	return &file_floors_v1_floors_proto_enumTypes[0]
+}
+
+func (x View) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use View.Descriptor instead.
+func (View) EnumDescriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{0}
+}
+
 // The style in which a floor is built. docs/generator.md describes each kind.
 type FloorKind int32
 
@@ -90,11 +140,11 @@ func (x FloorKind) String() string {
 }
 
 func (FloorKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_floors_v1_floors_proto_enumTypes[0].Descriptor()
+	return file_floors_v1_floors_proto_enumTypes[1].Descriptor()
 }
 
 func (FloorKind) Type() protoreflect.EnumType {
-	return &file_floors_v1_floors_proto_enumTypes[0]
+	return &file_floors_v1_floors_proto_enumTypes[1]
 }
 
 func (x FloorKind) Number() protoreflect.EnumNumber {
@@ -103,7 +153,7 @@ func (x FloorKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FloorKind.Descriptor instead.
 func (FloorKind) EnumDescriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{0}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{1}
 }
 
 type GridEncoding int32
@@ -149,11 +199,11 @@ func (x GridEncoding) String() string {
 }
 
 func (GridEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_floors_v1_floors_proto_enumTypes[1].Descriptor()
+	return file_floors_v1_floors_proto_enumTypes[2].Descriptor()
 }
 
 func (GridEncoding) Type() protoreflect.EnumType {
-	return &file_floors_v1_floors_proto_enumTypes[1]
+	return &file_floors_v1_floors_proto_enumTypes[2]
 }
 
 func (x GridEncoding) Number() protoreflect.EnumNumber {
@@ -162,7 +212,7 @@ func (x GridEncoding) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GridEncoding.Descriptor instead.
 func (GridEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{1}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{2}
 }
 
 // What a cell is made of. Treat an unknown terrain as impassable.
@@ -253,11 +303,11 @@ func (x Terrain) String() string {
 }
 
 func (Terrain) Descriptor() protoreflect.EnumDescriptor {
-	return file_floors_v1_floors_proto_enumTypes[2].Descriptor()
+	return file_floors_v1_floors_proto_enumTypes[3].Descriptor()
 }
 
 func (Terrain) Type() protoreflect.EnumType {
-	return &file_floors_v1_floors_proto_enumTypes[2]
+	return &file_floors_v1_floors_proto_enumTypes[3]
 }
 
 func (x Terrain) Number() protoreflect.EnumNumber {
@@ -266,7 +316,7 @@ func (x Terrain) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Terrain.Descriptor instead.
 func (Terrain) EnumDescriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{2}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{3}
 }
 
 // The purpose of a room.
@@ -341,11 +391,11 @@ func (x RoomRole) String() string {
 }
 
 func (RoomRole) Descriptor() protoreflect.EnumDescriptor {
-	return file_floors_v1_floors_proto_enumTypes[3].Descriptor()
+	return file_floors_v1_floors_proto_enumTypes[4].Descriptor()
 }
 
 func (RoomRole) Type() protoreflect.EnumType {
-	return &file_floors_v1_floors_proto_enumTypes[3]
+	return &file_floors_v1_floors_proto_enumTypes[4]
 }
 
 func (x RoomRole) Number() protoreflect.EnumNumber {
@@ -354,7 +404,7 @@ func (x RoomRole) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RoomRole.Descriptor instead.
 func (RoomRole) EnumDescriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{3}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{4}
 }
 
 // What a monster does until it notices a player. Treat an unknown behaviour as GUARDS.
@@ -401,11 +451,11 @@ func (x Behaviour) String() string {
 }
 
 func (Behaviour) Descriptor() protoreflect.EnumDescriptor {
-	return file_floors_v1_floors_proto_enumTypes[4].Descriptor()
+	return file_floors_v1_floors_proto_enumTypes[5].Descriptor()
 }
 
 func (Behaviour) Type() protoreflect.EnumType {
-	return &file_floors_v1_floors_proto_enumTypes[4]
+	return &file_floors_v1_floors_proto_enumTypes[5]
 }
 
 func (x Behaviour) Number() protoreflect.EnumNumber {
@@ -414,7 +464,7 @@ func (x Behaviour) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Behaviour.Descriptor instead.
 func (Behaviour) EnumDescriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{4}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{5}
 }
 
 // Identifies a floor.
@@ -432,7 +482,9 @@ type FloorSpec struct {
 	Kind FloorKind `protobuf:"varint,5,opt,name=kind,proto3,enum=floors.v1.FloorKind" json:"kind,omitempty"`
 	// The pack that has the content. In a request: "" is the server's default, NAME its current version, NAME@HASH (16
 	// hexadecimal digits) that version. In a response: "" for the built-in pack, NAME@HASH for any other.
-	Pack          string `protobuf:"bytes,6,opt,name=pack,proto3" json:"pack,omitempty"`
+	Pack string `protobuf:"bytes,6,opt,name=pack,proto3" json:"pack,omitempty"`
+	// What of the floor is sent.
+	View          View `protobuf:"varint,7,opt,name=view,proto3,enum=floors.v1.View" json:"view,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,6 +559,13 @@ func (x *FloorSpec) GetPack() string {
 		return x.Pack
 	}
 	return ""
+}
+
+func (x *FloorSpec) GetView() View {
+	if x != nil {
+		return x.View
+	}
+	return View_VIEW_UNSPECIFIED
 }
 
 type GetFloorRequest struct {
@@ -2285,14 +2344,15 @@ var File_floors_v1_floors_proto protoreflect.FileDescriptor
 
 const file_floors_v1_floors_proto_rawDesc = "" +
 	"\n" +
-	"\x16floors/v1/floors.proto\x12\tfloors.v1\"\xa3\x01\n" +
+	"\x16floors/v1/floors.proto\x12\tfloors.v1\"\xc8\x01\n" +
 	"\tFloorSpec\x12\x12\n" +
 	"\x04seed\x18\x01 \x01(\x04R\x04seed\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x14\n" +
 	"\x05width\x18\x03 \x01(\rR\x05width\x12\x16\n" +
 	"\x06height\x18\x04 \x01(\rR\x06height\x12(\n" +
 	"\x04kind\x18\x05 \x01(\x0e2\x14.floors.v1.FloorKindR\x04kind\x12\x12\n" +
-	"\x04pack\x18\x06 \x01(\tR\x04pack\";\n" +
+	"\x04pack\x18\x06 \x01(\tR\x04pack\x12#\n" +
+	"\x04view\x18\a \x01(\x0e2\x0f.floors.v1.ViewR\x04view\";\n" +
 	"\x0fGetFloorRequest\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\"C\n" +
 	"\x15BatchGetFloorsRequest\x12*\n" +
@@ -2427,7 +2487,10 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x05loops\x18\x03 \x01(\rR\x05loops\x12\x1e\n" +
 	"\n" +
 	"difficulty\x18\x04 \x01(\rR\n" +
-	"difficulty*\xef\x01\n" +
+	"difficulty*-\n" +
+	"\x04View\x12\x14\n" +
+	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vVIEW_PLAYER\x10\x01*\xef\x01\n" +
 	"\tFloorKind\x12\x1a\n" +
 	"\x16FLOOR_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FLOOR_KIND_STANDARD\x10\x01\x12\x13\n" +
@@ -2504,93 +2567,95 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 	return file_floors_v1_floors_proto_rawDescData
 }
 
-var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_floors_v1_floors_proto_goTypes = []any{
-	(FloorKind)(0),                 // 0: floors.v1.FloorKind
-	(GridEncoding)(0),              // 1: floors.v1.GridEncoding
-	(Terrain)(0),                   // 2: floors.v1.Terrain
-	(RoomRole)(0),                  // 3: floors.v1.RoomRole
-	(Behaviour)(0),                 // 4: floors.v1.Behaviour
-	(*FloorSpec)(nil),              // 5: floors.v1.FloorSpec
-	(*GetFloorRequest)(nil),        // 6: floors.v1.GetFloorRequest
-	(*BatchGetFloorsRequest)(nil),  // 7: floors.v1.BatchGetFloorsRequest
-	(*BatchGetFloorsResponse)(nil), // 8: floors.v1.BatchGetFloorsResponse
-	(*StreamFloorsRequest)(nil),    // 9: floors.v1.StreamFloorsRequest
-	(*Floor)(nil),                  // 10: floors.v1.Floor
-	(*Text)(nil),                   // 11: floors.v1.Text
-	(*Furniture)(nil),              // 12: floors.v1.Furniture
-	(*Grid)(nil),                   // 13: floors.v1.Grid
-	(*Point)(nil),                  // 14: floors.v1.Point
-	(*Room)(nil),                   // 15: floors.v1.Room
-	(*Connection)(nil),             // 16: floors.v1.Connection
-	(*Spawn)(nil),                  // 17: floors.v1.Spawn
-	(*Item)(nil),                   // 18: floors.v1.Item
-	(*Lock)(nil),                   // 19: floors.v1.Lock
-	(*Trap)(nil),                   // 20: floors.v1.Trap
-	(*GetServerInfoRequest)(nil),   // 21: floors.v1.GetServerInfoRequest
-	(*ServerInfo)(nil),             // 22: floors.v1.ServerInfo
-	(*GetPackRequest)(nil),         // 23: floors.v1.GetPackRequest
-	(*Pack)(nil),                   // 24: floors.v1.Pack
-	(*ListPacksRequest)(nil),       // 25: floors.v1.ListPacksRequest
-	(*ListPacksResponse)(nil),      // 26: floors.v1.ListPacksResponse
-	(*PackInfo)(nil),               // 27: floors.v1.PackInfo
-	(*TierInfo)(nil),               // 28: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 29: floors.v1.FloorMetrics
+	(View)(0),                      // 0: floors.v1.View
+	(FloorKind)(0),                 // 1: floors.v1.FloorKind
+	(GridEncoding)(0),              // 2: floors.v1.GridEncoding
+	(Terrain)(0),                   // 3: floors.v1.Terrain
+	(RoomRole)(0),                  // 4: floors.v1.RoomRole
+	(Behaviour)(0),                 // 5: floors.v1.Behaviour
+	(*FloorSpec)(nil),              // 6: floors.v1.FloorSpec
+	(*GetFloorRequest)(nil),        // 7: floors.v1.GetFloorRequest
+	(*BatchGetFloorsRequest)(nil),  // 8: floors.v1.BatchGetFloorsRequest
+	(*BatchGetFloorsResponse)(nil), // 9: floors.v1.BatchGetFloorsResponse
+	(*StreamFloorsRequest)(nil),    // 10: floors.v1.StreamFloorsRequest
+	(*Floor)(nil),                  // 11: floors.v1.Floor
+	(*Text)(nil),                   // 12: floors.v1.Text
+	(*Furniture)(nil),              // 13: floors.v1.Furniture
+	(*Grid)(nil),                   // 14: floors.v1.Grid
+	(*Point)(nil),                  // 15: floors.v1.Point
+	(*Room)(nil),                   // 16: floors.v1.Room
+	(*Connection)(nil),             // 17: floors.v1.Connection
+	(*Spawn)(nil),                  // 18: floors.v1.Spawn
+	(*Item)(nil),                   // 19: floors.v1.Item
+	(*Lock)(nil),                   // 20: floors.v1.Lock
+	(*Trap)(nil),                   // 21: floors.v1.Trap
+	(*GetServerInfoRequest)(nil),   // 22: floors.v1.GetServerInfoRequest
+	(*ServerInfo)(nil),             // 23: floors.v1.ServerInfo
+	(*GetPackRequest)(nil),         // 24: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 25: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 26: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 27: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 28: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 29: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 30: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
-	0,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
-	5,  // 1: floors.v1.GetFloorRequest.spec:type_name -> floors.v1.FloorSpec
-	5,  // 2: floors.v1.BatchGetFloorsRequest.specs:type_name -> floors.v1.FloorSpec
-	10, // 3: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
-	5,  // 4: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
-	5,  // 5: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
-	13, // 6: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
-	13, // 7: floors.v1.Floor.region:type_name -> floors.v1.Grid
-	14, // 8: floors.v1.Floor.entry:type_name -> floors.v1.Point
-	14, // 9: floors.v1.Floor.exit:type_name -> floors.v1.Point
-	15, // 10: floors.v1.Floor.rooms:type_name -> floors.v1.Room
-	16, // 11: floors.v1.Floor.connections:type_name -> floors.v1.Connection
-	17, // 12: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
-	18, // 13: floors.v1.Floor.items:type_name -> floors.v1.Item
-	19, // 14: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	29, // 15: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
-	20, // 16: floors.v1.Floor.traps:type_name -> floors.v1.Trap
-	14, // 17: floors.v1.Floor.landing:type_name -> floors.v1.Point
-	11, // 18: floors.v1.Floor.name:type_name -> floors.v1.Text
-	11, // 19: floors.v1.Floor.hook:type_name -> floors.v1.Text
-	12, // 20: floors.v1.Floor.furniture:type_name -> floors.v1.Furniture
-	1,  // 21: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
-	14, // 22: floors.v1.Room.min:type_name -> floors.v1.Point
-	14, // 23: floors.v1.Room.max:type_name -> floors.v1.Point
-	3,  // 24: floors.v1.Room.role:type_name -> floors.v1.RoomRole
-	14, // 25: floors.v1.Room.center:type_name -> floors.v1.Point
-	11, // 26: floors.v1.Room.name:type_name -> floors.v1.Text
-	14, // 27: floors.v1.Spawn.at:type_name -> floors.v1.Point
-	4,  // 28: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
-	14, // 29: floors.v1.Item.at:type_name -> floors.v1.Point
-	14, // 30: floors.v1.Lock.at:type_name -> floors.v1.Point
-	14, // 31: floors.v1.Trap.at:type_name -> floors.v1.Point
-	0,  // 32: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	28, // 33: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	27, // 34: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
-	6,  // 35: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	7,  // 36: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	9,  // 37: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	21, // 38: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	23, // 39: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
-	25, // 40: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
-	10, // 41: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	8,  // 42: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	10, // 43: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	22, // 44: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	24, // 45: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
-	26, // 46: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
-	41, // [41:47] is the sub-list for method output_type
-	35, // [35:41] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	1,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
+	0,  // 1: floors.v1.FloorSpec.view:type_name -> floors.v1.View
+	6,  // 2: floors.v1.GetFloorRequest.spec:type_name -> floors.v1.FloorSpec
+	6,  // 3: floors.v1.BatchGetFloorsRequest.specs:type_name -> floors.v1.FloorSpec
+	11, // 4: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
+	6,  // 5: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
+	6,  // 6: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
+	14, // 7: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
+	14, // 8: floors.v1.Floor.region:type_name -> floors.v1.Grid
+	15, // 9: floors.v1.Floor.entry:type_name -> floors.v1.Point
+	15, // 10: floors.v1.Floor.exit:type_name -> floors.v1.Point
+	16, // 11: floors.v1.Floor.rooms:type_name -> floors.v1.Room
+	17, // 12: floors.v1.Floor.connections:type_name -> floors.v1.Connection
+	18, // 13: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
+	19, // 14: floors.v1.Floor.items:type_name -> floors.v1.Item
+	20, // 15: floors.v1.Floor.locks:type_name -> floors.v1.Lock
+	30, // 16: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	21, // 17: floors.v1.Floor.traps:type_name -> floors.v1.Trap
+	15, // 18: floors.v1.Floor.landing:type_name -> floors.v1.Point
+	12, // 19: floors.v1.Floor.name:type_name -> floors.v1.Text
+	12, // 20: floors.v1.Floor.hook:type_name -> floors.v1.Text
+	13, // 21: floors.v1.Floor.furniture:type_name -> floors.v1.Furniture
+	2,  // 22: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
+	15, // 23: floors.v1.Room.min:type_name -> floors.v1.Point
+	15, // 24: floors.v1.Room.max:type_name -> floors.v1.Point
+	4,  // 25: floors.v1.Room.role:type_name -> floors.v1.RoomRole
+	15, // 26: floors.v1.Room.center:type_name -> floors.v1.Point
+	12, // 27: floors.v1.Room.name:type_name -> floors.v1.Text
+	15, // 28: floors.v1.Spawn.at:type_name -> floors.v1.Point
+	5,  // 29: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
+	15, // 30: floors.v1.Item.at:type_name -> floors.v1.Point
+	15, // 31: floors.v1.Lock.at:type_name -> floors.v1.Point
+	15, // 32: floors.v1.Trap.at:type_name -> floors.v1.Point
+	1,  // 33: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
+	29, // 34: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	28, // 35: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	7,  // 36: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	8,  // 37: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	10, // 38: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	22, // 39: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	24, // 40: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	26, // 41: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	11, // 42: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	9,  // 43: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	11, // 44: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	23, // 45: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	25, // 46: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	27, // 47: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	42, // [42:48] is the sub-list for method output_type
+	36, // [36:42] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -2603,7 +2668,7 @@ func file_floors_v1_floors_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,

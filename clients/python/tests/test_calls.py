@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import grpc
 import pytest
@@ -15,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 import floors
 from conftest import FLOOR, Method, ScriptedServer, free_port
-from floors import AsyncClient, CallOptions, Client, FloorSpec, Served, TraceStep, Violation
+from floors import AsyncClient, CallOptions, Client, FloorSpec, Served, TraceStep, Violation, retry
 from floors.v1 import floors_pb2 as pb
 
 SPEC = FloorSpec(42, 7)
@@ -167,11 +171,75 @@ def test_the_deadline_bounds_the_call(scripted: ScriptedServer) -> None:
     assert len(scripted.requests) == 1
 
 
-def test_nobody_listens() -> None:
+def test_a_server_that_is_down_is_reported_soon() -> None:
     address = f"127.0.0.1:{free_port()}"
-    with Client(address, options=CallOptions(retries=1)) as client:
-        with pytest.raises(floors.UnavailableError, match=address):
-            client.get(SPEC)
+    reason = f"{address}: UNAVAILABLE: no server answers at this address .is it running"
+    start = time.monotonic()
+
+    async def run() -> None:
+        async with AsyncClient(address) as client:
+            calls = [client.get(SPEC), anext(client.stream(SPEC, 2))]
+            for error in await asyncio.gather(*calls, return_exceptions=True):
+                assert isinstance(error, floors.UnavailableError)
+                assert re.search(reason, str(error))
+
+    with Client(address) as client, ThreadPoolExecutor() as executor:
+        other = executor.submit(asyncio.run, run())
+        for call in (executor.submit(client.get, SPEC), executor.submit(next, client.stream(SPEC, 2))):
+            with pytest.raises(floors.UnavailableError, match=reason):
+                call.result()
+        other.result()
+    assert time.monotonic() - start < 4
+
+
+@pytest.mark.parametrize(
+    ("message", "waits"),
+    [
+        ("failed to connect to all addresses; last error: Connection refused", False),
+        ("errors resolving nowhere: Domain name not found", False),
+        ("the server is draining", True),
+    ],
+)
+def test_a_server_that_was_reached_is_awaited(monkeypatch: pytest.MonkeyPatch, message: str, *, waits: bool) -> None:
+    monkeypatch.setattr(retry, "_FIRST", 0.0)
+    error = floors.UnavailableError("GetFloor", "server", UNAVAILABLE, message)
+    reached = Event()
+    if not waits:
+        with pytest.raises(floors.UnavailableError):
+            retry.Retry(10, 4, reached).wait_after(error)
+        retry.Retry(10, 4, reached).progressed()
+    assert retry.Retry(10, 4, reached).wait_after(error) < 1
+    assert reached.is_set()
+
+
+def test_calls_of_all_options_note_that_the_server_was_reached(scripted: ScriptedServer) -> None:
+    scripted.script = [answers(FLOOR), streams(5)]
+    with Client(scripted.address) as client:
+        client.with_options(trace=True).get(SPEC)
+        assert client._connection.reached.is_set()
+
+    async def run() -> None:
+        async with AsyncClient(scripted.address) as client:
+            await anext(client.stream(FloorSpec(42, 5), 1))
+            assert client._connection.reached.is_set()
+
+    asyncio.run(run())
+
+
+def test_a_server_of_http_1_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor() as executor:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+
+        executor.submit(answer)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with Client(address, options=CallOptions(retries=0)) as client:
+            with pytest.raises(floors.UnavailableError, match="this may be the operations port"):
+                client.get(SPEC)
 
 
 def test_metadata_of_an_answer(scripted: ScriptedServer) -> None:
@@ -249,7 +317,7 @@ def test_a_stream_resumes_where_it_broke(scripted: ScriptedServer) -> None:
     with Client(scripted.address, options=CallOptions(retries=1)) as client:
         stream = client.stream(FloorSpec(42, 5), 5)
         assert [floor.spec.number for floor in stream] == [5, 6, 7, 8, 9]
-        assert stream.served.by == {"lru": 2}
+        assert stream.served.by == {"lru": 2, "unknown": 3}
     assert list(map(asked, scripted.requests)) == [(5, 5), (5, 5), (7, 3), (8, 2)]
 
 
@@ -260,7 +328,7 @@ def test_asyncio_resumes_a_stream(scripted: ScriptedServer) -> None:
         async with AsyncClient(scripted.address) as client:
             stream = client.stream(FloorSpec(42, 5), 3)
             assert [floor.spec.number async for floor in stream] == [5, 6, 7]
-            assert stream.served.by == {"lru": 1}
+            assert stream.served.by == {"lru": 1, "unknown": 2}
 
     asyncio.run(run())
     assert list(map(asked, scripted.requests)) == [(5, 3), (7, 1)]
@@ -398,6 +466,10 @@ def test_addresses_and_options_that_do_not_fit(address: str, arguments: dict[str
         ("http://[::1]:50051/", "[::1]:50051"),
         ("HTTP://127.0.0.1:50051\r\n", "127.0.0.1:50051"),
         ("https://floors.example", "floors.example:443"),
+        ("localhost", "localhost:50051"),
+        ("http://127.0.0.1/", "127.0.0.1:50051"),
+        ("[::1]", "[::1]:50051"),
+        ("http://localhost:80", "localhost:80"),
     ],
 )
 def test_targets(address: str, target: str) -> None:

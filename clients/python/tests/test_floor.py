@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,7 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from conftest import FLOOR, FLOOR_FILES
-from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, Terrain, calls
+from floors import Floor, FloorSpec, GridError, HashMismatchError, InvalidFloorError, Kind, Terrain, View, calls, seed
 from floors.calls import Progress
 from floors.errors import MalformedResponseError, WrongFloorError
 from floors.v1 import floors_pb2 as pb
@@ -166,7 +167,14 @@ def test_the_requested_floor(requested: FloorSpec) -> None:
 
 
 @pytest.mark.parametrize(
-    "requested", [FloorSpec(0, 7), FloorSpec(42, 8), FloorSpec(42, 7, 101), FloorSpec(42, 7, kind=Kind.MAZE)]
+    "requested",
+    [
+        FloorSpec(0, 7),
+        FloorSpec(42, 8),
+        FloorSpec(42, 7, 101),
+        FloorSpec(42, 7, kind=Kind.MAZE),
+        FloorSpec(42, 7, view=View.PLAYER),
+    ],
 )
 def test_another_floor_is_refused(requested: FloorSpec) -> None:
     with pytest.raises(WrongFloorError, match="another floor") as caught:
@@ -179,14 +187,119 @@ def test_every_integer_is_a_seed(value: int) -> None:
     assert FloorSpec(value, 1).to_message() == pb.FloorSpec(seed=42, number=1)
 
 
-@pytest.mark.parametrize("field", ["seed", "number", "width", "height", "kind"])
+INTEGERS = ["seed", "number", "width", "height", "kind", "view"]
+
+
 @pytest.mark.parametrize(
-    "value", [42.0, 2.0**53, True, np.bool_(True), np.float64(42), np.array([42]), "42", b"42", Decimal(42), None, [42]]
+    ("field", "value"),
+    [
+        *(
+            (field, value)
+            for field in INTEGERS
+            for value in [42.0, 2.0**53, True, np.bool_(True), np.float64(42), np.array([42]), b"42", Decimal(42), [42]]
+        ),
+        *((field, "42") for field in ("number", "width", "height")),
+        *((field, None) for field in INTEGERS if field != "kind"),
+    ],
 )
 def test_what_is_no_integer_is_refused_by_the_name_of_its_field(field: str, value: object) -> None:
     fields: dict[str, Any] = {"seed": 1, "number": 1, field: value}
     with pytest.raises(TypeError, match=rf"^{field} .* is no integer: write a whole number from 0 to "):
         FloorSpec(**fields)
+
+
+def test_a_seed_a_kind_and_a_view_have_names() -> None:
+    spec = FloorSpec("my dungeon", 7, kind="boss", view="player")
+    assert spec == FloorSpec(16080315043033421665, 7, kind=Kind.BOSS, view=View.PLAYER)
+    assert spec.to_message() == pb.FloorSpec(seed=spec.seed, number=7, kind=pb.FLOOR_KIND_BOSS, view=pb.VIEW_PLAYER)
+    assert FloorSpec.from_message(spec.to_message()) == replace(spec) == spec
+    assert spec.at(8) == replace(spec, number=8)
+    assert FloorSpec(42, 7, kind=None, view="everything") == FloorSpec(42, 7)
+    assert [FloorSpec(42, 7, kind=kind.name.lower()).kind for kind in Kind] == list(Kind)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "names"),
+    [
+        ("kind", "hut", "standard, keep, halls, cavern, cyclic, maze, boss, event, story"),
+        ("kind", "Boss", "standard, keep"),
+        ("kind", "", "standard, keep"),
+        ("view", "dm", "everything, player$"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_right_ones(field: str, value: str, names: str) -> None:
+    fields: dict[str, Any] = {field: value}
+    with pytest.raises(ValueError, match=f"^{field} '{value}' is none of {names}"):
+        FloorSpec(1, 1, **fields)
+
+
+@pytest.mark.parametrize("text", ["0" * 5000 + "42", "0x" + "0" * 5000 + "2a", "+" + "0" * 30 + "42"])
+def test_zeros_before_a_seed_do_not_count(text: str) -> None:
+    assert seed(text) == 42
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "-" + "9" * 5000, "a\ud800"])
+def test_a_text_that_is_no_seed_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^seed .* write "):
+        seed(text)
+    with pytest.raises(TypeError, match="seed 42 is no text: write a number or a word"):
+        seed(cast("str", 42))
+
+
+def test_floors_of_equal_content_are_equal() -> None:
+    floor, other = Floor(FLOOR), Floor(FLOOR_FILES[0].read_bytes())
+    assert floor == Floor(FLOOR)
+    assert {floor, Floor(FLOOR), other} == {floor, other}
+    assert floor != other
+    assert floor != FLOOR
+
+
+def test_a_spec_that_no_floor_has_is_refused() -> None:
+    message = pb.Floor.FromString(FLOOR)
+    message.spec.view = cast("pb.View", -1)
+    with pytest.raises(InvalidFloorError, match="its spec is broken: view -1 is not in 0"):
+        Floor(sealed(message))
+
+
+def test_ways_outside_the_floor_lead_nowhere() -> None:
+    floor = Floor(FLOOR)
+    for outside in [(-1, 0), (0, -1), (100, 0), (0, 100), (2**40, 2**40)]:
+        assert not floor.reachable(outside).any()
+        assert floor.path(outside, floor.entry) is None
+        assert floor.path(floor.entry, outside) is None
+        assert floor.distance(outside, outside) is None
+
+
+def test_ways_follow_the_terrain_as_it_is_now() -> None:
+    floor = Floor(FLOOR)
+    assert (floor.passable_with([]) == floor.passable).all()
+    assert floor.passable_with(np.array([1, 2, 3])).sum() == floor.passable.sum() + 3
+    assert floor.distance(floor.entry, floor.exit) is None
+    floor.terrain[:] = Terrain.FLOOR
+    path = floor.path((0, 0), (99, 99))
+    assert path is not None
+    assert path[99] == (99, 0)  # of as short ways, east before south
+    assert len(set(floor.starts(20_000))) == 10_000
+    assert floor.starts(0) == []
+
+
+@pytest.mark.parametrize("place", [None, 7, (1,), (1, 2, 3), (1.0, 2), "ab"])
+def test_what_is_no_cell_is_named(place: Any) -> None:  # noqa: ANN401
+    floor = Floor(FLOOR)
+    with pytest.raises(TypeError, match=r"^start .* is no cell: write \(x, y\)"):
+        floor.reachable(place)
+    with pytest.raises(TypeError, match=r"^end .* is no cell"):
+        floor.path(floor.entry, place)
+
+
+def test_keys_and_counts_of_a_party_are_integers() -> None:
+    floor = Floor(FLOOR)
+    with pytest.raises(TypeError, match=r"^keys 1 is no list: write the ids of locks"):
+        floor.passable_with(cast("list[int]", 1))
+    with pytest.raises(TypeError, match=r"^a key '1' is no integer"):
+        floor.reachable(floor.entry, cast("list[int]", "1"))
+    with pytest.raises(ValueError, match="count -1 is not in 0"):
+        floor.starts(-1)
 
 
 @pytest.mark.parametrize("pack", [None, 7, b"mine", Path("mine")])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import floors
-from floors import AsyncClient, Client, FloorSpec, InvalidFloorError, Kind, Terrain, Violation, calls
+from floors import AsyncClient, Client, FloorSpec, InvalidFloorError, Kind, Terrain, View, Violation, calls
 from floors.v1 import floors_pb2 as pb
 
 
@@ -33,6 +34,14 @@ def test_every_kind_and_size(server: str, kind: Kind, size: tuple[int, int]) -> 
     assert floor.region.max() <= len(floor.rooms)
     for spawn in floor.spawns:
         assert floor.passable[spawn.at.y, spawn.at.x] or floor.terrain[spawn.at.y, spawn.at.x] == Terrain.SECRET_DOOR
+
+
+def test_the_players_view(server: str) -> None:
+    spec = FloorSpec("my dungeon", 7, kind="boss", view="player")
+    with Client(server) as client:
+        floor, next_floor = client.stream(spec, 2)
+        assert floor == client.get(spec) != client.get(replace(spec, view=View.EVERYTHING))
+    assert floor.spec.view == next_floor.spec.view == View.PLAYER
 
 
 def test_batch_and_stream_give_the_same_floors(server: str) -> None:

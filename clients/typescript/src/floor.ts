@@ -1,5 +1,5 @@
 /** A floor, decoded and checked. */
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type JsonObject, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
 
 import {
   FloorSchema,
@@ -12,8 +12,10 @@ import {
   Terrain,
 } from "./gen/floors/v1/floors_pb.js";
 import { decodeGrid } from "./grid.js";
-import { verifyEncoded, verifyMessage } from "./hash.js";
+import { hex, verifyEncoded, verifyMessage } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
+import { asUint32 } from "./spec.js";
+import { FAR, distances, shortest } from "./ways.js";
 
 const PASSABLE = new Set([
   Terrain.FLOOR,
@@ -26,11 +28,20 @@ const PASSABLE = new Set([
   Terrain.RUBBLE,
 ]);
 
+/** Names the method that `console.log` of Node calls. */
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+
+/** A cell: x to the east, y to the south, from 0. */
+export interface Cell {
+  x: number;
+  y: number;
+}
+
 /** A piece of furniture on its cell. One can walk over it unless the terrain of its cell is `PILLAR`. */
 export interface Furniture {
   /** The name of its type. Treat an unknown one as decoration. */
   archetype: string;
-  at: { x: number; y: number };
+  at: Cell;
 }
 
 /** A floor whose hash, grids and coordinates are checked: all points lie inside it. */
@@ -63,8 +74,8 @@ export class Floor {
     this.region = cells(this.spec, "region", message.region);
     const bare = this.terrain.indexOf(Terrain.UNSPECIFIED);
     if (bare !== -1) {
-      const at = `(${bare % this.width}, ${Math.floor(bare / this.width)})`;
-      throw new InvalidFloorError("terrain", `cell ${at} holds no terrain`);
+      const { x, y } = this.#at(bare);
+      throw new InvalidFloorError("terrain", `cell (${x}, ${y}) holds no terrain`);
     }
     this.entry = this.#inside("entry", message.entry);
     this.exit = this.#inside("exit", message.exit);
@@ -78,7 +89,7 @@ export class Floor {
       let cell = 0;
       return cells.map((step) => {
         cell += step;
-        const at = { x: cell % this.width, y: Math.floor(cell / this.width) };
+        const at = this.#at(cell);
         if (this.#has(at.x, at.y)) return { archetype, at };
         throw new InvalidFloorError("outside", `its furniture ${archetype} has cell ${cell}, outside the floor`);
       });
@@ -100,8 +111,8 @@ export class Floor {
   static decoded(message: FloorMessage, asked?: FloorSpec): Floor {
     const floor = new Floor(message);
     if (asked && !isAnswer(floor.spec, asked)) {
-      const { number, seed, width, height, kind } = floor.spec;
-      const sent = `floor ${number} of tower ${seed}, ${width}x${height}, kind ${kind}`;
+      const { number, seed, width, height, kind, view } = floor.spec;
+      const sent = `floor ${number} of tower ${seed}, ${width}x${height}, kind ${kind}, view ${view}`;
       throw new InvalidFloorError("spec", `the server sent another floor: ${sent}`);
     }
     return floor;
@@ -161,9 +172,116 @@ export class Floor {
     return this.message.rooms.find((room) => room.id === id);
   }
 
-  /** Whether a cell is passable without a key and without searching. */
-  passable(x: number, y: number): boolean {
-    return PASSABLE.has(this.terrainAt(x, y));
+  /**
+   * Whether everybody can enter a cell, or it is the door of one of the locks with these ids, whose keys a walker has.
+   * A secret door is a wall.
+   */
+  passable(x: number, y: number, keys: Iterable<number> = []): boolean {
+    const terrain = this.terrainAt(x, y);
+    if (terrain !== Terrain.LOCKED_DOOR) return PASSABLE.has(terrain);
+    const lock = this.message.locks.find(({ at }) => at?.x === x && at.y === y);
+    return lock !== undefined && new Set(keys).has(lock.id);
+  }
+
+  /**
+   * Where a walker with these keys gets from a cell, that one among them: 1 for each such cell, else 0, in the order of
+   * `terrain`. Only zeros from outside the floor.
+   */
+  reachable(from: Cell, keys: Iterable<number> = []): Uint8Array {
+    const start = this.#cell(from);
+    if (start === undefined) return new Uint8Array(this.terrain.length);
+    return Uint8Array.from(distances(start, this.#open(keys), this.width), (steps) => (steps === FAR ? 0 : 1));
+  }
+
+  /**
+   * The cells of the shortest way, both ends among them; `undefined` if there is none. `from` may be a cell that nobody
+   * can enter. Of ways with as few steps it is the one whose first different step leads north, else west, else east.
+   */
+  path(from: Cell, to: Cell, keys: Iterable<number> = []): Cell[] | undefined {
+    const [start, end] = [this.#cell(from), this.#cell(to)];
+    if (start === undefined || end === undefined) return undefined;
+    const open = this.#open(keys);
+    open[start] = 1;
+    return open[end] === 1 ? shortest(start, end, open, this.width)?.map((cell) => this.#at(cell)) : undefined;
+  }
+
+  /** The steps of the shortest way, 0 from a cell to itself; `undefined` if there is none. */
+  distance(from: Cell, to: Cell, keys: Iterable<number> = []): number | undefined {
+    const path = this.path(from, to, keys);
+    return path && path.length - 1;
+  }
+
+  /**
+   * A cell for each of a party: those nearest to the entry that everybody can reach without keys, but for doors and the
+   * stairs down. As near ones come row by row. Fewer if there are no more.
+   *
+   * @throws TypeError if the count is no whole number.
+   */
+  starts(count: number): Cell[] {
+    const { x, y } = this.entry;
+    const steps = distances(y * this.width + x, this.#open([]), this.width);
+    const stands = (terrain: Terrain) => terrain !== Terrain.DOOR && terrain !== Terrain.STAIRS_DOWN;
+    const cells = [...steps.keys()].filter((cell) => steps[cell] !== FAR && stands(this.terrain[cell] as Terrain));
+    cells.sort((a, b) => (steps[a] as number) - (steps[b] as number));
+    return cells.slice(0, asUint32("count", count)).map((cell) => this.#at(cell));
+  }
+
+  /**
+   * What `JSON.stringify` writes: `message` in the JSON of proto3, with fields that are 0 or empty too, but
+   *
+   * - `contentHash` and `packHash` have 16 hexadecimal digits, other 64-bit numbers are decimal; all are texts;
+   * - `terrain` and `region` have a text for each row, with two hexadecimal digits for each cell;
+   * - `furniture` has the pieces one by one, each with its cell, as the property has.
+   *
+   * Its `spec` names the floor in calls. To store a floor, use {@link encodedFloor}.
+   */
+  toJSON(): JsonObject {
+    return {
+      ...(toJson(FloorSchema, this.message, { alwaysEmitImplicit: true }) as JsonObject),
+      contentHash: hex(this.message.contentHash),
+      packHash: hex(this.packHash),
+      terrain: this.#rows(this.terrain),
+      region: this.#rows(this.region),
+      furniture: this.furniture.map(({ archetype, at: { x, y } }) => ({ archetype, at: { x, y } })),
+    };
+  }
+
+  /** A short form: `<Floor 7 of tower 42, 100x100, hash 0123456789abcdef>`. */
+  toString(): string {
+    const { number, seed } = this.spec;
+    return `<Floor ${number} of tower ${seed}, ${this.width}x${this.height}, hash ${hex(this.message.contentHash)}>`;
+  }
+
+  /** What `console.log` prints in Node. */
+  [INSPECT](): string {
+    return this.toString();
+  }
+
+  /** 1 for each cell that a walker with these keys can enter. */
+  #open(keys: Iterable<number>): Uint8Array {
+    const held = new Set(keys);
+    const open = this.terrain.map((terrain) => (PASSABLE.has(terrain) ? 1 : 0));
+    // The first lock of a cell counts.
+    for (const { id, at } of this.message.locks.toReversed()) {
+      const door = at && this.#cell(at);
+      if (door !== undefined && this.terrain[door] === Terrain.LOCKED_DOOR) open[door] = held.has(id) ? 1 : 0;
+    }
+    return open;
+  }
+
+  #rows(cells: Uint8Array): string[] {
+    const row = (y: number) => cells.subarray(y * this.width, (y + 1) * this.width);
+    const digits = (cell: number) => cell.toString(16).padStart(2, "0");
+    return Array.from({ length: this.height }, (_, y) => Array.from(row(y), digits).join(""));
+  }
+
+  #at(cell: number): Cell {
+    return { x: cell % this.width, y: Math.floor(cell / this.width) };
+  }
+
+  /** Where a cell is in `terrain`; `undefined` outside the floor. */
+  #cell({ x, y }: Cell): number | undefined {
+    return Number.isInteger(x) && Number.isInteger(y) && this.#has(x, y) ? y * this.width + x : undefined;
   }
 
   #has(x: number, y: number): boolean {
@@ -223,6 +341,7 @@ function isAnswer(sent: FloorSpec, asked: FloorSpec): boolean {
     open(asked.width, sent.width) &&
     open(asked.height, sent.height) &&
     open(asked.kind, sent.kind) &&
+    sent.view === asked.view &&
     isOfPack(sent.pack, asked.pack)
   );
 }

@@ -81,14 +81,19 @@ export async function verifyPack(pack: Pack): Promise<void> {
   if (pack.name === BUILT_IN_PACK && pack.hash === 0n) return;
   const xxh3 = await sharedHasher();
   const computed = xxh3.init().update(pack.file).digest("hex");
-  const carried = pack.hash.toString(16).padStart(16, "0");
+  const carried = hex(pack.hash);
   if (carried !== computed) {
     throw new InvalidFloorError("hash", `the pack has the hash ${carried}, and its files ${computed}`);
   }
 }
 
+/** A hash as text: 16 hexadecimal digits. */
+export function hex(hash: bigint): string {
+  return hash.toString(16).padStart(16, "0");
+}
+
 function compare(carried: bigint, computed: string): void {
-  const expected = carried.toString(16).padStart(16, "0");
+  const expected = hex(carried);
   if (expected !== computed) {
     throw new InvalidFloorError("hash", `the floor has content hash ${expected}, its bytes have ${computed}`);
   }

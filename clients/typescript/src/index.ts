@@ -10,10 +10,11 @@ import { cacheable } from "./get.js";
 import { type ClientOptions, prepare } from "./options.js";
 
 export { FloorClient, type FloorCall } from "./client.js";
-export { Floor, decodeFloor, encodedFloor } from "./floor.js";
+export { type Cell, Floor, decodeFloor, encodedFloor } from "./floor.js";
 export { MAX_SIDE, decodeGrid } from "./grid.js";
 export { type ErrorClass, InvalidFloorError } from "./invalid.js";
 export type { CallOptions, ClientOptions } from "./options.js";
+export { seed } from "./seed.js";
 export type { SpecInit } from "./spec.js";
 export { type Violation, retryAfterMs, violations } from "./status.js";
 export type { Served } from "./served.js";

@@ -2,7 +2,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 
 import { explained } from "./failure.js";
-import { shown } from "./spec.js";
+import { shown } from "./shown.js";
 
 /** Options of a client. */
 export interface ClientOptions {

@@ -10,10 +10,11 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { xxhash3 } from "hash-wasm";
 
-import { FloorSchema, FloorService, type Floor, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
+import { FloorSchema, FloorService, type FloorKind, View, type Floor, type FloorSpec, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
 import { BadRequestSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { InvalidFloorError, type SpecInit, connect as connectBrowser, violations } from "../src/index.js";
 import { connect } from "../src/node.js";
+import { asSpec } from "../src/spec.js";
 
 const file = fileURLToPath(new URL("../../../../proto/vectors/floors/tower_zero.bin", import.meta.url));
 const encoded = new Uint8Array(readFileSync(file));
@@ -24,7 +25,7 @@ const STALLED = 100;
 /** A server that answers calls from a script: an error or nothing for each, then floors. */
 async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
   const floor = fromBinary(FloorSchema, encoded);
-  const seen = { headers: [] as Headers[], streams: [] as StreamFloorsRequest[], url: "", floor };
+  const seen = { headers: [] as Headers[], batches: [] as FloorSpec[][], streams: [] as StreamFloorsRequest[], url: "", floor };
   const routes = (router: ConnectRouter) =>
     router.service(FloorService, {
       getFloor(_, context) {
@@ -34,6 +35,10 @@ async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
         context.responseHeader.set("floor-served-by", "lru");
         context.responseHeader.set("floor-server-us", "12");
         return floor;
+      },
+      async batchGetFloors({ specs }) {
+        seen.batches.push(specs);
+        return { floors: await Promise.all(specs.map(({ number }) => numbered(floor, number))) };
       },
       // Two floors a call, then the next error of the script.
       async *streamFloors(request, context) {
@@ -117,6 +122,25 @@ test("a broken stream is resumed", async (t) => {
   assert.deepEqual(server.streams.map(({ first, count }) => [first?.number, count]), [[1, 5], [3, 3], [5, 1]]);
 });
 
+test("any number of floors come in batches within the limits", async (t) => {
+  const sizes = [{}, { width: 16 }, { width: 16, height: 16 }];
+  const batches = [[16, 16, 16, 16, 16, 16, 4], [100], [100]];
+  for (const [i, size] of sizes.entries()) {
+    const server = await serve(t);
+    const specs = Array.from({ length: 100 }, (_, i) => ({ number: i + 1, ...size }));
+    const numbers: number[] = [];
+    for await (const floor of connect(server.url).each(specs.values())) numbers.push(floor.spec.number);
+    assert.deepEqual(numbers, specs.map(({ number }) => number));
+    assert.deepEqual(server.batches.map(({ length }) => length), batches[i]);
+  }
+  const server = await serve(t);
+  const floors = connect(server.url).each(Array.from({ length: 300 }, (_, i) => ({ number: i + 1, width: 16, height: 16 })));
+  assert.equal((await floors.next()).value?.spec.number, 1);
+  assert.deepEqual(server.batches.map(({ length }) => length), [256]);
+  await floors.return();
+  for await (const floor of connect(server.url).each([])) assert.fail(String(floor));
+});
+
 test("a stream ends with the loop, or with its signal", async (t) => {
   const server = await serve(t);
   for await (const floor of connect(server.url).stream(first, 2)) {
@@ -139,16 +163,33 @@ test("another floor, or a damaged one, is rejected", async (t) => {
   const rejected = (errorClass: string) => (error: unknown) =>
     error instanceof InvalidFloorError && error.errorClass === errorClass;
   await assert.rejects(connect(server.url).get({ number: 2 }), rejected("spec"));
+  await assert.rejects(connect(server.url).get({ number: 1, view: "player" }), rejected("spec"));
+  await assert.rejects(connect(server.url).batch([{ number: 1, view: View.PLAYER }]), rejected("spec"));
   server.floor.contentHash ^= 1n;
   await assert.rejects(connect(server.url).get(first), rejected("hash"));
 });
 
-test("a seed may be a number that is exact", async (t) => {
+test("kinds and views have names", async () => {
+  const names: [SpecInit, number, number][] = [
+    [{}, 0, 0],
+    [{ kind: "maze", view: "player" }, 6, 1],
+    [{ kind: "FLOOR_KIND_MAZE", view: "VIEW_PLAYER" }, 6, 1],
+    [{ kind: 6, view: 1 }, 6, 1],
+    [{ kind: "story", view: "everything" }, 9, 0],
+    [{ kind: 99 as FloorKind, view: 99 as View }, 99, 99],
+  ];
+  for (const [init, ...numbers] of names) {
+    const { kind, view } = asSpec(init);
+    assert.deepEqual([kind, view], numbers, JSON.stringify(init));
+  }
+});
+
+test("a seed may be a number that is exact, or a text", async (t) => {
   const server = await serve(t);
   if (server.floor.spec) server.floor.spec.seed = 42n;
   server.floor.contentHash = 0n;
   server.floor.contentHash = BigInt(`0x${await xxhash3(toBinary(FloorSchema, server.floor))}`);
-  for (const seed of [42n, 42]) assert.equal((await connect(server.url).get({ seed, number: 1 })).floor.spec.seed, 42n);
+  for (const seed of [42n, 42, "42", " 0x2a"]) assert.equal((await connect(server.url).get({ seed, number: 1 })).floor.spec.seed, 42n);
 });
 
 test("wrong arguments are TypeErrors that say what to write", async () => {
@@ -158,7 +199,8 @@ test("wrong arguments are TypeErrors that say what to write", async () => {
     [{ seed: 2 ** 53, number: 1 }, /seed is 9007199254740992: .* 42n/],
     [{ seed: -1n, number: 1 }, /seed is -1n/],
     [{ seed: 2n ** 64n, number: 1 }, /seed is 18446744073709551616n/],
-    [{ seed: "42", number: 1 }, /seed is "42"/],
+    [{ seed: "", number: 1 }, /seed is "": write a number or a word/],
+    [{ seed: "0x1g", number: 1 }, /seed is "0x1g": a number is -2\^63 to 2\^64 - 1/],
     [{ seed: 18446744073709552000, number: 1 }, /seed is 18446744073709552000: .* 42n/],
     [{ seed: NaN, number: 1 }, /seed is NaN/],
     [{ seed: Infinity, number: 1 }, /seed is Infinity/],
@@ -170,7 +212,10 @@ test("wrong arguments are TypeErrors that say what to write", async () => {
     [{ number: 7n }, /number is 7n/],
     [{ number: true }, /number is true/],
     [{ number: 2 ** 32 }, /number is 4294967296/],
-    [{ number: 1, kind: "FLOOR_KIND_MAZE" }, /kind is "FLOOR_KIND_MAZE"/],
+    [{ number: 1, kind: "Maze" }, /kind is "Maze": write a number, or unspecified, standard, keep, .*, story$/],
+    [{ number: 1, kind: null }, /kind is null/],
+    [{ number: 1, view: "players" }, /view is "players": write a number, or everything, player$/],
+    [{ number: 1, view: -1 }, /view is -1/],
     [{ number: 1, Seed: 42n }, /"Seed" is no field of a spec: there are seed, number, width/],
     [{ numbr: 1 }, /"numbr" is no field of a spec/],
     [{ number: 1, width: -1 }, /width is -1/],
@@ -181,6 +226,7 @@ test("wrong arguments are TypeErrors that say what to write", async () => {
     const rejected = { name: "TypeError", message };
     await assert.rejects(client.get(spec as SpecInit), rejected);
     await assert.rejects(client.batch([spec as SpecInit]), rejected);
+    await assert.rejects(client.each([spec as SpecInit]).next(), rejected);
     await assert.rejects(client.stream(spec as SpecInit, 1).next(), rejected);
   }
   await assert.rejects(client.stream(first, -1).next(), { name: "TypeError", message: /count is -1/ });

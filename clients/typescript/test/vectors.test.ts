@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 
 import { type DescMessage, create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 import { AnySchema, type Any } from "@bufbuild/protobuf/wkt";
@@ -10,7 +11,8 @@ import { xxhash3 } from "hash-wasm";
 
 import { Floor } from "../src/floor.js";
 import * as v1 from "../src/gen/floors/v1/floors_pb.js";
-import { type ErrorClass, InvalidFloorError, decodeFloor, decodeGrid, encodedFloor, retryAfterMs, violations } from "../src/index.js";
+import { type ErrorClass, InvalidFloorError, decodeFloor, decodeGrid, encodedFloor, retryAfterMs, seed, violations } from "../src/index.js";
+import { asSpec } from "../src/spec.js";
 
 // Compiled to build/test/.
 const folder = fileURLToPath(new URL("../../../../proto/vectors/", import.meta.url));
@@ -24,6 +26,16 @@ interface Facts {
   bits: number;
   cells_xxh3: string;
 }
+type At = [x: number, y: number];
+interface Ways {
+  floor: string;
+  keys: number[];
+  from: At;
+  to: At;
+  reachable_xxh3: string;
+  path: At[] | null;
+  starts: At[];
+}
 interface Manifest {
   requests: { name: string; message: string; bytes: string; json: never }[];
   floors: { name: string; pack?: string; request: string; bytes: string; json?: string; content_hash: string; terrain: Facts; region: Facts }[];
@@ -31,6 +43,8 @@ interface Manifest {
   grids: { name: string; bytes: string; cells?: string; cells_xxh3: string }[];
   malformed_grids: { name: string; bytes: string; error: ErrorClass }[];
   malformed_floors: { name: string; bytes: string; request?: string; error: ErrorClass }[];
+  ways: Ways[];
+  seeds: { text: string; seed: string | null }[];
   statuses: {
     name: string;
     bytes: string;
@@ -100,6 +114,66 @@ function checkSurface(floor: Floor, expected: any, vector: string): void {
   const at = { x: cells[0] % floor.width, y: Math.floor(cells[0] / floor.width) };
   assert.deepEqual(floor.furniture[0], { archetype, at }, vector);
 }
+
+test("ways are those of every client", async () => {
+  const cell = ([x, y]: At) => ({ x, y });
+  for (const { floor: name, keys, from, to, reachable_xxh3, path, starts } of manifest.ways) {
+    const vector = `${name}, ${from} to ${to} with keys ${keys}`;
+    const floor = await decodeFloor(read(`floors/${name}.bin`));
+    assert.equal(await xxhash3(floor.reachable(cell(from), keys)), reachable_xxh3, vector);
+    assert.deepEqual(floor.path(cell(from), cell(to), keys), path?.map(cell), vector);
+    assert.equal(floor.distance(cell(from), cell(to), new Set(keys)), path ? path.length - 1 : undefined, vector);
+    assert.deepEqual(floor.starts(6), starts.map(cell), vector);
+    const steps = path?.slice(1) ?? [];
+    assert.ok(steps.every(([x, y]) => floor.passable(x, y, keys.values())), vector);
+  }
+});
+
+test("no way leads outside a floor", async () => {
+  const floor = await decodeFloor(read("floors/tower_zero.bin"));
+  for (const outside of [{ x: -1, y: 0 }, { x: 16, y: 0 }, { x: 0.5, y: 1 }, { x: NaN, y: 1 }]) {
+    assert.ok(floor.reachable(outside).every((reached) => reached === 0));
+    assert.equal(floor.path(outside, floor.exit), undefined);
+    assert.equal(floor.distance(floor.entry, outside), undefined);
+    assert.equal(floor.passable(outside.x, outside.y, [1]), false);
+  }
+  assert.deepEqual(floor.starts(0), []);
+  assert.throws(() => floor.starts(-1), { name: "TypeError", message: /count is -1/ });
+});
+
+test("a key opens the doors of its lock", async () => {
+  const floor = await decodeFloor(read("floors/keep.bin"));
+  for (const { id, at } of floor.message.locks) {
+    const { x, y } = at as v1.Point;
+    assert.deepEqual([[], [id], [id + 1], [id + 1, id]].map((keys) => floor.passable(x, y, keys)), [false, true, false, true]);
+    assert.equal(floor.passable(x, y), false);
+  }
+});
+
+test("seeds are those of every client", () => {
+  for (const vector of manifest.seeds) {
+    if (vector.seed !== null) assert.equal(seed(vector.text), BigInt(vector.seed), vector.text);
+    else assert.throws(() => seed(vector.text), { name: "TypeError", message: /^seed is "/ }, vector.text);
+  }
+});
+
+test("a floor has a short form and one in JSON", async () => {
+  for (const vector of manifest.floors) {
+    const floor = await decodeFloor(read(vector.bytes));
+    const { number, seed } = floor.spec;
+    const short = `<Floor ${number} of tower ${seed}, ${floor.width}x${floor.height}, hash ${vector.content_hash}>`;
+    assert.deepEqual([inspect([floor], { breakLength: Infinity }), `${floor}`], [`[ ${short} ]`, short]);
+    const decoded = JSON.parse(JSON.stringify(floor));
+    assert.equal(decoded.contentHash, vector.content_hash, vector.name);
+    assert.equal(decoded.packHash, floor.spec.pack.split("@")[1] ?? "0".repeat(16), vector.name);
+    assert.deepEqual(decoded.entry, { x: floor.entry.x, y: floor.entry.y }, vector.name);
+    assert.deepEqual(decoded.furniture, floor.furniture, vector.name);
+    assert.deepEqual(asSpec(decoded.spec), asSpec(floor.spec), vector.name);
+    assert.equal(decoded.terrain.join(""), hex(floor.terrain), vector.name);
+    assert.equal(decoded.terrain.length, floor.height, vector.name);
+    assert.equal(decoded.region.join(""), hex(floor.region), vector.name);
+  }
+});
 
 test("batches hold their floors", () => {
   for (const vector of manifest.batches) {

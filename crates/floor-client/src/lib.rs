@@ -91,9 +91,14 @@ pub use encoded::EncodedFloor;
 pub use error::{ClientError, StatusError, Violation};
 pub use floor_proto::floor::{Floor, Furniture, InvalidFloor, is_passable};
 pub use floor_proto::v1::{
-    self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo,
+    self, Behaviour, FloorKind, FloorSpec, Pack, PackInfo, RoomRole, ServerInfo, Terrain, TierInfo, View,
 };
-pub use floor_proto::{grid::GridError, hash::HashError, limits};
+pub use floor_proto::{
+    grid::GridError,
+    hash::HashError,
+    limits,
+    seed::{SeedError, seed},
+};
 #[cfg(feature = "offline")]
 pub use offline::OfflineFloors;
 pub use options::CallOptions;

@@ -40,6 +40,12 @@ impl Served {
         }
     }
 
+    /// Floors of which it is not known where they came from.
+    pub(crate) fn unknown(floors: u32) -> Self {
+        let by = if floors == 0 { Vec::new() } else { vec![("unknown".to_owned(), floors.into())] };
+        Self { by: ServedBy(by), ..Self::default() }
+    }
+
     /// Adds the counts of another call. Does not add times and traces.
     pub fn add(&mut self, other: &Self) {
         self.by.add(&other.by);

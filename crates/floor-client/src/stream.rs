@@ -27,6 +27,9 @@ pub struct FloorStream {
     /// The spec of the next floor.
     expected: FloorSpec,
     remaining: u32,
+    count: u32,
+    /// Floors of calls that broke off, which never said where they came from.
+    unknown: u32,
     attempt: Attempt,
     /// Completes at the deadline of the next floor. None while the caller does not wait for one.
     due: Option<Pin<Box<Sleep>>>,
@@ -54,7 +57,8 @@ impl FloorStream {
         opened: OpenStream,
     ) -> Self {
         let attempt = Attempt::Open(Box::new(opened));
-        Self { server, options, reopen, expected: first, remaining: count, attempt, due: None, finished: false }
+        let (remaining, unknown) = (count, 0);
+        Self { server, options, reopen, expected: first, remaining, count, unknown, attempt, due: None, finished: false }
     }
 
     /// The next floor, `None` after the last.
@@ -73,21 +77,23 @@ impl FloorStream {
         poll_fn(|context| self.poll_encoded(context)).await.transpose()
     }
 
-    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the stream: of its last part
-    /// if it was resumed.
+    /// Reads the stream to its end, discards the remaining floors and returns the metadata of the stream. Floors from before
+    /// it was resumed count as `unknown`.
     ///
     /// # Errors
     /// [`ClientError`] if the stream ends with an error.
     pub async fn served(mut self) -> Result<Served, ClientError> {
         while self.next_encoded().await?.is_some() {}
-        let Attempt::Open(opened) = &mut self.attempt else { return Ok(Served::default()) };
+        let Attempt::Open(opened) = &mut self.attempt else { return Ok(Served::unknown(self.unknown)) };
         let trailers = opened.rest.trailers();
         let trailers = match self.options.deadline {
             None => trailers.await,
             Some(deadline) => timeout(deadline, trailers).await.map_err(|_| ClientError::deadline_exceeded())?,
         };
         let trailers = trailers.map_err(|status| self.server.call_error(status))?;
-        Ok(trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default())
+        let mut served = trailers.map(|metadata| Served::from_metadata(&metadata)).unwrap_or_default();
+        served.add(&Served::unknown(self.unknown));
+        Ok(served)
     }
 
     fn poll_encoded(
@@ -150,6 +156,7 @@ impl FloorStream {
 
     fn resume(&mut self) {
         self.due = None;
+        self.unknown = self.count - self.remaining;
         self.attempt = Attempt::Opening((self.reopen)(self.expected.clone(), self.remaining));
     }
 }

@@ -143,6 +143,7 @@ fn map_properties(floor: &Floor) -> Vec<(&'static str, Value)> {
         ("kind", names::kind_of(floor.spec()).into()),
         ("theme", floor.theme().into()),
         ("pack", floor.spec().pack.as_str().into()),
+        ("view", int(floor.spec().view as u32)),
         ("generator_version", int(floor.wire().generator_version)),
         ("content_hash", hash(floor.content_hash()).into()),
         ("critical_path", int(metrics.critical_path)),

@@ -58,7 +58,7 @@ pub use floor::{
 };
 pub use generator::{Generator, generate};
 pub use pack::{Pack, Theme};
-pub use spec::{FloorSpec, Kind, PackHash, SpecError};
+pub use spec::{FloorSpec, Kind, PackHash, SpecError, View};
 
 /// Part of every storage key. It rises by one with every release that changes a byte of any floor; CHANGELOG.md
 /// says what each version changed.

@@ -18,7 +18,7 @@ impl fmt::Display for PackHash {
     }
 }
 
-/// Names one floor by pack, tower, number, size and kind, all resolved and in range. A `Copy` value of 32 bytes.
+/// Names one floor by pack, tower, number, size, kind and view, all resolved and in range. A `Copy` value of 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FloorSpec {
     pack: PackHash,
@@ -27,6 +27,7 @@ pub struct FloorSpec {
     width: u16,
     height: u16,
     kind: Kind,
+    view: View,
 }
 
 impl FloorSpec {
@@ -55,7 +56,7 @@ impl FloorSpec {
         }
         let width = side(width).ok_or(SpecError::Width(width))?;
         let height = side(height).ok_or(SpecError::Height(height))?;
-        Ok(Self { pack, seed, number, width, height, kind: kind() })
+        Ok(Self { pack, seed, number, width, height, kind: kind(), view: View::Everything })
     }
 
     /// The pack that it belongs to.
@@ -94,6 +95,18 @@ impl FloorSpec {
         self.kind
     }
 
+    /// What of the floor is sent. A new spec has [`View::Everything`]; the floor itself does not depend on it.
+    #[must_use]
+    pub const fn view(&self) -> View {
+        self.view
+    }
+
+    /// The same floor in that view.
+    #[must_use]
+    pub const fn with_view(self, view: View) -> Self {
+        Self { view, ..self }
+    }
+
     /// Width times height.
     #[must_use]
     pub const fn cells(&self) -> usize {
@@ -107,6 +120,28 @@ fn side(cells: u32) -> Option<u16> {
         0 => Some(FloorSpec::DEFAULT_SIDE),
         n if (FloorSpec::MIN_SIDE..=FloorSpec::MAX_SIDE).contains(&n) => Some(n),
         _ => None,
+    }
+}
+
+/// What of a floor is sent. The numbers are those of `floors.v1.View`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum View {
+    /// The whole floor.
+    #[default]
+    Everything = 0,
+    /// What a player may know on arrival, with a map in hand.
+    Player = 1,
+}
+
+impl View {
+    /// Every view, in the order of its number.
+    pub const ALL: [Self; 2] = [Self::Everything, Self::Player];
+
+    /// The view of that number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|view| *view as u32 == number)
     }
 }
 

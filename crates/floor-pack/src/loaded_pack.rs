@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{BufMut, Bytes, BytesMut};
 use floor_gen::{
-    FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, PackHash,
+    FloorSpec, GENERATOR_VERSION, Generator, Kind, Pack, PackHash, View,
     pack::{Checks, Files, PackError, PackErrors},
 };
 use floor_proto::{
@@ -17,6 +17,7 @@ use floor_proto::{
     pack::{BUILT_IN, PackRef},
     v1,
 };
+use floor_wire::view;
 use prost::Message;
 
 #[cfg(feature = "authored")]
@@ -320,6 +321,15 @@ impl LoadedPack {
     /// # Panics
     /// If `spec` belongs to another pack.
     pub fn message(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<v1::Floor, ModuleError> {
+        let floor = self.whole(generator, spec)?;
+        Ok(match spec.view() {
+            View::Everything => floor,
+            View::Player => view::of_player(floor, self.pack().shown()).expect("the grids of every floor are checked"),
+        })
+    }
+
+    /// The floor in the view of everything, whose spec has the view that is asked for.
+    fn whole(&self, generator: &mut Generator, spec: &FloorSpec) -> Result<v1::Floor, ModuleError> {
         if let Some(authored) = self.authored_of(spec) {
             assert_eq!(spec.pack(), self.pack().hash(), "the spec belongs to another pack");
             return Ok(v1::Floor { spec: Some(self.spec(spec)), ..authored.message.clone() });

@@ -7,18 +7,17 @@ use floor_export::{
     picture::{self, Appearance, Legend, Overlays, Scene, Style},
 };
 use floor_gen::pack::{Hatch, Look, Paint};
-use floor_proto::floor::Floor;
+use floor_proto::{floor::Floor, v1::View};
 
 /// Pixels of a cell of a PNG, if the page names none: as for `floorctl render`.
 const PNG_SCALE: u32 = 10;
 
 /// How to export, as words: format (a [`Format`] or `png`), style (`data` or `map`), pixels of a cell (0: as many as
-/// usual), reader (`master` or `players`), and the look as in `looks` of floor-web.
+/// usual), and the look as in `looks` of floor-web.
 pub(crate) struct Settings {
     /// `None`: a PNG.
     format: Option<Format>,
     appearance: Appearance,
-    is_for_players: bool,
 }
 
 impl FromStr for Settings {
@@ -26,7 +25,7 @@ impl FromStr for Settings {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let words = text.split_ascii_whitespace().collect::<Vec<_>>();
-        let [format, style, scale, reader, look @ ..] = words.as_slice() else {
+        let [format, style, scale, look @ ..] = words.as_slice() else {
             return Err("the settings end too early".to_owned());
         };
         let format = match *format {
@@ -42,11 +41,7 @@ impl FromStr for Settings {
         };
         let scale = scale.parse::<u32>().map_err(|_| wrong("scale", scale))?;
         let scale = (scale != 0).then_some(scale);
-        Ok(Self {
-            format,
-            appearance: Appearance { look: parse_look(look)?, style, scale, is_day: false },
-            is_for_players: *reader == "players",
-        })
+        Ok(Self { format, appearance: Appearance { look: parse_look(look)?, style, scale, is_day: false } })
     }
 }
 
@@ -82,11 +77,8 @@ impl Settings {
 
     /// The picture of `floorctl render --png`.
     fn png(&self, floor: &Floor, scale: u32) -> Result<Vec<u8>, ExportError> {
-        let rooms = self.appearance.style == Style::Map && !self.is_for_players;
-        let mut scene = Scene::new(floor).overlaid(Overlays { rooms, ..Overlays::default() });
-        if self.is_for_players {
-            scene = scene.for_players();
-        }
+        let rooms = self.appearance.style == Style::Map && floor.spec().view() != View::Player;
+        let scene = Scene::new(floor).overlaid(Overlays { rooms, ..Overlays::default() });
         let scene = scene.with_style(self.appearance.style).with_look(self.appearance.look);
         let mut png = Vec::new();
         picture::draw_png(&mut png, &scene, Some(&Legend::new(&scene)), scale)?;

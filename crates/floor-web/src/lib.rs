@@ -14,7 +14,7 @@ pub mod pack;
 use std::cell::{Cell, RefCell};
 
 use floor_gen::{
-    GENERATOR_VERSION, Generator, Kind, Theme,
+    GENERATOR_VERSION, Generator, Kind, Theme, View,
     pack::{Hatch, Paint},
 };
 use floor_pack::{LoadedPack, ModuleError, ResolveError};
@@ -36,12 +36,13 @@ pub extern "C" fn generator_version() -> u32 {
     GENERATOR_VERSION
 }
 
-/// Generates a floor of the open pack; 0 as `width`, `height` or `kind` as in a request. Returns 1; 0 if there is no such
+/// Generates a floor of the open pack; 0 as `width`, `height`, `kind` or `view` as in a request. Returns 1; 0 if there is no such
 /// floor, 2 if the pack's own generator failed. The output is the encoded `floors.v1.Floor`, or the error.
 #[unsafe(no_mangle)]
-pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32) -> u32 {
+pub extern "C" fn floor(seed: u64, number: u32, width: u32, height: u32, kind: u32, view: u32) -> u32 {
     let bytes = with_pack(|pack| {
         let spec = pack.resolve(seed, number, width, height, Kind::from_number(kind))?;
+        let spec = spec.with_view(View::from_number(view).unwrap_or_default());
         let framed = GENERATOR.with_borrow_mut(|generator| pack.framed(generator, &spec))?;
         Ok(floor_wire::unframed(&framed).to_vec())
     });

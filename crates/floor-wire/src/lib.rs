@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod decode;
+pub mod view;
 
 use bytes::Bytes;
-use floor_gen::{Floor, FloorSpec, Kind, Point};
+use floor_gen::{Floor, FloorSpec, Kind, Point, View};
 use floor_proto::{FRAME_PREFIX_BYTES, grid, hash, limits, v1};
 
 /// Generator and wire do not know each other, so each states the limits.
@@ -86,6 +87,7 @@ pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
         height: spec.height().into(),
         kind: kind(spec.kind()).into(),
         pack: String::new(),
+        view: view(spec.view()).into(),
     }
 }
 
@@ -93,6 +95,15 @@ pub fn spec(spec: &FloorSpec) -> v1::FloorSpec {
 #[must_use]
 pub fn kind(kind: Kind) -> v1::FloorKind {
     v1::FloorKind::try_from(kind as i32).expect("kinds have the wire's numbers")
+}
+
+/// The protocol's value of a view.
+#[must_use]
+pub const fn view(view: View) -> v1::View {
+    match view {
+        View::Everything => v1::View::Unspecified,
+        View::Player => v1::View::Player,
+    }
 }
 
 fn rooms(floor: &Floor<'_>) -> Vec<v1::Room> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use floor_client::{EncodedFloor, Floor, FloorKind, FloorSpec};
-use floor_gen::{Generator, Kind};
+use floor_gen::{Generator, Kind, View};
 use floor_pack::{LoadedPack, ModuleError, ResolveError};
 
 use crate::target::FloorName;
@@ -12,7 +12,9 @@ use crate::target::FloorName;
 pub(crate) fn resolve(pack: &LoadedPack, requested: &FloorSpec) -> Result<floor_gen::FloorSpec, ResolveError> {
     // Only the unspecified kind becomes `None`; then the pack's schedule chooses the kind.
     let kind = u32::try_from(requested.kind).ok().and_then(Kind::from_number);
-    pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind)
+    let spec = pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind)?;
+    let view = u32::try_from(requested.view).ok().and_then(View::from_number);
+    Ok(spec.with_view(view.unwrap_or_default()))
 }
 
 /// Generates the floor and encodes it as a server with the same generator and the same pack does.
@@ -39,7 +41,7 @@ pub(crate) fn name(spec: &floor_gen::FloorSpec) -> FloorName {
         width: spec.width().into(),
         height: spec.height().into(),
         kind: FloorKind::try_from(spec.kind() as i32).unwrap_or_default().into(),
-        pack: String::new(),
+        ..FloorSpec::default()
     })
 }
 

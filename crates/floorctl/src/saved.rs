@@ -13,11 +13,14 @@ use floor_export::{
     ImportError,
     import::{self, Imported, ReadFile, Tally},
 };
-use floor_gen::GENERATOR_VERSION;
+use floor_gen::{GENERATOR_VERSION, pack::Shown};
 use floor_proto::{
     floor_json::{self, FloorJsonError},
+    grid::GridError,
     hash, text,
+    v1::View,
 };
+use floor_wire::view::of_player;
 use prost::Message as _;
 
 /// The longest file that is read, in bytes, and the longest map of an editor. The largest floor is a fraction of each.
@@ -109,6 +112,18 @@ impl SavedFloor {
         let encoded = Bytes::from(hash::encode_hashed(&message, 0));
         message.content_hash = hash::content_hash(&message);
         Self { stated_hash, hash: message.content_hash, message, encoded, tally: None, map_notes: Vec::new() }
+    }
+
+    /// The floor in that view. What its pack would show is not known here.
+    pub(crate) fn seen_in(self, view: View) -> Result<Self, GridError> {
+        if view == View::Unspecified || self.message.spec.as_ref().is_some_and(|spec| spec.view() == view) {
+            return Ok(self);
+        }
+        let is_edited = self.is_edited();
+        let Self { message, stated_hash, tally, map_notes, .. } = self;
+        let seen = Self::rehashed(of_player(message, Shown::default())?, 0);
+        let stated_hash = if is_edited { stated_hash } else { seen.hash };
+        Ok(Self { tally, map_notes, stated_hash, ..seen })
     }
 
     /// Whether the contents changed after the hash was computed.

@@ -29,12 +29,16 @@ pub(crate) enum Source {
 impl FromStr for Source {
     type Err = String;
 
-    /// Text that is a valid floor name is a floor. To name such a file, write `./42/7`.
+    /// Text that is a valid floor name is a floor, but a file comes before a tower that is no number. To name a file like
+    /// a floor, write `./42/7`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self::Named).or_else(|no_name| {
-            let file = saved::file_named(text).map(Self::Saved);
-            file.ok_or_else(|| format!("there is no such file, and it names no floor: {no_name}"))
-        })
+        let has_number = text.split_once('/').is_some_and(|(tower, _)| floor_query::seed(tower).is_ok());
+        match (text.parse(), saved::file_named(text)) {
+            (Ok(name), None) => Ok(Self::Named(name)),
+            (Ok(name), Some(_)) if has_number => Ok(Self::Named(name)),
+            (_, Some(file)) => Ok(Self::Saved(file)),
+            (Err(no_name), None) => Err(format!("there is no such file, and it names no floor: {no_name}")),
+        }
     }
 }
 
@@ -62,6 +66,10 @@ pub(crate) struct FloorSource {
 }
 
 impl FloorSource {
+    pub(crate) const fn tower(&self) -> &Tower {
+        &self.tower
+    }
+
     /// Gets the floor. The metadata is that of the server's answer, if a server was asked.
     pub(crate) async fn load(
         &self,
@@ -69,7 +77,7 @@ impl FloorSource {
         fetch: &FetchOptions,
     ) -> anyhow::Result<(SavedFloor, Option<Served>)> {
         let spec = match &self.source {
-            Some(Source::Saved(file)) => return Ok((file.read()?, None)),
+            Some(Source::Saved(file)) => return Ok((file.read()?.seen_in(self.tower.view())?, None)),
             Some(Source::Named(name)) => self.tower.named(name),
             None => self.tower.floor(self.number),
         };
@@ -132,7 +140,9 @@ mod tests {
         assert_eq!("42/7".parse(), Ok(Source::Named("42/7".parse().unwrap())));
         assert_eq!("Cargo.toml".parse(), Ok(Source::Saved(SavedFile::Path("Cargo.toml".into()))));
         assert_eq!("-".parse(), Ok(Source::Saved(SavedFile::Stdin)));
-        for missing in ["no/such.bin", "src"] {
+        assert_eq!("src/main.rs".parse(), Ok(Source::Saved(SavedFile::Path("src/main.rs".into()))));
+        assert_eq!("my dungeon/3".parse(), Ok(Source::Named("16080315043033421665/3".parse().unwrap())));
+        for missing in ["no/such.bin", "./42/7"] {
             assert!(missing.parse::<Source>().unwrap_err().starts_with("there is no such file"));
         }
     }

@@ -6,12 +6,15 @@ use clap::{
     ArgGroup, Args,
     builder::{PossibleValuesParser, Resettable, TypedValueParser},
 };
-use floor_client::{FloorKind, FloorSpec, limits};
+use floor_client::{FloorKind, FloorSpec, limits, v1::View};
 use floor_export::names;
 use floor_gen::Kind;
 use floor_pack::{LoadedPack, pack_files::EXTENSION};
-use floor_proto::pack::{InvalidPackRef, PackRef};
-use floor_query::{nearest, seed};
+use floor_proto::{
+    pack::{InvalidPackRef, PackRef},
+    seed::seed,
+};
+use floor_query::nearest;
 
 use crate::{
     failure::UsageError,
@@ -23,7 +26,7 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Floor")]
 pub(crate) struct Tower {
-    /// The seed of the tower, decimal or 0x hexadecimal
+    /// The seed of the tower: a number, decimal or 0x hexadecimal, or a text
     // Negative numbers are accepted here so that the error message explains the range of seeds.
     #[arg(long, default_value = "0", value_parser = seed, allow_negative_numbers = true)]
     seed: u64,
@@ -43,24 +46,38 @@ pub(crate) struct Tower {
     /// without a server
     #[arg(long, value_name = "PACK")]
     pack: Option<PackArg>,
+    /// The player's view: only what a player may know on arrival, with a map in hand
+    #[arg(long)]
+    players: bool,
 }
 
 impl Tower {
     /// The tower of `seed`, with floors of `size` and of the kinds of its schedule.
     pub(crate) const fn of(seed: u64, size: (u32, u32)) -> Self {
-        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: None }
+        Self { seed, width: None, height: None, size: Some(size), kind: None, pack: None, players: false }
     }
 
     /// The spec of a floor. Sides and kind that are not given stay 0: the server resolves them.
     pub(crate) fn floor(&self, number: u32) -> FloorSpec {
         let (width, height) = self.size.unwrap_or((self.width.unwrap_or(0), self.height.unwrap_or(0)));
         let kind = self.kind.map_or(FloorKind::Unspecified, floor_wire::kind);
-        FloorSpec { seed: self.seed, number, width, height, kind: kind.into(), pack: self.named_pack() }
+        let (kind, view) = (kind.into(), self.view().into());
+        FloorSpec { seed: self.seed, number, width, height, kind, pack: self.named_pack(), view }
     }
 
     /// The floor of that name, of the pack of the flag.
     pub(crate) fn named(&self, FloorName(spec): &FloorName) -> FloorSpec {
-        FloorSpec { pack: self.named_pack(), ..spec.clone() }
+        FloorSpec { pack: self.named_pack(), view: self.view().into(), ..spec.clone() }
+    }
+
+    /// What of the floor is wanted.
+    pub(crate) const fn view(&self) -> View {
+        if self.players { View::Player } else { View::Unspecified }
+    }
+
+    /// For what looks at whole floors only.
+    pub(crate) fn refuse_view(&self, why: &str) -> Result<(), UsageError> {
+        if self.players { Err(UsageError(format!("--players cannot be used here: {why}"))) } else { Ok(()) }
     }
 
     /// The name of the pack, for a server; empty if the flag names none.
@@ -166,18 +183,19 @@ impl FromStr for FloorName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (rest, (width, height)) = match text.split_once('@') {
+        let (tower, rest) =
+            text.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
+        let (rest, (width, height)) = match rest.split_once('@') {
             Some((rest, sides)) => (rest, size(sides)?),
-            None => (text, (0, 0)),
+            None => (rest, (0, 0)),
         };
-        let (rest, kind) = match rest.split_once(':') {
-            Some((rest, name)) => (rest, floor_wire::kind(kind(name)?)),
+        let (number, kind) = match rest.split_once(':') {
+            Some((number, name)) => (number, floor_wire::kind(kind(name)?)),
             None => (rest, FloorKind::Unspecified),
         };
-        let (tower, number) =
-            rest.split_once('/').ok_or("a floor is SEED/NUMBER[:KIND][@WxH], e.g. 42/7:cavern@64x48")?;
         let number = numbers::parse_one(number)?;
-        Ok(Self(FloorSpec { seed: seed(tower)?, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
+        let seed = seed(tower).map_err(|error| error.to_string())?;
+        Ok(Self(FloorSpec { seed, number, width, height, kind: kind.into(), ..FloorSpec::default() }))
     }
 }
 
@@ -318,7 +336,8 @@ mod tests {
         for (name, expected) in [
             ("42", "SEED/NUMBER"),
             ("42/x", "\"x\""),
-            ("x/1", "seed"),
+            (" /1", "empty"),
+            ("0x/1", "0x is no seed"),
             ("1/1:hut", "\"hut\""),
             ("1/1@64", "64x48"),
             ("1/1:cavrn", "did you mean cavern? The kinds are standard, keep, halls, cavern"),
@@ -329,6 +348,8 @@ mod tests {
             let error = name.parse::<FloorName>().unwrap_err();
             assert!(error.contains(expected), "{name}: {error}");
         }
+        let word: FloorName = "my dungeon/10:boss@64x48".parse().unwrap();
+        assert_eq!(word.to_string(), "16080315043033421665/10:boss@64x48");
     }
 
     #[test]

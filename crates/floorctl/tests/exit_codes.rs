@@ -130,7 +130,7 @@ const USAGE_ERRORS: &[(&[&str], &str)] = &[
     (&["get", "--size", "10x10"], "16 to 512 cells wide and high, not 10"),
     (&["get", "--width", "513"], "16 to 512 cells wide and high, not 513"),
     (&["get", "42/7:cavrn"], "did you mean cavern? The kinds are standard, keep, halls"),
-    (&["get", "--seed", "-1"], "a seed is a number from 0 to 2^64 - 1"),
+    (&["get", "--seed", "-9223372036854775809"], "a number is -2^63 to 2^64 - 1"),
     (&["get", "--server", ""], "write http://host:port"),
     (&["search", "--where", "monsters > 4"], "did you mean `spawns`"),
     (&["search", "--where", "loops > 1", "--limit", "0"], "1 or more"),

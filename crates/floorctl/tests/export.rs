@@ -651,3 +651,34 @@ fn bad_input_is_refused_with_the_reason() {
         assert!(stderr.contains(expected), "{arguments:?} said: {stderr}");
     }
 }
+
+/// One view of the floor in text, maps and saved files, made here or from a whole floor.
+#[test]
+fn what_players_may_see_is_the_same_in_every_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    for (name, _) in floors() {
+        let run = |arguments: &[&str]| {
+            let (code, stdout, stderr) = floorctl(arguments);
+            assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
+            stdout
+        };
+        let whole = run(&["render", &name, "--offline", "--plain", "--no-legend"]);
+        let seen = run(&["render", &name, "--offline", "--plain", "--no-legend", "--players"]);
+        assert!(whole.contains(['^', '$', '%', 'S']), "{name}");
+        assert!(!seen.contains(|c: char| "^$%S".contains(c) || c.is_ascii_lowercase()), "{name}:\n{seen}");
+        let (map, of_players) = (path("whole.json"), path("players.json"));
+        run(&["export", &name, "--offline", "--to", "json", "--output", &map, "--force"]);
+        run(&["export", &name, "--offline", "--to", "json", "--output", &of_players, "--force", "--players"]);
+        for saved in [vec![map.as_str(), "--players"], vec![of_players.as_str()]] {
+            assert_eq!(run(&[&["render", "--plain", "--no-legend"], saved.as_slice()].concat()), seen, "{name}");
+        }
+        let picture = |arguments: &[&str]| {
+            run(&[&["render", "--png", &path("floor.png"), "--style", "map"], arguments].concat());
+            std::fs::read(path("floor.png")).unwrap()
+        };
+        assert_eq!(picture(&[&name, "--offline", "--players"]), picture(&[&map, "--players"]), "{name}");
+    }
+    let (code, _, stderr) = floorctl(&["search", "--players", "--where", "rooms > 3"]);
+    assert!(code == Some(2) && stderr.contains("--players cannot be used here"), "{stderr}");
+}

@@ -110,7 +110,7 @@ fn message(spec: &FloorSpec) -> Bytes {
         width: spec.width().into(),
         height: spec.height().into(),
         kind: spec.kind() as i32,
-        pack: String::new(),
+        ..v1::FloorSpec::default()
     };
     load::framed(&v1::GetFloorRequest { spec: Some(spec) })
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     grpc::{
         answer::Answer,
-        status::{invalid, malformed},
+        status::{self, invalid, malformed},
     },
     packs::HeldPack,
 };
@@ -34,6 +34,9 @@ pub(super) fn list(services: &Services, call: &Call<'_>, message: Bytes) -> Resu
 
 /// The files of the pack, as one frame that all calls share.
 pub(super) async fn get(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
+    if call.options.only.is_some() {
+        return Err(status::no_files_for_players());
+    }
     let request = v1::GetPackRequest::decode(message).map_err(|error| malformed(&error))?;
     let packs = services.packs.for_caller(call.options.tenant);
     let validity = validity(packs, iter::once(&*request.pack));

@@ -3,7 +3,7 @@
 use std::{fmt::Display, time::Duration};
 
 use bytes::Bytes;
-use floor_gen::{FloorSpec, Kind, SpecError};
+use floor_gen::{FloorSpec, Kind, SpecError, View};
 use floor_pack::ResolveError;
 use floor_proto::{pack::BUILT_IN, v1};
 use tonic::Status;
@@ -69,11 +69,11 @@ pub(super) async fn decoded<T: Send + 'static>(
     message: Bytes,
     decode: fn(VisiblePacks<'_>, &[u8], Duration) -> Result<T, Refused>,
 ) -> Result<T, Status> {
-    let (packs, tenant) = (&services.packs, call.options.tenant);
-    match decode(packs.for_caller(tenant), &message, INLINE) {
+    let (packs, tenant, only) = (&services.packs, call.options.tenant, call.options.only);
+    match decode(packs.for_caller(tenant).only(only), &message, INLINE) {
         Err(Refused::TakesLong(time)) => {
             let packs = packs.clone();
-            let decode = move || decode(packs.for_caller(tenant), &message, Duration::MAX);
+            let decode = move || decode(packs.for_caller(tenant).only(only), &message, Duration::MAX);
             // Boxed because it is rare.
             Ok(call.options.with_deadline(Box::pin(services.offload.run(call.caller, time, decode)).as_mut()).await??)
         }
@@ -120,29 +120,38 @@ pub(super) fn resolve(
         0 => Some(None),
         number => u32::try_from(number).ok().and_then(Kind::from_number).map(Some),
     };
+    let view = u32::try_from(requested.view).ok().and_then(View::from_number);
     let pack = match find_pack(packs, &requested.pack, format_args!("{field}.pack")) {
         Ok(pack) => pack,
         Err(Unresolved::Invalid(mut wrong)) => {
-            wrong.extend(field_violations(requested, kind.is_some(), &field));
+            wrong.extend(field_violations(requested, kind.is_some(), view.is_some(), &field));
             return Err(Unresolved::Invalid(wrong));
         }
         Err(unknown) => return Err(unknown),
     };
+    if let Some(view) = view.filter(|view| !packs.allows(*view)) {
+        return Err(Unresolved::Refused(status::not_in_view(view, &field).into()));
+    }
     let time = pack.resolving_time();
     *allowed = allowed.checked_sub(time).ok_or(Unresolved::Refused(Refused::TakesLong(time)))?;
     let resolved =
         kind.map(|kind| pack.resolve(requested.seed, requested.number, requested.width, requested.height, kind));
-    match resolved {
-        Some(Ok(spec)) => Ok(spec),
-        Some(Err(ResolveError::Module(error))) => {
+    match (resolved, view) {
+        (Some(Ok(spec)), Some(view)) => Ok(spec.with_view(view)),
+        (Some(Err(ResolveError::Module(error))), _) => {
             Err(Unresolved::Refused(status::from_module_error(&packs.note(error)).into()))
         }
-        _ => Err(Unresolved::Invalid(field_violations(requested, kind.is_some(), &field))),
+        _ => Err(Unresolved::Invalid(field_violations(requested, kind.is_some(), view.is_some(), &field))),
     }
 }
 
 /// The violations of every invalid field. Each is checked with valid values for the others.
-fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl Display) -> Vec<Violation> {
+fn field_violations(
+    requested: &v1::FloorSpec,
+    kind_is_valid: bool,
+    view_is_valid: bool,
+    field: &impl Display,
+) -> Vec<Violation> {
     let alone = |number, width, height| FloorSpec::resolve(requested.seed, number, width, height, None).err();
     let errors = [alone(requested.number, 0, 0), alone(1, requested.width, 0), alone(1, 0, requested.height)];
     let wrong = |error: SpecError| Violation::new(format!("{field}.{}", error.field()), error.to_string());
@@ -150,6 +159,10 @@ fn field_violations(requested: &v1::FloorSpec, kind_is_valid: bool, field: &impl
     if !kind_is_valid {
         let description = format!("{} is not a FloorKind; offered: {}", requested.kind, offered());
         wrong.push(Violation::new(format!("{field}.kind"), description));
+    }
+    if !view_is_valid {
+        let description = format!("{} is not a View; offered: 0 (everything), 1 (player)", requested.view);
+        wrong.push(Violation::new(format!("{field}.view"), description));
     }
     wrong
 }

@@ -101,7 +101,7 @@ impl Iterator for FloorRange {
         let (width, height) = self.sides;
         match self.pack.resolve(self.first.seed(), number, width, height, self.kind) {
             Err(ResolveError::Module(error)) => Some(Err(error)),
-            spec => Some(Ok(spec.expect("validated by decode"))),
+            spec => Some(Ok(spec.expect("validated by decode").with_view(self.first.view()))),
         }
     }
 

@@ -28,7 +28,9 @@ from floors.errors import (
 from floors.floor import Batch, Floor
 from floors.options import CallOptions
 from floors.served import Served, TraceStep
-from floors.spec import Behaviour, FloorSpec, Kind, RoomRole, Terrain
+from floors.spec import Behaviour, FloorSpec, Kind, RoomRole, Terrain, View
+from floors.towers import seed
+from floors.ways import Cell
 
 __all__ = [
     "AddressError",
@@ -38,6 +40,7 @@ __all__ = [
     "Behaviour",
     "CallError",
     "CallOptions",
+    "Cell",
     "Client",
     "DeadlineExceededError",
     "FailedPreconditionError",
@@ -59,6 +62,8 @@ __all__ = [
     "TraceStep",
     "UnauthenticatedError",
     "UnavailableError",
+    "View",
     "Violation",
     "WrongFloorError",
+    "seed",
 ]

@@ -86,7 +86,7 @@ class AsyncClient:
 
     def stream(self, first: FloorSpec, count: int) -> AsyncFloorStream:
         """`count` consecutive floors of one tower, for `async for`; see `Client.stream`."""
-        return AsyncFloorStream(self._open, self._connection.server, self.options, first, count)
+        return AsyncFloorStream(self._open, self._connection, self.options, first, count)
 
     async def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server."""
@@ -114,14 +114,17 @@ class AsyncClient:
 
     async def _call(self, rpc: str, request: bytes) -> tuple[bytes, calls.ResponseMetadata]:
         """Make a call with retries. Waits as long as the server asks."""
-        retry = Retry(self.options.deadline, self.options.retries)
+        retry = self.options.retry(self._connection.reached)
         while True:
             metadata = self.options.metadata(self._connection.token)
             call = self._unary[rpc](request, timeout=retry.remaining(), metadata=metadata)
             try:
-                return await call, await call.initial_metadata()
+                response, headers = await call, await call.initial_metadata()
             except grpc.RpcError as error:
                 failure = from_rpc_error(rpc, self._connection.server, error)
+            else:
+                retry.progressed()
+                return response, headers
             await asyncio.sleep(retry.wait_after(failure))
 
     def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
@@ -134,15 +137,16 @@ class AsyncFloorStream(AsyncIterator[Floor]):
     def __init__(
         self,
         start: Callable[[bytes, float | None], Any],
-        server: str,
+        connection: Connection,
         options: CallOptions,
         first: FloorSpec,
         count: int,
     ) -> None:
         self.served = Served()
-        """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
+        """How the server answered, after the last floor. Floors from before it was resumed count as `unknown`."""
         self._start = start
-        self._server = server
+        self._server = connection.server
+        self._reached = connection.reached
         self._options = options
         self._progress = calls.Progress(first, count)
         self._retry: Retry | None = None
@@ -158,7 +162,8 @@ class AsyncFloorStream(AsyncIterator[Floor]):
             if encoded is not None:
                 return self._progress.read(encoded)
             self._progress.finish()
-            self.served = Served.from_metadata(await self._call.trailing_metadata())
+            served = Served.from_metadata(await self._call.trailing_metadata())
+            self.served = served.with_unknown(self._progress.unknown)
         except BaseException:
             self.close()
             raise
@@ -182,7 +187,7 @@ class AsyncFloorStream(AsyncIterator[Floor]):
     async def _receive(self) -> bytes | None:
         """The next message, None at the end."""
         if self._retry is None:
-            self._retry = self._options.stream_retry()
+            self._retry = self._options.stream_retry(self._reached)
         failure: CallError
         while True:
             if self._call is None:

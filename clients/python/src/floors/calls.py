@@ -138,6 +138,8 @@ class Progress:
     def __init__(self, first: FloorSpec, count: int) -> None:
         self.next = _checked(first)
         self.remaining = self._count = whole("count", count, 2**32 - 1)
+        self.unknown = 0
+        """Floors from before the last request: their calls broke off and never said where they came from."""
 
     @property
     def is_complete(self) -> bool:
@@ -146,6 +148,7 @@ class Progress:
 
     def request(self) -> bytes:
         """The encoded request for the remaining floors."""
+        self.unknown = self._count - self.remaining
         return stream_request(self.next, self.remaining)
 
     def read(self, encoded: bytes) -> Floor:

@@ -40,6 +40,8 @@ class Client:
     ) -> None:
         """Prepare a connection to `http://host:port`, `https://host:port`, or `host:port`, which means the former.
 
+        Without a port it is 50051, and 443 with TLS.
+
         Args:
             address: The address of the server.
             options: Deadlines, retries and the like.
@@ -109,7 +111,7 @@ class Client:
         The call starts with the first floor that is read. It resumes after the last received floor if the connection
         breaks or the server drains.
         """
-        return FloorStream(self._open, self._connection.server, self.options, first, count)
+        return FloorStream(self._open, self._connection, self.options, first, count)
 
     def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server.
@@ -153,7 +155,7 @@ class Client:
 
     def _call(self, rpc: str, request: bytes) -> tuple[bytes, calls.ResponseMetadata]:
         """Make a call with retries. Waits as long as the server asks."""
-        retry = Retry(self.options.deadline, self.options.retries)
+        retry = self.options.retry(self._connection.reached)
         while True:
             metadata = self.options.metadata(self._connection.token)
             try:
@@ -161,6 +163,7 @@ class Client:
             except grpc.RpcError as error:
                 failure = from_rpc_error(rpc, self._connection.server, error)
             else:
+                retry.progressed()
                 return response, call.initial_metadata()
             time.sleep(retry.wait_after(failure))
 
@@ -174,15 +177,16 @@ class FloorStream(Iterator[Floor]):
     def __init__(
         self,
         start: Callable[[bytes, float | None], Any],
-        server: str,
+        connection: Connection,
         options: CallOptions,
         first: FloorSpec,
         count: int,
     ) -> None:
         self.served = Served()
-        """How the server answered, after the last floor. Of the last call, if the stream was resumed."""
+        """How the server answered, after the last floor. Floors from before it was resumed count as `unknown`."""
         self._start = start
-        self._server = server
+        self._server = connection.server
+        self._reached = connection.reached
         self._options = options
         self._progress = calls.Progress(first, count)
         self._retry: Retry | None = None
@@ -205,7 +209,8 @@ class FloorStream(Iterator[Floor]):
             if encoded is not None:
                 return self._progress.read(encoded)
             self._progress.finish()
-            self.served = Served.from_metadata(self._call.trailing_metadata())
+            served = Served.from_metadata(self._call.trailing_metadata())
+            self.served = served.with_unknown(self._progress.unknown)
         except BaseException:
             self.close()
             raise
@@ -230,7 +235,7 @@ class FloorStream(Iterator[Floor]):
     def _receive(self) -> bytes | None:
         """The next message, None at the end."""
         if self._retry is None:
-            self._retry = self._options.stream_retry()
+            self._retry = self._options.stream_retry(self._reached)
         while True:
             if self._call is None:
                 self._call = self._start(self._progress.request(), self._retry.remaining())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
@@ -22,12 +23,14 @@ _MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 _RECONNECT_MS = 100
 """First wait before a new connection, the least that gRPC allows. Its own is 1 s, longer than several attempts."""
 _MAX_RECONNECT_MS = 2000
-_CONNECT_MS = 5000
-"""Time to connect. The channel's option has another name: gRPC also waits no shorter between attempts that time out."""
+_CONNECT_MS = 3000
+"""Time to connect, no longer than a server is awaited that was never reached. The channel's option has another name:
+gRPC also waits no shorter between attempts that time out."""
 _PING_AFTER_MS = 10_000
 _PING_TIMEOUT_MS = 5000
 """A connection with open calls that is silent for so long is tested, and closed if it does not answer in time."""
-_PORTS = {"http": 80, "https": 443}
+_PORTS = {"http": 50051, "https": 443}
+"""Ports of addresses without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Connection:
     credentials: grpc.ChannelCredentials | None
     channel_options: tuple[tuple[str, str | int], ...]
     token: Token | None
+    reached: Event = field(default_factory=Event)
+    """Whether the server ever answered."""
 
     @classmethod
     def new(

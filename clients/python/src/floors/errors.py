@@ -97,6 +97,11 @@ class CallError(FloorsError):
         """Whether nothing accepted the connection."""
         return False
 
+    @property
+    def is_answer(self) -> bool:
+        """Whether a server was reached, as far as the error tells."""
+        return True
+
 
 class InvalidArgumentError(CallError):
     """The request is wrong: `violations` names the fields."""
@@ -122,6 +127,11 @@ class DeadlineExceededError(CallError):
         """If it was the deadline of one attempt."""
         return True
 
+    @property
+    def is_answer(self) -> bool:
+        """Unknown: there may have been no connection yet."""
+        return False
+
 
 class ResourceExhaustedError(CallError):
     """The server refuses the call for now: a full queue, a used-up quota, too many unread answers."""
@@ -145,6 +155,11 @@ class UnavailableError(CallError):
         """Whether nothing accepted the connection."""
         return "failed to connect" in self.message and "Socket closed" not in self.message
 
+    @property
+    def is_answer(self) -> bool:
+        """Unless there is no connection, or the address is unknown."""
+        return re.search("failed to connect|errors resolving|DNS resolution failed", self.message) is None
+
 
 _MISTAKES = {
     "certificate has expired": "the certificate of the server has expired",
@@ -153,6 +168,9 @@ _MISTAKES = {
     "WRONG_VERSION_NUMBER": "the server does not speak TLS (write http://)",
     "failed to connect.*Socket closed": "the server ended the connection without an answer: it closes, or it speaks "
     "TLS (then write https://)",
+    "http1.x server": "the server does not speak gRPC: this may be the operations port",
+    "failed to connect.*(refused|timed out|handshaker shutdown)": "no server answers at this address (is it running, "
+    "and on this port?)",
 }
 """What the messages of gRPC and of its TLS library mean, by a pattern."""
 

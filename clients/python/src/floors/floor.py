@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from operator import index
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -15,8 +16,12 @@ from floors import content_hash, grid, points, wire
 from floors.errors import GridError, InvalidFloorError, WrongFloorError
 from floors.grid import Cells
 from floors.served import Served
-from floors.spec import FloorSpec, Terrain
+from floors.spec import FloorSpec, Terrain, whole
 from floors.v1 import floors_pb2 as pb
+from floors.ways import FAR, Cell, shortest, steps_from
+
+Place: TypeAlias = tuple[int, int] | pb.Point
+"""A cell: (x, y), or a point of a floor, such as `floor.entry`."""
 
 _PASSABLE = np.zeros(256, dtype=np.bool_)
 _PASSABLE[
@@ -31,6 +36,7 @@ _PASSABLE[
         Terrain.RUBBLE,
     ]
 ] = True
+_NO_STARTS = [Terrain.DOOR, Terrain.STAIRS_DOWN]
 
 
 class Furniture(NamedTuple):
@@ -49,6 +55,8 @@ class Floor:
 
     Arrays have `height` rows and `width` columns: cell (x, y) is `floor.terrain[y, x]`. They are the program's own and
     can be written to. Rooms, monsters and the like are messages, as docs/protocol.md explains them.
+
+    Floors of the same spec and content hash are equal.
     """
 
     __slots__ = ("__dict__", "content_hash", "encoded", "message", "region", "served", "spec", "terrain")
@@ -72,7 +80,7 @@ class Floor:
         """Decode the bytes of a `floors.v1.Floor` from any source.
 
         `requested`, if given, is the spec that the floor must match; its fields that are 0 match any value, except for
-        the seed.
+        the seed and the view.
 
         Raises:
             InvalidFloorError: The bytes are no valid floor; its subclasses are `HashMismatchError` for a wrong hash,
@@ -89,10 +97,12 @@ class Floor:
             raise InvalidFloorError(f"the bytes are no floor: {error}") from error
         if message.content_hash != self.content_hash:  # the last of several hash fields counts for the decoder
             raise InvalidFloorError("the floor carries more than one content hash")
-        spec = message.spec
         self.encoded = encoded
         self.message = message
-        self.spec = FloorSpec(spec.seed, spec.number, spec.width, spec.height, spec.kind, spec.pack)
+        try:
+            self.spec = FloorSpec.from_message(message.spec)
+        except ValueError as error:
+            raise InvalidFloorError(f"its spec is broken: {error}") from error
         if requested is not None and not _matches(self.spec, requested):
             raise WrongFloorError(requested, self.spec)
         self.terrain = self._cells("terrain", message.terrain)
@@ -224,6 +234,82 @@ class Floor:
         """Whether a player without keys who does not search can enter each cell."""
         return _PASSABLE[self.terrain]
 
+    def passable_with(self, keys: Iterable[int]) -> NDArray[np.bool_]:
+        """Whether a walker with the keys of these locks can enter each cell: everybody can, or it is the door of one.
+
+        `keys` are ids of locks. Like all ways, this is of `terrain` as it is now.
+
+        Raises:
+            TypeError: The keys are no integers.
+        """
+        held = _ids(keys)
+        passable = _PASSABLE[self.terrain]
+        for lock in reversed(self.locks):  # the first lock of a cell counts
+            if self.terrain[lock.at.y, lock.at.x] == Terrain.LOCKED_DOOR:
+                passable[lock.at.y, lock.at.x] = lock.id in held
+        return passable
+
+    def reachable(self, start: Place, keys: Iterable[int] = ()) -> NDArray[np.bool_]:
+        """Whether a walker with these keys gets to each cell from `start`, which is itself among them.
+
+        A step leads to one of the four neighbours of a cell. None is reached from outside the floor.
+
+        Raises:
+            TypeError: The place is none, or the keys are no integers.
+        """
+        passable, first = self.passable_with(keys), self._inside("start", start)
+        return np.zeros_like(passable) if first is None else steps_from(first, passable) != FAR
+
+    def path(self, start: Place, end: Place, keys: Iterable[int] = ()) -> list[Cell] | None:
+        """The cells of the shortest way for a walker with these keys, both ends among them; None if there is none.
+
+        Nobody needs to be able to enter `start`. Of ways with as few steps it is the one whose first different step
+        leads north, else west, else east.
+
+        Raises:
+            TypeError: A place is none, or the keys are no integers.
+        """
+        passable, first, last = self.passable_with(keys), self._inside("start", start), self._inside("end", end)
+        return None if first is None or last is None else shortest(first, last, passable)
+
+    def distance(self, start: Place, end: Place, keys: Iterable[int] = ()) -> int | None:
+        """The steps of that way, 0 from a cell to itself."""
+        path = self.path(start, end, keys)
+        return None if path is None else len(path) - 1
+
+    def starts(self, count: int) -> list[Cell]:
+        """Cells for a party of `count`, each of its own; fewer if there are no more.
+
+        They are those nearest to the entry that everybody can reach without keys, but for doors and the stairs down. As
+        near ones come row by row.
+
+        Raises:
+            TypeError: The count is no integer.
+            ValueError: The count is negative.
+        """
+        count = whole("count", count, 2**32 - 1)
+        steps = steps_from(Cell(self.entry.x, self.entry.y), self.passable_with(()))
+        steps[np.isin(self.terrain, _NO_STARTS)] = FAR
+        nearest = np.argsort(steps, axis=None, kind="stable")[: min(count, np.count_nonzero(steps != FAR))]
+        return [Cell(cell % self.width, cell // self.width) for cell in nearest.tolist()]
+
+    def _inside(self, name: str, place: Place) -> Cell | None:
+        """The cell; None outside the floor."""
+        try:
+            x, y = (place.x, place.y) if isinstance(place, pb.Point) else place
+            x, y = index(x), index(y)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} {place!r} is no cell: write (x, y), or a point such as floor.entry") from None
+        return Cell(x, y) if 0 <= x < self.width and 0 <= y < self.height else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Floor):
+            return NotImplemented
+        return (self.spec, self.content_hash) == (other.spec, other.content_hash)
+
+    def __hash__(self) -> int:
+        return hash((self.spec, self.content_hash))
+
     def __repr__(self) -> str:
         """As in `<Floor 7 of tower 42, 100x100, hash 0123456789abcdef>`."""
         spec = self.spec
@@ -247,4 +333,11 @@ def _matches(received: FloorSpec, requested: FloorSpec) -> bool:
         and requested.height in (0, received.height)
         and requested.kind in (0, received.kind)
         and requested.may_be_of(received.pack)
+        and requested.view == received.view
     )
+
+
+def _ids(keys: Iterable[int]) -> set[int]:
+    if not isinstance(keys, Iterable):
+        raise TypeError(f"keys {keys!r} is no list: write the ids of locks, such as [1, 2]")
+    return {whole("a key", key, 2**32 - 1) for key in keys}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event
 from typing import TypeAlias
 
 from floors.retry import Retry
@@ -23,7 +24,8 @@ class CallOptions:
     """Seconds for a whole stream, with the time that the program spends on its floors. None: no limit."""
     retries: int = 4
     """Further attempts when the connection fails, or the server is draining or refuses the call for now. The client
-    waits as long as the server says; otherwise up to 100 ms, doubled after each attempt up to 2 s."""
+    waits as long as the server says; otherwise up to 100 ms, doubled after each attempt up to 2 s. A server that was
+    never reached is awaited for 3 s."""
     no_cache: bool = False
     """Skips the lookup in every tier. By default, servers allow that to callers on their own machine only."""
     trace: bool = False
@@ -33,9 +35,13 @@ class CallOptions:
     returned when a tower was made. A balancer can route by it. A server of another version answers with
     `FailedPreconditionError`."""
 
-    def stream_retry(self) -> Retry:
+    def retry(self, reached: Event) -> Retry:
+        """The attempts of a call. `reached` is that of its connection."""
+        return Retry(self.deadline, self.retries, reached)
+
+    def stream_retry(self, reached: Event) -> Retry:
         """The attempts of a stream."""
-        return Retry(self.stream_deadline, self.retries, first=self.deadline)
+        return Retry(self.stream_deadline, self.retries, reached, first=self.deadline)
 
     def metadata(self, token: Token | None) -> Metadata:
         """The headers of a call. A function as `token` is called for each attempt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class Served:
             server_us=server_us,
             trace=tuple(filter(None, map(_step, texts.get("floor-trace", "").split(",")))),
         )
+
+    def with_unknown(self, floors: int) -> Served:
+        """With so many more floors of which it is not known where they came from."""
+        return replace(self, by={**self.by, "unknown": floors}) if floors else self
 
 
 def _count(text: str) -> int | None:

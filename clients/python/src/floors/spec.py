@@ -1,4 +1,4 @@
-"""The name of a floor, and the numbers of kinds, terrains, roles and behaviours."""
+"""The name of a floor, and the numbers of kinds, views, terrains, roles and behaviours."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from enum import IntEnum
 from operator import index
 from typing import SupportsIndex, cast
 
+from floors import towers
 from floors.v1 import floors_pb2 as pb
 
-_LARGEST = {"seed": 2**64 - 1, "number": 2**32 - 1, "width": 2**32 - 1, "height": 2**32 - 1, "kind": 2**31 - 1}
+_U64, _U32, _ENUM = 2**64 - 1, 2**32 - 1, 2**31 - 1
+"""The greatest values of fields."""
 
 
 class _Numbers(IntEnum):
@@ -33,6 +35,14 @@ class Kind(_Numbers):
     BOSS = 7
     EVENT = 8
     STORY = 9
+
+
+class View(_Numbers):
+    """What of a floor is sent. Each view has its own content hash."""
+
+    EVERYTHING = 0
+    PLAYER = 1
+    """What a player may know on arrival with a map in hand (docs/protocol.md)."""
 
 
 class Terrain(_Numbers):
@@ -98,7 +108,22 @@ def whole(name: str, value: object, largest: int) -> int:
     return number
 
 
-@dataclass(frozen=True, slots=True)
+def _numbered(name: str, value: object, numbers: type[_Numbers]) -> int:
+    """The number of a value, which is given as such or by its name in lower case.
+
+    Raises:
+        TypeError: It is neither an integer nor a text.
+        ValueError: It is an unknown name, or no number of the .proto.
+    """
+    if not isinstance(value, str):
+        return whole(name, value, _ENUM)
+    known = {member.name.lower(): int(member) for member in numbers}
+    if value not in known:
+        raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
+    return known[value]
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class FloorSpec:
     """Names a floor. In a floor that the server sent, number, width, height and kind are never 0.
 
@@ -120,29 +145,76 @@ class FloorSpec:
 
     In a floor that the server sent, empty for the built-in pack and NAME@HASH for any other.
     """
+    view: int = 0
+    """A `View`, or the number of one that this version does not know; 0: everything. Another view is another floor."""
 
-    def __post_init__(self) -> None:
-        """Accept the integers of NumPy, and reject what the message cannot hold.
+    def __init__(
+        self,
+        seed: int | str,
+        number: int,
+        width: int = 0,
+        height: int = 0,
+        kind: int | str | None = 0,
+        pack: str = "",
+        view: int | str = 0,
+    ) -> None:
+        """Name a floor. Integers may be those of NumPy.
+
+        Args:
+            seed: A number, or a text that names the tower: see `seed`.
+            number: As the field.
+            width: As the field.
+            height: As the field.
+            kind: As the field, or the name of a kind, such as "cavern". None is 0.
+            pack: As the field.
+            view: As the field, or "everything" or "player".
 
         Raises:
-            TypeError: A field is no integer, or the pack no text; the message names it.
-            ValueError: A field is negative or too large; the message names it.
+            TypeError: A field is of another type; the message names it.
+            ValueError: A field is negative, too large, or a text that names nothing; the message names it.
         """
-        for name, largest in _LARGEST.items():
-            object.__setattr__(self, name, whole(name, getattr(self, name), largest))
-        if not isinstance(self.pack, str):
-            raise TypeError(f"pack {self.pack!r} is no text: write NAME or NAME@HASH")
+        if not isinstance(pack, str):
+            raise TypeError(f"pack {pack!r} is no text: write NAME or NAME@HASH")
+        checked = {
+            "seed": towers.seed(seed) if isinstance(seed, str) else whole("seed", seed, _U64),
+            "number": whole("number", number, _U32),
+            "width": whole("width", width, _U32),
+            "height": whole("height", height, _U32),
+            "kind": 0 if kind is None else _numbered("kind", kind, Kind),
+            "pack": pack,
+            "view": _numbered("view", view, View),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_message(cls, message: pb.FloorSpec) -> FloorSpec:
+        """The spec in a message."""
+        return cls(
+            message.seed,
+            message.number,
+            message.width,
+            message.height,
+            message.kind,
+            message.pack,
+            message.view,
+        )
 
     def to_message(self) -> pb.FloorSpec:
         """The spec as a message."""
-        kind = cast("pb.FloorKind", self.kind)
         return pb.FloorSpec(
-            seed=self.seed, number=self.number, width=self.width, height=self.height, kind=kind, pack=self.pack
+            seed=self.seed,
+            number=self.number,
+            width=self.width,
+            height=self.height,
+            kind=cast("pb.FloorKind", self.kind),
+            pack=self.pack,
+            view=cast("pb.View", self.view),
         )
 
     def at(self, number: int) -> FloorSpec:
-        """The floor `number` of the same tower, with the same size, kind and pack."""
-        return FloorSpec(self.seed, number, self.width, self.height, self.kind, self.pack)
+        """The floor `number` of the same tower, with the same size, kind, pack and view."""
+        return FloorSpec(self.seed, number, self.width, self.height, self.kind, self.pack, self.view)
 
     def may_be_of(self, pack: str) -> bool:
         """Whether a floor whose spec has `pack` is of the pack that this spec names."""

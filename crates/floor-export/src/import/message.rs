@@ -85,6 +85,7 @@ fn spec(map: &Map, report: &mut Report) -> FloorSpec {
         height: map.height,
         kind: report.take(map.fields.named("kind", kinds.map(|kind| (names::kind(kind), kind.into())))),
         pack: report.take(map.fields.text_or_empty("pack")),
+        view: report.take(map.fields.number_or("view", Some(0))) as i32,
     }
 }
 
@@ -137,7 +138,7 @@ fn rooms(map: &Map, region: &[u8], report: &mut Report) -> Vec<v1::Room> {
         let (min, max) = boxes.entry(u32::from(*mark) - 1).or_insert((at, at));
         (min.x, max.x, max.y) = (min.x.min(at.x), max.x.max(at.x), at.y);
     }
-    let roles = || (1..).map_while(|number| RoomRole::try_from(number).ok());
+    let roles = || (0..).map_while(|number| RoomRole::try_from(number).ok());
     let rooms = each(map, Class::Room, report, |room| {
         let id = room.fields.number("id")?;
         let around = boxes.get(&id);

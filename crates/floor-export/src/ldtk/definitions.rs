@@ -134,7 +134,7 @@ const ROOM_FIELDS: [(&str, FieldType); 6] = [
 ];
 
 /// The fields of the level. New ones go to the end, since their places are their uids.
-pub(super) const LEVEL_FIELDS: [(&str, FieldType); 18] = [
+pub(super) const LEVEL_FIELDS: [(&str, FieldType); 19] = [
     ("seed", FieldType::String),
     ("number", FieldType::Int),
     ("kind", FieldType::String),
@@ -153,6 +153,7 @@ pub(super) const LEVEL_FIELDS: [(&str, FieldType); 18] = [
     ("hook_id", FieldType::String),
     ("hook_parts", FieldType::String),
     ("landmark", FieldType::Int),
+    ("view", FieldType::Int),
 ];
 
 /// The kind of entity that a definition is, however it was renamed.

@@ -58,6 +58,7 @@ pub(super) fn value(floor: &Floor, rock: &str, ids: &mut Ids) -> Value {
         hook_id.into(),
         hook_parts.into(),
         floor.wire().landmark.into(),
+        floor.spec().view.into(),
     ];
     let region = floor.region().iter().map(|mark| u32::from(*mark)).collect();
     let terrain = floor.terrain().iter().map(|terrain| *terrain as u32).collect();

@@ -49,6 +49,24 @@ pub(crate) struct Content {
     pub(crate) ranks: Vec<u16>,
     /// What floors and rooms are called.
     pub(crate) grammar: Grammar,
+    pub(crate) shown: Shown,
+}
+
+/// What a player's view shows that it leaves out otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// The roles of rooms.
+    pub roles: bool,
+    /// Monsters.
+    pub monsters: bool,
+    /// Loot and keys.
+    pub items: bool,
+    /// Traps.
+    pub traps: bool,
+}
+
+impl Shown {
+    pub(crate) const NAMES: [&'static str; 4] = ["roles", "monsters", "items", "traps"];
 }
 
 /// The monsters, the ground and the dangers of some floors.

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::content::{Beat, DRAWN, FurnitureSet, Ground, How, Motif, Part, StoryPart};
+use super::content::{Beat, DRAWN, FurnitureSet, Ground, How, Motif, Part, Shown, StoryPart};
 use super::look::{Hatch, Paint};
 use super::params::{PARAMS, Param};
 use crate::form::Form;
@@ -85,11 +85,12 @@ const FIRST: [&str; Kind::NAMES.len() + 1] = {
 };
 
 /// The keys that hold none of [`PARAMS`], by their table; `""` is the file.
-static KEYS: [(&str, &str, Shape, Need); 55] = [
+static KEYS: [(&str, &str, Shape, Need); 56] = [
     ("", "name", Shape::Name('-'), Need::Always),
     ("", "description", Shape::Text(200), Need::Never),
     ("", "tower_vaults", Shape::Truth, Need::Never),
     ("", "tower_furniture", Shape::Truth, Need::Never),
+    ("", "players_see", Shape::List(4, "things", &Shape::OneOf(&Shown::NAMES)), Need::Never),
     ("schedule", "first", Shape::OneOf(&FIRST), Need::IfNew),
     ("schedule", "themes", Shape::List(255, "themes", &NAME), Need::IfNew),
     ("rooms", "forms", FORMS, Need::IfNew),

@@ -20,7 +20,7 @@ use alloc::string::String;
 
 use once_cell::race::OnceBox;
 
-pub use content::Theme;
+pub use content::{Shown, Theme};
 pub use error::{PackError, PackErrors};
 pub use files::{FileError, Files, is_device};
 pub use generator::Checks;
@@ -108,6 +108,12 @@ impl Pack {
     #[must_use]
     pub const fn checks(&self) -> Checks {
         self.checks
+    }
+
+    /// What a player's view of its floors shows.
+    #[must_use]
+    pub const fn shown(&self) -> Shown {
+        self.content.shown
     }
 
     /// Its name, `[a-z][a-z0-9-]{0,31}`.

@@ -12,8 +12,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::content::{
-    Beat, Choice, Content, DRAWN, FurnitureSet, Ground, How, Layer, MonsterPack, Motif, NameId, Part, Put, StoryPart,
-    Theme,
+    Beat, Choice, Content, DRAWN, FurnitureSet, Ground, How, Layer, MonsterPack, Motif, NameId, Part, Put, Shown,
+    StoryPart, Theme,
 };
 use super::error::{PackError, PackErrors, is_name, listed, nearest, place, shortened};
 use super::files::Files;
@@ -242,6 +242,11 @@ impl<'i> Reader<'i> {
             ("", "description") => self.description = text(value).to_owned(),
             ("", "tower_vaults") => self.keep_vaults = value.get_ref().as_bool() == Some(true),
             ("", "tower_furniture") => self.keep_furniture = value.get_ref().as_bool() == Some(true),
+            ("", "players_see") => {
+                let [roles, monsters, items, traps] =
+                    Shown::NAMES.map(|name| list(value).any(|seen| text(seen) == name));
+                self.content.shown = Shown { roles, monsters, items, traps };
+            }
             ("schedule", "first") => self.content.first = Kind::from_name(text(value)),
             ("schedule", "themes") => {
                 self.order = list(value).map(|theme| (text(theme).to_owned(), theme.span())).collect();

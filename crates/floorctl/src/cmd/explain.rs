@@ -63,6 +63,7 @@ struct ExplainJson<'a> {
 
 impl Explain {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
+        self.target.tower().refuse_view("this command explains whole floors")?;
         let pack = self.target.tower().pack_or_built_in()?;
         if pack.pack().generator().is_some() {
             let reference = pack.reference();

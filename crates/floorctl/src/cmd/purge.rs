@@ -4,13 +4,13 @@ use std::{fmt, io::Write as _};
 
 use anyhow::{bail, ensure};
 use clap::Args;
-use floor_client::FloorSpec;
+use floor_client::{FloorSpec, v1::View};
 use floor_export::names;
 use floor_proto::{
     operations::{Purged, PurgedTier, PurgedTiers, TierResult},
     pack::{InvalidPackRef, PackRef},
 };
-use floor_query::seed;
+use floor_proto::seed::seed;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ fn pack(text: &str) -> Result<String, InvalidPackRef> {
 }
 
 /// The flags that narrow a choice of floors.
-const OTHER_FLAGS: [&str; 6] = ["seed", "width", "height", "size", "kind", "pack"];
+const OTHER_FLAGS: [&str; 7] = ["seed", "width", "height", "size", "kind", "pack", "players"];
 
 /// What each server removed of a tower, of a pack or of everything.
 #[derive(Serialize)]
@@ -318,6 +318,9 @@ pub(super) fn queries(
     }
     if !pack.is_empty() {
         query += &format!("&pack={pack}");
+    }
+    if pattern.view() == View::Player {
+        query += "&view=player";
     }
     let calls = |range: std::ops::RangeInclusive<u32>| {
         let (first, last) = range.into_inner();

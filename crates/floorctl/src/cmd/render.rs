@@ -24,7 +24,7 @@ of each lock next to its key and colours the area behind the lock. A PNG shows r
 and dashed lines from keys to doors. Blocks show no numbers.
 
 A PNG has the colours of the floor's theme, which a pack may set. With --style map it is for print: ink on paper, hatched \
-rock, a grid, a title and a scale of 5 ft a cell; --players leaves out what players do not know.
+rock, a grid, a title and a scale of 5 ft a cell. With --players it has what a player may know on arrival.
 
 A floor that `floorctl get` saved is drawn without a server, and so is a floor that --offline generates.
 
@@ -62,9 +62,6 @@ pub(crate) struct Render {
     /// How a PNG shows the floor
     #[arg(long, value_enum, default_value_t = MapStyle::Data, value_name = "STYLE", help_heading = "Output", requires = "png")]
     style: MapStyle,
-    /// Leave out monsters, loot, keys, traps, roles of rooms, and which doors are locked or secret
-    #[arg(long, help_heading = "Output", requires = "png")]
-    players: bool,
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", help_heading = "Output")]
     color: Colour,
@@ -129,9 +126,6 @@ impl Render {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (floor, served) = self.source.open(server, &self.fetch).await?;
         let mut scene = Scene::new(&floor).overlaid(self.overlays.into()).with_style(self.style.into());
-        if self.players {
-            scene = scene.for_players();
-        }
         let legend = Legend::new(&scene);
         match &self.png {
             Some(file) => {

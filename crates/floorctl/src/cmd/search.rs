@@ -148,6 +148,7 @@ impl Results {
 
 impl Search {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        self.tower.refuse_view("conditions are about whole floors")?;
         let space = SearchSpace::new(&self)?;
         // JSON has all facts; text has those in the condition.
         let shown = if self.json { Fact::ALL.to_vec() } else { space.condition.facts().into_iter().collect() };

@@ -94,6 +94,7 @@ struct ViolationJson<'a> {
 
 impl Validate {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<ExitCode> {
+        self.source.tower().refuse_view("the rules are those of whole floors")?;
         let (saved, served) = self.source.load(server, &self.fetch).await?;
         let broken = rules::broken_by(&saved.message);
         let corrects = self.rehash.is_some() && broken.iter().all(BrokenRule::is_metric);

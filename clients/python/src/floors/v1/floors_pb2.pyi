@@ -7,6 +7,11 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class View(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VIEW_UNSPECIFIED: _ClassVar[View]
+    VIEW_PLAYER: _ClassVar[View]
+
 class FloorKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     FLOOR_KIND_UNSPECIFIED: _ClassVar[FloorKind]
@@ -69,6 +74,8 @@ class Behaviour(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BEHAVIOUR_GUARDS: _ClassVar[Behaviour]
     BEHAVIOUR_PATROLS: _ClassVar[Behaviour]
     BEHAVIOUR_WANDERS: _ClassVar[Behaviour]
+VIEW_UNSPECIFIED: View
+VIEW_PLAYER: View
 FLOOR_KIND_UNSPECIFIED: FloorKind
 FLOOR_KIND_STANDARD: FloorKind
 FLOOR_KIND_KEEP: FloorKind
@@ -119,20 +126,22 @@ BEHAVIOUR_PATROLS: Behaviour
 BEHAVIOUR_WANDERS: Behaviour
 
 class FloorSpec(_message.Message):
-    __slots__ = ("seed", "number", "width", "height", "kind", "pack")
+    __slots__ = ("seed", "number", "width", "height", "kind", "pack", "view")
     SEED_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PACK_FIELD_NUMBER: _ClassVar[int]
+    VIEW_FIELD_NUMBER: _ClassVar[int]
     seed: int
     number: int
     width: int
     height: int
     kind: FloorKind
     pack: str
-    def __init__(self, seed: _Optional[int] = ..., number: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., kind: _Optional[_Union[FloorKind, str]] = ..., pack: _Optional[str] = ...) -> None: ...
+    view: View
+    def __init__(self, seed: _Optional[int] = ..., number: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., kind: _Optional[_Union[FloorKind, str]] = ..., pack: _Optional[str] = ..., view: _Optional[_Union[View, str]] = ...) -> None: ...
 
 class GetFloorRequest(_message.Message):
     __slots__ = ("spec",)

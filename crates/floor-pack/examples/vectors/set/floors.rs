@@ -1,6 +1,7 @@
 //! Floors and batches as the server sends them.
 
-use floor_gen::{FloorSpec, Kind};
+use floor_gen::{FloorSpec, Generator, Kind, View};
+use floor_pack::LoadedPack;
 use floor_proto::{
     grid, hash,
     v1::{self, BatchGetFloorsRequest, Grid},
@@ -69,6 +70,9 @@ pub(super) struct BatchVector {
 /// A floor by its name, seed, number, width, height and kind. A size of 0 and no kind are left to the server.
 type Named = (String, u64, u32, u32, u32, Option<Kind>);
 
+/// What the names of floors in the player's view begin with.
+const PLAYERS: &str = "players_";
+
 fn named() -> Vec<Named> {
     let kinds = (0..).zip(Kind::ALL).map(|(i, kind)| {
         let name = kind.to_string().to_lowercase();
@@ -82,6 +86,9 @@ fn named() -> Vec<Named> {
         ("widest", 7, 200, 512, 16, None),
         ("tallest", 7, 201, 16, 512, None),
         ("largest", 1 << 63, 77_777, 512, 512, Some(Kind::Halls)),
+        ("players_default", 42, 7, 0, 0, None),
+        ("players_cavern", 1003, 36, SMALL.0, SMALL.1, Some(Kind::Cavern)),
+        ("players_boss", 1006, 69, SMALL.0, SMALL.1, Some(Kind::Boss)),
     ];
     let special =
         special.map(|(name, seed, number, width, height, kind)| (name.to_owned(), seed, number, width, height, kind));
@@ -160,13 +167,17 @@ pub(super) fn encoded_by_name(name: &str) -> Vec<u8> {
     encoded(named().iter().find(|(known, ..)| known == name).expect("a floor of the list"))
 }
 
-fn encoded(&(_, seed, number, width, height, kind): &Named) -> Vec<u8> {
-    let spec = FloorSpec::resolve(seed, number, width, height, kind).expect("the specs of the vectors are valid");
-    floor_wire::unframed(&floor_wire::framed(&floor_gen::generate(&spec))).to_vec()
+fn encoded((name, seed, number, width, height, kind): &Named) -> Vec<u8> {
+    let spec = FloorSpec::resolve(*seed, *number, *width, *height, *kind).expect("the specs of the vectors are valid");
+    let spec = spec.with_view(if name.starts_with(PLAYERS) { View::Player } else { View::Everything });
+    let framed = LoadedPack::built_in().framed(&mut Generator::new(), &spec);
+    floor_wire::unframed(&framed.expect("the built-in pack has every floor")).to_vec()
 }
 
-fn requested(&(_, seed, number, width, height, kind): &Named) -> v1::FloorSpec {
+fn requested(&(ref name, seed, number, width, height, kind): &Named) -> v1::FloorSpec {
+    let view = if name.starts_with(PLAYERS) { v1::View::Player } else { v1::View::Unspecified };
     v1::FloorSpec {
+        view: view.into(),
         seed,
         number,
         width,

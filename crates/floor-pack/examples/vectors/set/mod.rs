@@ -9,7 +9,9 @@ mod malformed;
 mod packs;
 mod picture;
 mod requests;
+mod seeds;
 mod statuses;
+mod ways;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -39,6 +41,8 @@ struct Manifest {
     malformed_floors: Vec<malformed::MalformedFloor>,
     statuses: Vec<statuses::StatusVector>,
     packs: Vec<packs::PackVector>,
+    ways: Vec<ways::WayVector>,
+    seeds: Vec<seeds::SeedVector>,
 }
 
 /// All files, the manifest among them.
@@ -55,6 +59,8 @@ pub(crate) fn files() -> Files {
         malformed_floors: malformed::floors(&mut files),
         statuses: statuses::all(),
         packs: packs::all(&mut files),
+        ways: ways::all(),
+        seeds: seeds::all(),
     };
     files.insert(MANIFEST.to_owned(), json::text(&manifest));
     files

@@ -68,7 +68,7 @@ pub(super) fn floors(files: &mut Files) -> Vec<FloorVector> {
             floor_wire::unframed(&loaded.framed(&mut Generator::new(), &spec).expect("it has no generator of its own"))
                 .to_vec();
         let kind = kind.map_or(0, |kind| floor_wire::kind(kind).into());
-        let requested = FloorSpec { seed, number, width, height, kind, pack: pack.to_owned() };
+        let requested = FloorSpec { seed, number, width, height, kind, pack: pack.to_owned(), view: 0 };
         vector(name, Some(NAME), requested, encoded, files)
     })
     .collect()

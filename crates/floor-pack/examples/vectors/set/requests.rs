@@ -1,7 +1,7 @@
 //! Request messages of every method.
 
 use floor_proto::v1::{
-    BatchGetFloorsRequest, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest,
+    BatchGetFloorsRequest, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest, View,
 };
 use prost::Message;
 use prost_reflect::DynamicMessage;
@@ -29,6 +29,7 @@ pub(super) fn all() -> Vec<Request> {
         width: 512,
         height: 16,
         kind: FloorKind::Story.into(),
+        view: View::Player.into(),
         ..FloorSpec::default()
     };
     let get = |name, spec| request(name, "GetFloor", "GetFloorRequest", &GetFloorRequest { spec: Some(spec) });
