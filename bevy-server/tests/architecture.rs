@@ -80,7 +80,7 @@ const MAY_NAME: [(&str, &[&str]); 29] = [
     ("floor-module", &["floor-frozen"]),
     // The generators that packs bring along.
     ("wasmtime", &["floor-pack"]),
-    ("floor-query", &["floorctl", "floor-web"]),
+    ("floor-query", &["bevy-server", "floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),

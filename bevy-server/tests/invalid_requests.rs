@@ -19,7 +19,7 @@ use bevy_server::{
     tenants::TenantNames,
 };
 use bytes::Bytes;
-use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, StreamFloorsRequest};
+use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, SearchFloorsRequest, StreamFloorsRequest};
 use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prometheus::Registry;
@@ -121,10 +121,42 @@ async fn a_status_names_the_invalid_fields_of_a_stream_request() {
 }
 
 #[tokio::test]
+async fn a_status_names_the_invalid_fields_of_a_search() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let search = |count, condition: &str| SearchFloorsRequest {
+        first: Some(spec(1, 1)),
+        count,
+        condition: condition.to_owned(),
+        ..Default::default()
+    };
+    let cases = [
+        (search(0, "rooms > 1"), vec!["count"]),
+        (search(1_000_001, "rooms > 1"), vec!["count"]),
+        (search(1, "romms > 1"), vec!["condition"]),
+        (search(1, ""), vec!["condition"]),
+        (search(1, &"(".repeat(3000)), vec!["condition"]),
+        (SearchFloorsRequest { skip: 2, ..search(1, "rooms > 1") }, vec!["skip"]),
+        (SearchFloorsRequest { seeds: vec![1; 1001], ..search(1, "rooms > 1") }, vec!["seeds"]),
+        (SearchFloorsRequest { first: None, ..search(0, "rooms > 1") }, vec!["first", "count"]),
+        (SearchFloorsRequest { first: Some(spec(1, 0)), ..search(1, "") }, vec!["first.number"]),
+    ];
+    for (request, fields) in cases {
+        let status = client.search_floors(request).await.unwrap_err();
+        assert_eq!(invalid_fields(&status), fields);
+    }
+    let misspelt = client.search_floors(search(1, "romms > 1")).await.unwrap_err();
+    assert!(misspelt.message().contains("rooms") && !misspelt.message().contains('\n'), "{}", misspelt.message());
+    let whole = client.search_floors(search(1_000_000, "number == 0")).await.unwrap().into_inner();
+    assert_eq!((whole.matches.len(), whole.next), (0, 16_384), "names have a bound, too");
+}
+
+#[tokio::test]
 async fn undecodable_requests_are_rejected_and_the_server_keeps_serving() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "GetServerInfo"] {
+    for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "SearchFloors", "GetServerInfo"] {
         let status = server.raw(method, Bytes::from_static(&[0x0a, 0xff, 0xff, 0xff])).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{method}: {status:?}");
         let status = server.raw(method, Bytes::from(vec![0; 8 << 20])).await.unwrap_err();

@@ -8,8 +8,8 @@ use floor_gen::Kind;
 use floor_proto::{
     hash::verify,
     v1::{
-        BatchGetFloorsRequest, Floor, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, StreamFloorsRequest,
-        View, floor_service_client::FloorServiceClient,
+        BatchGetFloorsRequest, Floor, FloorKind, FloorSpec, GetFloorRequest, GetServerInfoRequest, RoomRole,
+        SearchFloorsRequest, SearchFloorsResponse, StreamFloorsRequest, View, floor_service_client::FloorServiceClient,
     },
 };
 use http_body_util::BodyExt;
@@ -108,6 +108,69 @@ async fn views_of_a_floor_are_floors_of_their_own_in_every_tier() {
         before = floors;
         server.stop();
     }
+}
+
+/// Floors of 48x48 of tower 42.
+fn search(condition: &str, count: u32) -> SearchFloorsRequest {
+    let first = Some(FloorSpec { width: 48, height: 48, ..spec(42, 1) });
+    SearchFloorsRequest { first, count, condition: condition.to_owned(), ..Default::default() }
+}
+
+/// The numbers of the floors found, and where the search goes on.
+fn found(answer: Response<SearchFloorsResponse>) -> (Vec<u32>, u64) {
+    let SearchFloorsResponse { matches, next } = answer.into_inner();
+    (matches.into_iter().map(|found| found.spec.unwrap().number).collect(), next)
+}
+
+#[tokio::test]
+async fn a_search_finds_the_floors_that_meet_the_condition_with_their_names() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let floor = |number| {
+        let spec = floor_gen::FloorSpec::resolve(42, number, 48, 48, None).unwrap();
+        floor_wire::message(&floor_gen::generate(&spec))
+    };
+    let secrets = |floor: &Floor| floor.rooms.iter().filter(|room| room.role() == RoomRole::Secret).count();
+    let wanted: Vec<_> = (1..=100).map(floor).filter(|floor| secrets(floor) > 0 && floor.locks.len() > 1).collect();
+    assert!(wanted.len() > 3);
+    let answer = client.search_floors(search("secrets > 0 && locks > 1", 100)).await.unwrap().into_inner();
+    assert_eq!(answer.next, 0);
+    assert_eq!(answer.matches.len(), wanted.len());
+    for (found, wanted) in answer.matches.iter().zip(&wanted) {
+        assert_eq!((&found.spec, &found.name), (&wanted.spec, &wanted.name));
+        let again = client.get_floor(GetFloorRequest { spec: found.spec.clone() }).await.unwrap();
+        assert_eq!(served_by(&again), "lru");
+    }
+
+    let mut seen = search("secrets > 0 || locks > 0 || traps > 0", 100);
+    seen.first.as_mut().unwrap().view = View::Player.into();
+    assert_eq!(found(client.search_floors(seen).await.unwrap()), (vec![], 0), "it is about what a player may see");
+
+    let two = SearchFloorsRequest { limit: 2, ..search("secrets > 0 && locks > 1", 100) };
+    let numbers: Vec<_> = wanted.iter().map(|floor| floor.spec.as_ref().unwrap().number).collect();
+    let expected = (numbers[..2].to_vec(), u64::from(numbers[1]));
+    assert_eq!(found(client.search_floors(two.clone()).await.unwrap()), expected);
+    let more = SearchFloorsRequest { skip: expected.1, ..two };
+    assert_eq!(found(client.search_floors(more).await.unwrap()).0, numbers[2..4]);
+}
+
+#[tokio::test]
+async fn a_search_does_the_work_of_a_batch_a_call_over_all_its_towers() {
+    let data = TempDir::new().unwrap();
+    let server = Server::start(&data);
+    let mut client = server.client().await;
+    let answer = client.search_floors(search("rooms == 0", 1_000_000)).await.unwrap();
+    let served: Vec<_> = served_by(&answer).split(',').collect();
+    assert_eq!(served, ["generated=256"]);
+    assert_eq!(found(answer), (vec![], 256));
+    let named = client.search_floors(search("number == 9000 && rooms > 0", 10_000)).await.unwrap();
+    assert_eq!(served_by(&named), "generated=1", "the others are known by their names");
+    assert_eq!(found(named), (vec![9000], 0));
+    let towers = SearchFloorsRequest { seeds: vec![7, 42, 7], skip: 3, ..search("number > 1", 2) };
+    let answer = client.search_floors(towers).await.unwrap().into_inner();
+    let found: Vec<_> = answer.matches.into_iter().map(|found| found.spec.unwrap().seed).collect();
+    assert_eq!((found, answer.next), (vec![42, 7], 0));
 }
 
 #[tokio::test]

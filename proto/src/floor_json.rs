@@ -1,19 +1,58 @@
-//! Reads the JSON of floors that floorctl writes and Connect sends, and names what is wrong in one that was edited.
+//! The JSON of floors that floorctl writes and Connect sends: that of proto3, with [more fields](BESIDES) on request. Reads
+//! it, and names what is wrong in one that was edited.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use prost::Message as _;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
+    floor::Floor,
     glyph, grid,
-    json::{InvalidJson, JsonCodec, JsonTypes, described},
+    json::{InvalidJson, JsonCodec, JsonError, JsonMessage, JsonTypes, described},
     limits, text,
-    v1::{self, FloorSpec, Grid},
+    v1::{self, FloorSpec, Grid, Terrain},
 };
 
 /// The fields of a floor's JSON that its message does not have.
 pub const BESIDES: [&str; 4] = ["legend", "terrainRows", "regionRows", "served"];
+
+/// The JSON of a floor with its cells as rows of text. docs/floorctl.md documents it, and scripts depend on it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FloorJson {
+    legend: BTreeMap<char, &'static str>,
+    terrain_rows: Vec<String>,
+    region_rows: Vec<String>,
+    #[serde(flatten)]
+    message: JsonMessage,
+}
+
+impl FloorJson {
+    /// The JSON of a floor.
+    #[must_use]
+    pub fn new(floor: &Floor) -> Self {
+        let width = floor.width() as usize;
+        let terrain_row = |row: &[Terrain]| row.iter().copied().map(glyph::of).collect::<String>();
+        let region_row = |row: &[u8]| row.iter().map(|id| format!("{id:02x}")).collect::<String>();
+        let message = FLOOR.message(&floor.wire().encode_to_vec()[..]);
+        Self {
+            legend: floor.terrain().iter().map(|terrain| (glyph::of(*terrain), terrain.as_str_name())).collect(),
+            terrain_rows: floor.terrain().chunks(width).map(terrain_row).collect(),
+            region_rows: floor.region().chunks(width).map(region_row).collect(),
+            message: message.expect("a message decodes as what it was encoded from"),
+        }
+    }
+
+    /// The JSON of an encoded floor, in which no field is left out.
+    ///
+    /// # Errors
+    /// If `encoded` is no floor.
+    pub fn with_all_fields(encoded: &[u8]) -> Result<Self, JsonError> {
+        let json = Self::new(&Floor::from_wire(v1::Floor::decode(encoded)?, encoded.len())?);
+        Ok(Self { message: json.message.with_all_fields(), ..json })
+    }
+}
 
 /// Floors from and to JSON.
 pub static FLOOR: LazyLock<JsonCodec> = LazyLock::new(|| {

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment, Track};
 
 use crate::{
+    floor::InvalidFloor,
     json_text::{self, Fault},
     text,
 };
@@ -36,11 +37,22 @@ pub struct JsonCodec(MessageDescriptor);
 
 /// A message that serializes to its JSON, alone or as a part of a document.
 #[derive(Debug, Clone)]
-pub struct JsonMessage(DynamicMessage);
+pub struct JsonMessage {
+    message: DynamicMessage,
+    options: SerializeOptions,
+}
+
+impl JsonMessage {
+    /// With fields that are 0 or empty, which are left out otherwise.
+    #[must_use]
+    pub fn with_all_fields(self) -> Self {
+        Self { options: self.options.skip_default_fields(false), ..self }
+    }
+}
 
 impl Serialize for JsonMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_with_options(serializer, &SerializeOptions::new())
+        self.message.serialize_with_options(serializer, &self.options)
     }
 }
 
@@ -70,6 +82,9 @@ pub enum JsonError {
     /// The bytes are not a message of the type.
     #[error("the message does not decode: {0}")]
     Decode(#[from] DecodeError),
+    /// It is no floor.
+    #[error("the floor is invalid: {0}")]
+    Floor(#[from] InvalidFloor),
     /// The mapping has no JSON for a value.
     #[error("the message has no JSON: {0}")]
     Encode(#[from] serde_json::Error),
@@ -113,7 +128,8 @@ impl JsonCodec {
     /// # Errors
     /// If `message` does not decode.
     pub fn message(&self, message: impl Buf) -> Result<JsonMessage, DecodeError> {
-        DynamicMessage::decode(self.0.clone(), message).map(JsonMessage)
+        let message = DynamicMessage::decode(self.0.clone(), message)?;
+        Ok(JsonMessage { message, options: SerializeOptions::new() })
     }
 
     /// The encoded message of `json`. The memory that this takes grows with the length of `json`, and `serde_json` bounds

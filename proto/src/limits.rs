@@ -13,6 +13,8 @@ pub const MAX_BATCH: usize = 256;
 /// Greatest number of cells in all floors of a batch together. Keeps a typical response under
 /// [`DEFAULT_MESSAGE_BYTES`].
 pub const MAX_BATCH_CELLS: u64 = 4_194_304;
+/// Greatest number of towers in a search.
+pub const MAX_SEEDS: usize = 1_000;
 /// Greatest number of floors in a stream.
 pub const MAX_STREAM: u32 = 10_000;
 /// The default message size limit of gRPC, in bytes. The server applies it to requests.

@@ -43,7 +43,10 @@ pub fn seed(text: &str) -> Result<u64, SeedError> {
     let wrong = || SeedError::Number(plain.clone());
     if let Some(hexadecimal) = plain.strip_prefix("0x").or_else(|| plain.strip_prefix("0X")) {
         let is_hexadecimal = hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return Some(hexadecimal).filter(|_| is_hexadecimal).and_then(|text| u64::from_str_radix(text, 16).ok()).ok_or_else(wrong);
+        return Some(hexadecimal)
+            .filter(|_| is_hexadecimal)
+            .and_then(|text| u64::from_str_radix(text, 16).ok())
+            .ok_or_else(wrong);
     }
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return match sign {
@@ -51,7 +54,9 @@ pub fn seed(text: &str) -> Result<u64, SeedError> {
             _ => digits.parse().map_err(|_| wrong()),
         };
     }
-    Ok(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)))
+    Ok(name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)))
 }
 
 /// White space, controls, and what editors and chats put around words without showing it.

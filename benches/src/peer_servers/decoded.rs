@@ -7,8 +7,8 @@ use floor_proto::{
     hash,
     v1::{
         BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec as RequestedSpec, GetFloorRequest,
-        GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, ServerInfo,
-        StreamFloorsRequest,
+        GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, SearchFloorsRequest,
+        SearchFloorsResponse, ServerInfo, StreamFloorsRequest,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
@@ -65,6 +65,10 @@ impl FloorService for Decoded {
     }
 
     async fn get_pack(&self, _: Request<GetPackRequest>) -> Result<Response<Pack>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn search_floors(&self, _: Request<SearchFloorsRequest>) -> Result<Response<SearchFloorsResponse>, Status> {
         Err(unimplemented())
     }
 

@@ -1,6 +1,6 @@
 //! Small requests for much work.
 
-use floor_proto::v1::StreamFloorsRequest;
+use floor_proto::v1::{SearchFloorsRequest, StreamFloorsRequest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::{Server, Setup, wait_until};
@@ -55,6 +55,20 @@ async fn a_stream_of_ten_thousand_large_floors_ends_after_the_burst() {
     assert!(first["refusals"].as_u64().unwrap() >= 2, "{shown}");
     assert_eq!(*second, json!({"name": OTHER_ADDRESS, "floors": 1, "cells": 10_000, "refusals": 0, "offloadedMs": 0}));
     assert_eq!(server.page("/readyz").0, 200);
+}
+
+#[tokio::test]
+async fn a_search_is_paid_for_and_says_how_far_it_came() {
+    let data = TempDir::new().unwrap();
+    let server = start(&data);
+    let mut client = server.client().await;
+    let condition = "rooms == 0".to_owned();
+    let mut request = SearchFloorsRequest { first: Some(large(1, 1)), count: 100, condition, ..Default::default() };
+    let answer = client.search_floors(request.clone()).await.unwrap().into_inner();
+    assert_eq!((answer.matches.len(), answer.next), (0, u64::from(BURST_FLOORS)));
+    request.skip = answer.next;
+    assert_tells_when_to_retry(&client.search_floors(request).await.expect_err("the quota is used up"));
+    assert_eq!(server.generations(), f64::from(BURST_FLOORS));
 }
 
 /// A client that climbs makes the server generate the floors above it, and pays for them.

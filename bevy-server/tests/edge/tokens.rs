@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use floor_proto::v1::{
     BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest,
-    StreamFloorsRequest, View, floor_service_client::FloorServiceClient,
+    SearchFloorsRequest, StreamFloorsRequest, View, floor_service_client::FloorServiceClient,
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -85,7 +85,11 @@ async fn a_token_of_the_scope_player_gets_that_view_alone() {
     let first = Some(in_view(View::Unspecified, 1));
     let stream = client.stream_floors(with_token(StreamFloorsRequest { first, count: 2 }, GAME)).await.unwrap_err();
     let one = call(&mut client, GAME, wanted(View::Unspecified)).await.unwrap_err();
-    for (refused, field) in [(one, "spec"), (batch, "specs[1]"), (stream, "first")] {
+    let condition = "secrets > 0".to_owned();
+    let whole =
+        SearchFloorsRequest { first: Some(in_view(View::Unspecified, 1)), count: 9, condition, ..Default::default() };
+    let search = client.search_floors(with_token(whole, GAME)).await.unwrap_err();
+    for (refused, field) in [(one, "spec"), (batch, "specs[1]"), (stream, "first"), (search, "first")] {
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert!(refused.message().contains(&format!("set {field}.view to VIEW_PLAYER")), "{}", refused.message());
     }

@@ -9,7 +9,7 @@ use floor_proto::{
     rpc::Rpc,
     v1::{
         BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest,
-        ListPacksResponse, Pack, PackInfo, ServerInfo, StreamFloorsRequest,
+        ListPacksResponse, Pack, PackInfo, SearchFloorsRequest, SearchFloorsResponse, ServerInfo, StreamFloorsRequest,
     },
 };
 use futures_util::FutureExt as _;
@@ -19,8 +19,9 @@ use tonic::{Code, Response, Status, transport::Channel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Served,
+    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Search, Served,
     retry::with_retries,
+    search,
     server::Server,
     transport::{self, OpenStream},
 };
@@ -181,6 +182,18 @@ impl FloorClient {
             transport::streaming(&self.channel, Rpc::StreamFloors, request)
         };
         with_retries(self.options.retries, self.deadline(), || self.attempt(&open)).await
+    }
+
+    /// The floors of a range that meet a condition, in calls of their own while they are read. `request` may have any number
+    /// of seeds, and is sent as it is otherwise: a `limit` ends the search.
+    #[must_use]
+    pub fn search(&self, request: SearchFloorsRequest) -> Search {
+        Search::new(self.clone(), request)
+    }
+
+    pub(crate) async fn search_once(&self, request: &SearchFloorsRequest) -> Result<SearchFloorsResponse, ClientError> {
+        let response = self.call(Rpc::SearchFloors, request).await?;
+        decode_response(Rpc::SearchFloors, response.into_inner(), search::MAX_ENTRIES)
     }
 
     /// Version, limits and tier statistics of the server.

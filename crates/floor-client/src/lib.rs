@@ -56,6 +56,8 @@ mod options;
 pub mod plugin;
 #[cfg(not(target_family = "wasm"))]
 mod retry;
+#[cfg(not(target_family = "wasm"))]
+mod search;
 #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "no server answers"))]
 mod served;
 #[cfg(not(target_family = "wasm"))]
@@ -78,8 +80,8 @@ mod transport;
 pub use rustls;
 #[cfg(not(target_family = "wasm"))]
 pub use {
-    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, server::check_url,
-    server::is_loopback, stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
+    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, search::Search,
+    server::check_url, server::is_loopback, stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
 };
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use {

@@ -58,7 +58,18 @@ impl FloorStream {
     ) -> Self {
         let attempt = Attempt::Open(Box::new(opened));
         let (remaining, unknown) = (count, 0);
-        Self { server, options, reopen, expected: first, remaining, count, unknown, attempt, due: None, finished: false }
+        Self {
+            server,
+            options,
+            reopen,
+            expected: first,
+            remaining,
+            count,
+            unknown,
+            attempt,
+            due: None,
+            finished: false,
+        }
     }
 
     /// The next floor, `None` after the last.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use floor_client::{
     CallOptions, ClientError, FloorClient, FloorSpec, InvalidFloor,
-    v1::{Floor, Point, Terrain},
+    v1::{Floor, Point, SearchFloorsRequest, Terrain},
 };
 use floor_proto::grid;
 use tokio::net::TcpSocket;
@@ -115,6 +115,45 @@ async fn a_stream_without_retries_ends_where_it_breaks_off() {
     stream.next().await.unwrap();
     assert!(stream.next().await.unwrap_err().is_transient());
     assert_eq!(server.calls(), 1);
+}
+
+/// Of `count` floors from 5 on.
+fn search(count: u32) -> SearchFloorsRequest {
+    SearchFloorsRequest { first: Some(spec(5)), count, condition: "rooms > 0".to_owned(), ..Default::default() }
+}
+
+#[tokio::test]
+async fn a_search_goes_on_where_the_server_says() {
+    let busy = Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(5), floor(6)]), busy, Ok(vec![floor(9)])]).await;
+    let mut search = client.search(search(5));
+    for number in [5, 6, 9] {
+        assert_eq!(search.next().await.unwrap().unwrap().spec.unwrap().number, number);
+    }
+    assert!(search.next().await.unwrap().is_none());
+    assert_eq!(server.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_search_ends_at_its_limit_or_an_answer_that_cannot_be() {
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(5)]), Ok(vec![floor(6)]), Ok(vec![])]).await;
+    let mut two = client.search(SearchFloorsRequest { limit: 2, ..search(5) });
+    assert!(two.next().await.unwrap().is_some());
+    let error = two.next().await.unwrap_err().to_string();
+    assert!(error.contains("after 2 floors it goes on at 1"), "{error}");
+    assert_eq!(server.calls(), 2);
+
+    let (server, client) = ScriptedServer::serve([Ok(vec![floor(5), floor(6)]), Ok(vec![])]).await;
+    let mut two = client.search(SearchFloorsRequest { limit: 2, ..search(5) });
+    assert!(two.next().await.unwrap().is_some() && two.next().await.unwrap().is_some());
+    assert!(two.next().await.unwrap().is_none());
+    assert_eq!(server.calls(), 1);
+
+    for outside in [4, 10] {
+        let (_, client) = ScriptedServer::serve([Ok(vec![floor(outside)])]).await;
+        let error = client.search(search(5)).next().await.unwrap_err();
+        assert!(error.to_string().contains("outside the range"), "{error}");
+    }
 }
 
 #[tokio::test]

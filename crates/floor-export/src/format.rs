@@ -1,10 +1,8 @@
 //! The formats of exported floors, for `floorctl export` and the viewer.
 
-use floor_proto::floor::Floor;
+use floor_proto::{floor::Floor, floor_json::FloorJson};
 
-use crate::{
-    ExportError, ExportedFile, foundry, json::FloorJson, json_layout, ldtk, names, picture::Appearance, tiled, uvtt,
-};
+use crate::{ExportError, ExportedFile, foundry, json_layout, ldtk, names, picture::Appearance, tiled, uvtt};
 
 /// Defines the formats from one list: name, extension of the map, and help.
 macro_rules! formats {

@@ -14,7 +14,6 @@ mod format;
 mod foundry;
 #[cfg(feature = "import")]
 pub mod import;
-pub mod json;
 pub mod json_layout;
 pub mod ldtk;
 pub mod names;

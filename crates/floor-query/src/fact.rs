@@ -7,7 +7,7 @@ use std::{
 
 use floor_gen::{FloorSpec, Generator};
 use floor_pack::{LoadedPack, ModuleError};
-use floor_proto::v1::{Behaviour, Floor, FloorMetrics, RoomRole};
+use floor_proto::v1::{Behaviour, Floor, FloorMetrics, RoomRole, Text};
 
 /// Defines [`Fact`] from one list of variants, names and functions that compute the value.
 macro_rules! facts {
@@ -30,7 +30,8 @@ macro_rules! facts {
                 }
             }
 
-            /// The value of the fact. Generates the floor of the candidate if needed; `None` if there is no such floor.
+            /// The value of the fact. Generates the floor of the candidate if needed; `None` if there is no such floor, or it is not
+            /// known.
             pub(super) fn evaluate(self, candidate: &Candidate<'_>) -> Option<i128> {
                 let value: fn(&Candidate<'_>) -> Option<i128> = match self {
                     $(Self::$Fact => $value,)+
@@ -86,13 +87,14 @@ impl Fact {
     }
 }
 
-/// A floor to test against a condition. It is generated on demand.
+/// A floor to test against a condition.
 #[derive(Debug)]
 pub struct Candidate<'g> {
     /// Names the floor.
     pub spec: FloorSpec,
     pack: &'g LoadedPack,
-    generator: &'g RefCell<Generator>,
+    /// Makes the floor when a fact needs it.
+    generator: Option<&'g RefCell<Generator>>,
     floor: OnceCell<Result<Floor, ModuleError>>,
 }
 
@@ -101,7 +103,14 @@ impl<'g> Candidate<'g> {
     /// the pack.
     #[must_use]
     pub const fn new(pack: &'g LoadedPack, spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
-        Self { spec, pack, generator, floor: OnceCell::new() }
+        Self { spec, pack, generator: Some(generator), floor: OnceCell::new() }
+    }
+
+    /// The floor of `spec`, of which only `floor` is known, as it was sent: facts are about its view. Without `floor` only what
+    /// follows from the spec is known.
+    #[must_use]
+    pub fn sent(pack: &'g LoadedPack, spec: FloorSpec, floor: Option<Floor>) -> Self {
+        Self { spec, pack, generator: None, floor: floor.map_or_else(OnceCell::new, |floor| Ok(floor).into()) }
     }
 
     /// Whether the floor was generated, and not read from the pack.
@@ -110,10 +119,10 @@ impl<'g> Candidate<'g> {
         self.floor.get().is_some() && !self.pack.is_authored(&self.spec)
     }
 
-    /// What the floor is called. Generates it if needed; `None` if there is no such floor. Empty if it has no name.
+    /// What the floor is called. Generates it if needed; `None` if there is no such floor, or it has no name.
     #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        Some(self.message()?.name.as_ref().map_or("", |name| &name.text))
+    pub fn name(&self) -> Option<&Text> {
+        self.message()?.name.as_ref()
     }
 
     /// Why the pack's own generator made no floor, if it was asked for it.
@@ -139,8 +148,11 @@ impl<'g> Candidate<'g> {
     }
 
     fn message(&self) -> Option<&Floor> {
-        let generate = || self.pack.message(&mut self.generator.borrow_mut(), &self.spec);
-        self.floor.get_or_init(generate).as_ref().ok()
+        let floor = match self.generator {
+            Some(generator) => self.floor.get_or_init(|| self.pack.message(&mut generator.borrow_mut(), &self.spec)),
+            None => self.floor.get()?,
+        };
+        floor.as_ref().ok()
     }
 
     fn metrics(&self) -> Option<FloorMetrics> {

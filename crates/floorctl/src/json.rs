@@ -34,14 +34,14 @@ pub(crate) fn packs(packs: Vec<PackInfo>) -> JsonMessage {
 #[derive(Debug, Serialize)]
 pub(crate) struct FloorJson<'a> {
     #[serde(flatten)]
-    floor: floor_export::json::FloorJson,
+    floor: floor_proto::floor_json::FloorJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     served: Option<ServedJson<'a>>,
 }
 
 impl<'a> FloorJson<'a> {
     pub(crate) fn new(floor: &Floor, served: Option<&'a Served>) -> Self {
-        Self { floor: floor_export::json::FloorJson::new(floor), served: served.map(ServedJson::new) }
+        Self { floor: floor_proto::floor_json::FloorJson::new(floor), served: served.map(ServedJson::new) }
     }
 }
 

@@ -18,8 +18,8 @@ use std::{
 use bytes::Bytes;
 use floor_client::v1::{
     BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec, GetFloorRequest, GetPackRequest,
-    GetServerInfoRequest, Item, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, Room, ServerInfo, Spawn,
-    StreamFloorsRequest, Terrain, TierInfo, Trap,
+    GetServerInfoRequest, Item, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, Room, SearchFloorsRequest,
+    SearchFloorsResponse, ServerInfo, Spawn, StreamFloorsRequest, Terrain, TierInfo, Trap,
     floor_service_server::{FloorService, FloorServiceServer},
 };
 use floor_gen::pack::Files;
@@ -159,6 +159,10 @@ impl FloorService for Answers {
         let [name, verdict, reason, version] = [(); 4].map(|()| self.text.clone());
         let tiers = vec![TierInfo { name, verdict, reason, ..TierInfo::default() }];
         Ok(Response::new(ServerInfo { version, tiers, kinds: vec![1, 77], ..ServerInfo::default() }))
+    }
+
+    async fn search_floors(&self, _: Request<SearchFloorsRequest>) -> Result<Response<SearchFloorsResponse>, Status> {
+        Err(Status::unimplemented("no command calls it"))
     }
 
     async fn list_packs(&self, _: Request<ListPacksRequest>) -> Result<Response<ListPacksResponse>, Status> {

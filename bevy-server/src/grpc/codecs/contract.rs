@@ -114,7 +114,7 @@ impl Case {
         };
         let (name, sent) = match self.encoding {
             Encoding::Proto => ("proto", message.clone()),
-            Encoding::Json => ("json", json.as_bytes().to_vec()),
+            Encoding::Json | Encoding::FullJson => ("json", json.as_bytes().to_vec()),
         };
         let (uri, body) = match self.wire {
             Wire::Framed => ("/".to_owned(), framed(0, &sent)),
@@ -132,7 +132,7 @@ impl Case {
     fn floor(self) -> Vec<u8> {
         match self.encoding {
             Encoding::Proto => floor().encode_to_vec(),
-            Encoding::Json => br#"{"contentHash":"2748"}"#.to_vec(),
+            Encoding::Json | Encoding::FullJson => br#"{"contentHash":"2748"}"#.to_vec(),
         }
     }
 }

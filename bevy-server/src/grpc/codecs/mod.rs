@@ -69,6 +69,8 @@ codec_kinds! {
 pub(super) enum Encoding {
     Proto,
     Json,
+    /// JSON whose answers leave no field out and have the cells as rows of text.
+    FullJson,
 }
 
 /// Reads the request of a call, and writes why a call failed.

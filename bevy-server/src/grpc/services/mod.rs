@@ -6,6 +6,7 @@ mod get_floor;
 mod get_server_info;
 mod packs;
 mod resolve;
+mod search_floors;
 mod stream_floors;
 
 use std::{pin::pin, sync::Arc, time::Instant};
@@ -15,6 +16,7 @@ use floor_cache::{Key, Served};
 use tonic::Status;
 
 pub(super) use stream_floors::FloorWindows;
+use stream_floors::window_of;
 
 use super::{Rpc, admission::Offload, answer::Answer, options::CallOptions, status::from_source_error};
 use crate::{
@@ -52,6 +54,7 @@ impl Services {
         match rpc {
             Rpc::GetFloor => get_floor::answer(self, call, message).await,
             Rpc::BatchGetFloors => batch_get_floors::answer(self, call, message).await,
+            Rpc::SearchFloors => search_floors::answer(self, call, message).await,
             Rpc::GetServerInfo => get_server_info::answer(self, call, message),
             Rpc::ListPacks => packs::list(self, call, message),
             Rpc::GetPack => packs::get(self, call, message).await,

@@ -29,6 +29,11 @@ const WINDOW_FLOORS: usize = 16;
 /// window, about 100 KiB for any floor size.
 const WINDOW_CELLS: usize = 160_000;
 
+/// The floors of a window, of so many cells each.
+pub(super) fn window_of(cells: usize) -> usize {
+    (WINDOW_CELLS / cells).clamp(1, WINDOW_FLOORS)
+}
+
 /// The floors that a call of `StreamFloors` requests.
 #[derive(Debug)]
 pub(in crate::grpc) struct FloorWindows {
@@ -41,7 +46,7 @@ impl FloorWindows {
     /// The floors that `message` names.
     pub(in crate::grpc) async fn of(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Self, Status> {
         let range = decoded(services, call, message, decode).await?;
-        let window = (WINDOW_CELLS / range.cells()).clamp(1, WINDOW_FLOORS);
+        let window = window_of(range.cells());
         Ok(Self { range, window })
     }
 

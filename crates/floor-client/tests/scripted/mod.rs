@@ -10,9 +10,9 @@ use std::{
 use floor_client::{
     FloorClient, FloorSpec,
     v1::{
-        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, GetFloorRequest, GetPackRequest,
-        GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, ServerInfo,
-        StreamFloorsRequest, Terrain,
+        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorMatch, GetFloorRequest, GetPackRequest,
+        GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, SearchFloorsRequest,
+        SearchFloorsResponse, ServerInfo, StreamFloorsRequest, Terrain,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
@@ -127,6 +127,17 @@ impl FloorService for ScriptedServer {
     async fn get_server_info(&self, request: Request<GetServerInfoRequest>) -> Result<Response<ServerInfo>, Status> {
         self.reply(request).await?;
         Ok(Response::new(ServerInfo { version: "1.2.3".to_owned(), ..ServerInfo::default() }))
+    }
+
+    /// The floors of the reply as matches. It goes on at the number of replies that are left.
+    async fn search_floors(
+        &self,
+        request: Request<SearchFloorsRequest>,
+    ) -> Result<Response<SearchFloorsResponse>, Status> {
+        let floors = self.reply(request).await?;
+        let next = self.replies.lock().unwrap().len() as u64;
+        let matches = floors.into_iter().map(|floor| FloorMatch { spec: floor.spec, name: floor.name }).collect();
+        Ok(Response::new(SearchFloorsResponse { matches, next }))
     }
 
     async fn list_packs(&self, request: Request<ListPacksRequest>) -> Result<Response<ListPacksResponse>, Status> {

@@ -6,11 +6,11 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use floor_client::{FloorSpec, v1::View};
 use floor_export::names;
+use floor_proto::seed::seed;
 use floor_proto::{
     operations::{Purged, PurgedTier, PurgedTiers, TierResult},
     pack::{InvalidPackRef, PackRef},
 };
-use floor_proto::seed::seed;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
 

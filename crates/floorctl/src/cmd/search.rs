@@ -2,8 +2,10 @@
 
 use std::{
     cell::RefCell,
-    io::Write as _,
+    fs,
+    io::{self, Write as _},
     ops::{ControlFlow, RangeInclusive},
+    path::{Path, PathBuf},
     process::ExitCode,
     str::FromStr,
     sync::{
@@ -48,6 +50,7 @@ Examples:
   floorctl search --where 'kind == cavern && loops > 4'
   floorctl search --numbers 1-100000 --where 'locks >= 3 && critical_path > 6 * rooms' --limit 5
   floorctl search --seeds 0-9999 --numbers 10 --where 'difficulty < 2000' --json
+  floorctl search --seeds-from towers.txt --numbers 1-3 --where 'shops > 0'
   floorctl render $(floorctl search --where 'shops > 1' --limit 1 | cut -d' ' -f1)";
 
 /// Find floors that meet a condition
@@ -62,12 +65,15 @@ pub(crate) struct Search {
     /// A range of seeds instead of one, e.g. 0-9999
     #[arg(long, value_name = "A-B", conflicts_with = "seed", help_heading = "Floor", allow_negative_numbers = true)]
     seeds: Option<Seeds>,
+    /// A file with a tower on each line, a number or a text, instead of one; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "seeds"], help_heading = "Floor")]
+    seeds_from: Option<PathBuf>,
     /// Floor numbers and ranges in each tower, e.g. 1-1000,2000
     #[arg(
         long,
         value_name = "LIST",
         default_value = "1-1000",
-        default_value_if("seeds", ArgPredicate::IsPresent, "1"),
+        default_value_ifs([("seeds", ArgPredicate::IsPresent, "1"), ("seeds_from", ArgPredicate::IsPresent, "1")]),
         help_heading = "Floor"
     )]
     numbers: Numbers,
@@ -101,12 +107,49 @@ impl FromStr for Seeds {
     }
 }
 
+/// The towers to search.
+enum Towers {
+    /// So many from the first on.
+    Range(u64, u128),
+    Listed(Vec<u64>),
+}
+
+impl Towers {
+    fn count(&self) -> u128 {
+        match self {
+            Self::Range(_, count) => *count,
+            Self::Listed(seeds) => seeds.len() as u128,
+        }
+    }
+
+    fn seed(&self, index: u64) -> u64 {
+        match self {
+            Self::Range(first, _) => first + index,
+            Self::Listed(seeds) => seeds[index as usize],
+        }
+    }
+
+    /// Those of a file. Empty lines do not count.
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+        let text = text.with_context(|| format!("cannot read the towers in {}", path.display()))?;
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let wrong = |line, error| UsageError(format!("line {line} of {}: {error}", path.display()));
+        let seeds = lines.map(|(line, text)| floor_proto::seed::seed(text).map_err(|error| wrong(line, error)));
+        let seeds = seeds.collect::<Result<Vec<_>, _>>()?;
+        if seeds.is_empty() {
+            return Err(UsageError(format!("{} has no tower; write one on each line", path.display())).into());
+        }
+        Ok(Self::Listed(seeds))
+    }
+}
+
 /// The floors to search, by index: all floors of the first tower, then those of the next.
 struct SearchSpace<'a> {
     search: &'a Search,
     pack: Arc<LoadedPack>,
     condition: Condition,
-    first_seed: u64,
+    towers: Towers,
     floors: u64,
 }
 
@@ -228,11 +271,12 @@ impl<'a> SearchSpace<'a> {
     fn new(search: &'a Search) -> anyhow::Result<Self> {
         let pack = search.tower.pack_or_built_in()?;
         let condition = condition(&pack, &search.condition)?;
-        let (first_seed, towers) = match &search.seeds {
-            Some(Seeds(range)) => (*range.start(), u128::from(range.end() - range.start()) + 1),
-            None => (search.tower.floor(1).seed, 1),
+        let towers = match (&search.seeds_from, &search.seeds) {
+            (Some(file), _) => Towers::read(file)?,
+            (None, Some(Seeds(range))) => Towers::Range(*range.start(), u128::from(range.end() - range.start()) + 1),
+            (None, None) => Towers::Range(search.tower.floor(1).seed, 1),
         };
-        let floors = towers.saturating_mul(search.numbers.len().into());
+        let floors = towers.count().saturating_mul(search.numbers.len().into());
         let floors = u64::try_from(floors).context("these are more floors than can be counted; narrow --seeds")?;
         for number in search.numbers.bounds() {
             match local::resolve(&pack, &search.tower.floor(number)) {
@@ -241,7 +285,7 @@ impl<'a> SearchSpace<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Self { search, pack, condition, first_seed, floors })
+        Ok(Self { search, pack, condition, towers, floors })
     }
 
     /// The floor, if it meets the condition, and whether it was generated. That it does not exist is no error.
@@ -261,7 +305,7 @@ impl<'a> SearchSpace<'a> {
             name: local::name(&spec).to_string(),
             // A name may have what a terminal would obey.
             title: match self.search.json {
-                true => candidate.name().unwrap_or_default().replace(char::is_control, " "),
+                true => candidate.name().map_or_else(String::new, |name| name.text.replace(char::is_control, " ")),
                 false => String::new(),
             },
             facts: shown.iter().map(|fact| (*fact, fact.display(&candidate))).collect(),
@@ -274,7 +318,7 @@ impl<'a> SearchSpace<'a> {
         let numbers = &self.search.numbers;
         let number = numbers.nth(index % numbers.len()).unwrap_or_default();
         let mut requested = self.search.tower.floor(number);
-        requested.seed = self.first_seed + index / numbers.len();
+        requested.seed = self.towers.seed(index / numbers.len());
         local::resolve(&self.pack, &requested)
     }
 }
@@ -361,6 +405,20 @@ mod tests {
     fn several_towers_are_searched_on_floor_1_by_default() {
         assert_eq!(SearchSpace::new(&search("--limit 1")).unwrap().floors, 1_000);
         assert_eq!(SearchSpace::new(&search("--seeds 0-99")).unwrap().floors, 100);
+    }
+
+    #[test]
+    fn towers_are_read_from_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().display().to_string();
+        fs::write(&path, "42\n\n  my dungeon \n-1\n").unwrap();
+        let search = search(&format!("--seeds-from {path} --size 64x48"));
+        let space = SearchSpace::new(&search).unwrap();
+        let seeds: Vec<_> = (0..space.floors).map(|index| space.spec(index).unwrap().seed()).collect();
+        assert_eq!(seeds, [42, floor_proto::seed::seed("my dungeon").unwrap(), u64::MAX]);
+        fs::write(&path, "42\n99999999999999999999\n").unwrap();
+        let error = SearchSpace::new(&search).err().unwrap().to_string();
+        assert!(error.contains("line 2 of "), "{error}");
     }
 
     #[test]

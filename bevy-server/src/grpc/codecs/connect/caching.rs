@@ -66,6 +66,7 @@ fn etag_of(content_hash: u64, encoding: Encoding) -> HeaderValue {
     let suffix = match encoding {
         Encoding::Proto => &b""[..],
         Encoding::Json => b"-json",
+        Encoding::FullJson => b"-full",
     };
     // `format!` costs a twentieth of a hit.
     let mut tag = [b'"'; 1 + 16 + 5 + 1];
@@ -118,6 +119,7 @@ mod tests {
     fn tags_are_compared_weakly() {
         let etag = etag_of(0xabc, Encoding::Json);
         assert_eq!(etag, "\"0000000000000abc-json\"");
+        assert_ne!(etag, etag_of(0xabc, Encoding::FullJson));
         assert_eq!(etag_of(0xfedc_ba98_7654_3210, Encoding::Proto), "\"fedcba9876543210\"");
         for (value, wanted) in [
             ("\"0000000000000abc-json\"", true),

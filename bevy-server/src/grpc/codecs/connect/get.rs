@@ -56,7 +56,7 @@ impl Codec for ConnectGet {
         (self.encoding, self.names_version) = (Some(encoding), names_version);
         match encoding {
             Encoding::Proto => Ok(message),
-            Encoding::Json => json::request(rpc, message, charge, offload).await,
+            Encoding::Json | Encoding::FullJson => json::request(rpc, message, charge, offload).await,
         }
     }
 

@@ -6,13 +6,16 @@ use std::{sync::LazyLock, time::Duration};
 use bytes::{Buf, Bytes};
 use floor_proto::{
     FRAME_PREFIX_BYTES,
+    floor_json::{FLOOR, FloorJson},
     json::{JsonCodec, JsonError, JsonTypes},
     limits::MAX_BATCH,
+    v1::FloorSpec,
 };
 use prost::{
-    DecodeError,
+    DecodeError, Message as _,
     encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field},
 };
+use serde::Serialize as _;
 use tonic::Status;
 
 use crate::{
@@ -32,16 +35,61 @@ const INLINE_BYTES: usize = 1 << 10;
 const MAX_OBJECTS: usize = 1 + MAX_BATCH;
 
 /// Memory that JSON takes while it is made, for each byte of the protobuf. A floor has two to three times its bytes.
-pub(super) const GROWTH: usize = 4;
+const GROWTH: usize = 4;
+/// The same with all fields, beside the rows of text.
+const FULL_GROWTH: usize = 8;
+/// Bytes of the rows of text for a cell: its terrain, and its room in two digits.
+const ROW_BYTES: usize = 3;
 
 /// About how long it takes to read a request in JSON.
 const fn parsing_time(bytes: usize) -> Duration {
     Duration::from_nanos(20 * bytes as u64)
 }
 
-/// About how long it takes to write a message of `bytes` as JSON.
-const fn writing_time(bytes: usize) -> Duration {
-    Duration::from_nanos(40 * bytes as u64)
+/// About how long it takes to write JSON that takes so much memory.
+const fn writing_time(memory: usize) -> Duration {
+    Duration::from_nanos(10 * memory as u64)
+}
+
+/// Memory that the JSON of an encoded answer takes while it is made.
+pub(super) fn memory(rpc: Rpc, message: &[u8], is_full: bool) -> usize {
+    if !is_full {
+        return GROWTH * message.len();
+    }
+    let cells = match rpc {
+        Rpc::GetFloor => Head::decode(message).map_or(0, |head| head.cells()),
+        Rpc::BatchGetFloors => Heads::decode(message).map_or(0, |heads| heads.floors.iter().map(Head::cells).sum()),
+        _ => 0,
+    };
+    FULL_GROWTH * message.len() + ROW_BYTES * cells
+}
+
+/// What says how large a floor is.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Head {
+    #[prost(message, optional, tag = "1")]
+    spec: Option<FloorSpec>,
+}
+
+/// The same of a batch.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Heads {
+    #[prost(message, repeated, tag = "1")]
+    floors: Vec<Head>,
+}
+
+impl Head {
+    fn cells(&self) -> usize {
+        self.spec.as_ref().map_or(0, |spec| spec.width as usize * spec.height as usize)
+    }
+}
+
+/// Appends the JSON of an encoded floor.
+fn write_floor(floor: &[u8], is_full: bool, json: &mut Vec<u8>) -> Result<(), JsonError> {
+    if is_full {
+        return Ok(FloorJson::with_all_fields(floor)?.serialize(&mut serde_json::Serializer::new(json))?);
+    }
+    FLOOR.encode(floor, json)
 }
 
 /// Field 1 of `BatchGetFloorsResponse`.
@@ -52,7 +100,6 @@ static CODECS: LazyLock<Codecs> = LazyLock::new(Codecs::new);
 struct Codecs {
     /// Requests and responses, by RPC.
     methods: [(JsonCodec, JsonCodec); Rpc::COUNT],
-    floor: JsonCodec,
     details: JsonTypes,
 }
 
@@ -61,9 +108,8 @@ impl Codecs {
         let types = JsonTypes::new([floor_proto::FILE_DESCRIPTOR_SET]).expect("protox wrote the descriptor set");
         let methods =
             Rpc::ALL.map(|rpc| types.method(SERVICE_NAME, rpc.name()).expect("the build script lists the RPCs"));
-        let floor = types.codec("floors.v1.Floor").expect("the .proto has it");
         let details = JsonTypes::new([tonic_types::pb::FILE_DESCRIPTOR_SET]).expect("prost wrote the descriptor set");
-        Self { methods, floor, details }
+        Self { methods, details }
     }
 
     fn of(&self, rpc: Rpc) -> &(JsonCodec, JsonCodec) {
@@ -94,14 +140,27 @@ fn parse(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
 }
 
 /// The JSON of an encoded response.
-pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
+pub(super) async fn response(
+    rpc: Rpc,
+    message: Bytes,
+    is_full: bool,
+    offload: &Offload,
+    caller: &Caller,
+) -> Result<Bytes, Status> {
     if rpc == Rpc::BatchGetFloors {
-        return batch(message, offload, caller).await.map(Bytes::from);
+        return batch(message, is_full, offload, caller).await.map(Bytes::from);
     }
-    let time = writing_time(message.len());
+    let time = writing_time(memory(rpc, &message, is_full));
     let convert = move || {
         let mut json = Vec::with_capacity(3 * message.len());
-        CODECS.of(rpc).1.encode(message, &mut json).map(|()| json)
+        let written = match (rpc, is_full) {
+            (Rpc::GetFloor, _) => write_floor(&message, is_full, &mut json),
+            (_, false) => CODECS.of(rpc).1.encode(message, &mut json),
+            (_, true) => CODECS.of(rpc).1.message(message).map_err(JsonError::from).and_then(|message| {
+                Ok(message.with_all_fields().serialize(&mut serde_json::Serializer::new(&mut json))?)
+            }),
+        };
+        written.map(|()| json)
     };
     let mut json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     // Until it is sent, its client pays for its length.
@@ -110,11 +169,16 @@ pub(super) async fn response(rpc: Rpc, message: Bytes, offload: &Offload, caller
 }
 
 /// The JSON of a floor of a stream, which has a prefix, as it has itself.
-pub(super) async fn enveloped(floor: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
-    let time = writing_time(floor.len());
+pub(super) async fn enveloped(
+    floor: Bytes,
+    is_full: bool,
+    offload: &Offload,
+    caller: &Caller,
+) -> Result<Bytes, Status> {
+    let time = writing_time(memory(Rpc::GetFloor, &floor[FRAME_PREFIX_BYTES..], is_full));
     let convert = move || {
         let mut json = vec![0; FRAME_PREFIX_BYTES];
-        CODECS.floor.encode(&floor[FRAME_PREFIX_BYTES..], &mut json).map(|()| json)
+        write_floor(&floor[FRAME_PREFIX_BYTES..], is_full, &mut json).map(|()| json)
     };
     let mut json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     let length = u32::try_from(json.len() - FRAME_PREFIX_BYTES).expect("a floor is far below 4 GiB");
@@ -131,7 +195,7 @@ pub(super) fn detail(name: &str, message: &[u8]) -> Option<serde_json::Value> {
 
 /// The JSON of a `BatchGetFloorsResponse`, a floor at a time: decoded, all floors together would take many times the
 /// memory of the answer, and others would wait for all of them.
-async fn batch(mut message: Bytes, offload: &Offload, caller: &Caller) -> Result<Vec<u8>, Status> {
+async fn batch(mut message: Bytes, is_full: bool, offload: &Offload, caller: &Caller) -> Result<Vec<u8>, Status> {
     let mut json = Vec::with_capacity(3 * message.len());
     json.extend_from_slice(b"{\"floors\":[");
     let mut is_first = true;
@@ -140,8 +204,8 @@ async fn batch(mut message: Bytes, offload: &Offload, caller: &Caller) -> Result
             json.push(b',');
         }
         is_first = false;
-        let time = writing_time(floor.len());
-        let convert = move || CODECS.floor.encode(floor, &mut json).map(|()| json);
+        let time = writing_time(memory(Rpc::GetFloor, &floor, is_full));
+        let convert = move || write_floor(&floor, is_full, &mut json).map(|()| json);
         json = offload.run(caller, time, convert).await?.map_err(|error| defect(&error))?;
     }
     json.extend_from_slice(b"]}");
@@ -209,7 +273,7 @@ mod tests {
         let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
         let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
         let (offload, caller) = (Offload::new(), Callers::new(CallerIdentity::default()).unknown());
-        let response = |message| response(Rpc::BatchGetFloors, message, &offload, &caller);
+        let response = |message| response(Rpc::BatchGetFloors, message, false, &offload, &caller);
         let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
         assert_eq!(json, wanted);

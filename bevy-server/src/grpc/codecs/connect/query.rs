@@ -8,6 +8,7 @@ use base64::{
 };
 use bytes::Bytes;
 use floor_gen::GENERATOR_VERSION;
+use http::Uri;
 use percent_encoding::percent_decode;
 use tonic::Status;
 
@@ -20,7 +21,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// The parameters that count. Others are ignored: caches and pages add some.
-const PARAMETERS: [&str; 6] = ["connect", "encoding", "base64", "compression", "message", "generator_version"];
+const PARAMETERS: [&str; 7] = ["connect", "encoding", JSON, "base64", "compression", "message", "generator_version"];
+/// The parameter for the form of JSON.
+const JSON: &str = "json";
 
 /// The query of a call.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ impl Query {
     /// the caller wants another generator version.
     pub(super) fn parse(query: &str) -> Result<Self, Status> {
         let (mut message, mut encoding, mut is_base64, mut names_version) = (None, None, false, false);
+        let mut json = Encoding::Json;
         let mut known: Vec<&str> = Vec::with_capacity(PARAMETERS.len());
         for parameter in query.split('&') {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -49,6 +53,7 @@ impl Query {
             match name {
                 "connect" => expect(value == "v1", "connect must be v1")?,
                 "encoding" => encoding = Some(parse_encoding(value)?),
+                JSON => json = parse_form(value)?,
                 "base64" => {
                     expect(matches!(value, "0" | "1"), "base64 must be 0 or 1")?;
                     is_base64 = value == "1";
@@ -65,6 +70,7 @@ impl Query {
             }
         }
         let encoding = encoding.ok_or_else(|| invalid("encoding is missing: json or proto"))?;
+        let encoding = if encoding == Encoding::Json { json } else { encoding };
         let message = message.ok_or_else(|| invalid("message is missing: the request, percent-encoded"))?;
         // In queries `+` is a space, but base64 has none.
         let spaced: Cow<'_, str> =
@@ -73,6 +79,19 @@ impl Query {
         let message = if is_base64 { from_base64(message)? } else { message };
         Ok(Self { message: message.into(), encoding, names_version })
     }
+}
+
+/// The form of the JSON that a posted request wants: `json=full` in its query, or else the one of proto3.
+///
+/// # Errors
+/// INVALID_ARGUMENT for a form that does not exist.
+pub(super) fn form_of_json(uri: &Uri) -> Result<Encoding, Status> {
+    let mut parameters = uri.query().unwrap_or_default().split('&').filter_map(|parameter| parameter.split_once('='));
+    parameters.find(|(name, _)| *name == JSON).map_or(Ok(Encoding::Json), |(_, value)| parse_form(value))
+}
+
+fn parse_form(value: &str) -> Result<Encoding, Status> {
+    if value == "full" { Ok(Encoding::FullJson) } else { Err(invalid("json must be full, or be left out")) }
 }
 
 fn percent_decoded(text: &str) -> Result<Vec<u8>, Status> {

@@ -8,7 +8,7 @@ use http::{HeaderMap, Response};
 use http_body::Body;
 use tonic::Status;
 
-use super::{error, headers, json};
+use super::{error, headers, json, query};
 use crate::{
     callers::Caller,
     grpc::{
@@ -33,7 +33,7 @@ impl Codec for ConnectStream {
     fn content_type(&self) -> &'static str {
         match self.0 {
             Encoding::Proto => "application/connect+proto",
-            Encoding::Json => "application/connect+json",
+            Encoding::Json | Encoding::FullJson => "application/connect+json",
         }
     }
 
@@ -43,11 +43,12 @@ impl Codec for ConnectStream {
 
     async fn decode(
         &mut self,
-        Incoming { rpc, body, charge, offload, .. }: Incoming<'_, impl Body<Data = Bytes, Error = Status> + Unpin>,
+        Incoming { rpc, uri, body, charge, offload }: Incoming<'_, impl Body<Data = Bytes, Error = Status> + Unpin>,
     ) -> Result<Bytes, Status> {
         match self.0 {
             Encoding::Proto => message::framed(body, DEFAULT_MESSAGE_BYTES, charge).await,
-            Encoding::Json => {
+            Encoding::Json | Encoding::FullJson => {
+                self.0 = query::form_of_json(uri)?;
                 let json = message::framed(body, json::MAX_BYTES, charge).await?;
                 json::request(rpc, json, charge, offload).await
             }
@@ -67,7 +68,8 @@ impl StreamCodec for ConnectStream {
     async fn encode_floor(&self, frame: Bytes, offload: &Offload, caller: &Caller) -> Result<Bytes, Status> {
         match self.0 {
             Encoding::Proto => Ok(frame),
-            Encoding::Json => json::enveloped(frame, offload, caller).await,
+            Encoding::Json => json::enveloped(frame, false, offload, caller).await,
+            Encoding::FullJson => json::enveloped(frame, true, offload, caller).await,
         }
     }
 

@@ -8,7 +8,7 @@ use http::{HeaderMap, Response, header};
 use http_body::Body;
 use tonic::Status;
 
-use super::{error, headers, json};
+use super::{error, headers, json, query};
 use crate::grpc::{
     body::FloorBody,
     codecs::{Codec, Encoding, Incoming, Outgoing, UnaryCodec, content_type, message, respond},
@@ -36,11 +36,12 @@ impl Codec for ConnectUnary {
 
     async fn decode(
         &mut self,
-        Incoming { rpc, body, charge, offload, .. }: Incoming<'_, impl Body<Data = Bytes, Error = Status> + Unpin>,
+        Incoming { rpc, uri, body, charge, offload }: Incoming<'_, impl Body<Data = Bytes, Error = Status> + Unpin>,
     ) -> Result<Bytes, Status> {
         match self.0 {
             Encoding::Proto => message::whole(body, DEFAULT_MESSAGE_BYTES, charge).await,
-            Encoding::Json => {
+            Encoding::Json | Encoding::FullJson => {
+                self.0 = query::form_of_json(uri)?;
                 let json = message::whole(body, json::MAX_BYTES, charge).await?;
                 json::request(rpc, json, charge, offload).await
             }
@@ -62,7 +63,7 @@ impl UnaryCodec for ConnectUnary {
 pub(super) const fn content_type(encoding: Encoding) -> &'static str {
     match encoding {
         Encoding::Proto => "application/proto",
-        Encoding::Json => "application/json",
+        Encoding::Json | Encoding::FullJson => "application/json",
     }
 }
 
@@ -74,9 +75,10 @@ pub(super) async fn encode(
     let message = frame.without_prefix();
     let body = match encoding {
         Encoding::Proto => message,
-        Encoding::Json => {
-            let _growing = admission.reserve_unsent(caller, json::GROWTH * message.len())?;
-            json::response(rpc, message.into_bytes(), offload, caller).await?.into()
+        Encoding::Json | Encoding::FullJson => {
+            let (message, is_full) = (message.into_bytes(), encoding == Encoding::FullJson);
+            let _growing = admission.reserve_unsent(caller, json::memory(rpc, &message, is_full))?;
+            json::response(rpc, message, is_full, offload, caller).await?.into()
         }
     };
     Ok(respond(headers, FloorBody::whole(body)))
