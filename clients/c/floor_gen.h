@@ -41,6 +41,12 @@ enum {
     FLOOR_GEN_FLOOR_KIND_STORY = 9
 };
 enum {
+    FLOOR_GEN_VIEW_UNSPECIFIED = 0, /* everything */
+    FLOOR_GEN_VIEW_PLAYER = 1       /* what a player may know on arrival; docs/protocol.md says what that is */
+};
+/* Added to a kind: the floor in the view FLOOR_GEN_VIEW_PLAYER. */
+#define FLOOR_GEN_FOR_PLAYER 256u
+enum {
     FLOOR_GEN_TERRAIN_WALL = 1,
     FLOOR_GEN_TERRAIN_FLOOR = 2,
     FLOOR_GEN_TERRAIN_DOOR = 3,
@@ -117,6 +123,7 @@ typedef struct {
     const floor_gen_trap *traps;
     uint32_t room_count, connection_count, spawn_count, item_count, lock_count, trap_count;
     uint32_t critical_path, passable_cells, loops, difficulty;
+    uint32_t view;
 } floor_gen_floor;
 
 /* A text in the language of its pack, and the ids with which a game says it in another: of the sentence, and of the parts
@@ -173,6 +180,23 @@ void floor_gen_bytes_free(const floor_gen_bytes *bytes);
 
 /* 1 if a player without keys who does not search can enter such a cell, else 0. */
 uint32_t floor_gen_passable(uint32_t terrain);
+
+/* The seed of a tower that people name: "my dungeon", "42", "-1". 1 if the text names one, else 0. */
+uint32_t floor_gen_seed(const char *text, uint64_t *seed);
+
+/* Ways. A step leads to one of the four neighbours of a cell; `keys` are the ids of `key_count` locks whose keys the walker
+ * has. All return 0 if they fail. */
+
+/* 1 if the walker can enter the cell. */
+uint32_t floor_gen_passable_with(const floor_gen_floor *floor, floor_gen_point at, const uint32_t *keys, size_t key_count);
+/* Writes 1 or 0 for each of the width * height cells: whether the walker gets there. Returns how many those are. */
+size_t floor_gen_reachable(const floor_gen_floor *floor, floor_gen_point from, const uint32_t *keys, size_t key_count,
+                           uint8_t *cells);
+/* The cells of the shortest way, both ends among them: writes at most `capacity` and returns how many it has. 0: no way. */
+size_t floor_gen_path(const floor_gen_floor *floor, floor_gen_point from, floor_gen_point to, const uint32_t *keys,
+                      size_t key_count, floor_gen_point *cells, size_t capacity);
+/* A cell for each of a party of `count`, near the entry. Returns how many it has written. */
+size_t floor_gen_starts(const floor_gen_floor *floor, floor_gen_point *cells, size_t count);
 
 #ifdef __cplusplus
 }

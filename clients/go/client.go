@@ -174,7 +174,7 @@ func requested(message *floorsv1.Floor, spec *floorsv1.FloorSpec) (*Floor, error
 	if err != nil {
 		return nil, err
 	}
-	return floor, floor.checkSpec(spec)
+	return floor, checkSpec(message.Spec, spec)
 }
 
 // checkPack checks that a pack is the one that was asked for, and its hash that of its files.

@@ -30,10 +30,12 @@ type scripted struct {
 	floorsv1connect.UnimplementedFloorServiceHandler
 	floor *floorsv1.Floor
 
-	lock    sync.Mutex
-	script  []error
-	headers []http.Header
-	streams []*floorsv1.StreamFloorsRequest
+	lock     sync.Mutex
+	script   []error
+	headers  []http.Header
+	streams  []*floorsv1.StreamFloorsRequest
+	answers  []*floorsv1.SearchFloorsResponse
+	searches []*floorsv1.SearchFloorsRequest
 }
 
 func (s *scripted) next(header http.Header) error {
@@ -78,6 +80,18 @@ func (s *scripted) StreamFloors(ctx context.Context, request *connect.Request[fl
 		return nil
 	}
 	return s.next(request.Header())
+}
+
+// SearchFloors sends the next of the answers.
+func (s *scripted) SearchFloors(_ context.Context, request *connect.Request[floorsv1.SearchFloorsRequest]) (*connect.Response[floorsv1.SearchFloorsResponse], error) {
+	if err := s.next(request.Header()); err != nil {
+		return nil, err
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	answer := s.answers[len(s.searches)]
+	s.searches = append(s.searches, request.Msg)
+	return connect.NewResponse(answer), nil
 }
 
 func serve(t *testing.T, script ...error) (*scripted, *httptest.Server) {

@@ -12,7 +12,7 @@ const (
 	maxFloorEntries = 512 * 512
 	// maxBatchEntries bounds those of all floors of a batch, which are decoded at once.
 	maxBatchEntries = 4 * maxFloorEntries
-	// maxBatch is the most floors of a batch, and what a newer server may send beside them.
+	// maxBatch is the most floors of a batch and matches of a search, and what a newer server may send beside them.
 	maxBatch = 256 + 16
 	// maxOtherEntries bounds the lists of answers that are no floors: the most packs.
 	maxOtherEntries = 1 << 16
@@ -20,14 +20,15 @@ const (
 	entryBytes = 2
 )
 
-// The fields of a floor that are grids, rooms, texts and furniture, and the fields that are a grid's palette and a room's
-// name.
+// The fields of a floor that are grids, rooms, texts and furniture, and the fields that are a grid's palette and the
+// name of a room and of a match.
 const (
 	terrainField   = 4
 	regionField    = 5
 	paletteField   = 3
 	roomsField     = 8
 	roomNameField  = 6
+	matchNameField = 2
 	nameField      = 18
 	hookField      = 19
 	furnitureField = 21
@@ -45,6 +46,13 @@ func checkEntries(data []byte, message proto.Message) error {
 		}
 		return countEntries(data, maxBatchEntries, func(_ protowire.Number, floor []byte) (int, error) {
 			return entriesOf(floor, maxFloorEntries, innerEntries)
+		})
+	case *floorsv1.SearchFloorsResponse:
+		if err := countEntries(data, maxBatch, nil); err != nil {
+			return err
+		}
+		return countEntries(data, maxOtherEntries, func(_ protowire.Number, match []byte) (int, error) {
+			return namedEntries(match, matchNameField)
 		})
 	default:
 		return countEntries(data, maxOtherEntries, nil)
@@ -91,12 +99,7 @@ func entriesOf(data []byte, most int, inner func(protowire.Number, []byte) (int,
 func innerEntries(number protowire.Number, value []byte) (int, error) {
 	switch number {
 	case roomsField:
-		return entriesOf(value, maxFloorEntries, func(field protowire.Number, name []byte) (int, error) {
-			if field != roomNameField {
-				return 0, nil
-			}
-			return entriesOf(name, maxFloorEntries, nil)
-		})
+		return namedEntries(value, roomNameField)
 	case nameField, hookField:
 		return entriesOf(value, maxFloorEntries, nil)
 	case furnitureField:
@@ -104,6 +107,16 @@ func innerEntries(number protowire.Number, value []byte) (int, error) {
 	default:
 		return paletteBytes(number, value)
 	}
+}
+
+// namedEntries are those in a room or a match, and the parts of its name.
+func namedEntries(value []byte, named protowire.Number) (int, error) {
+	return entriesOf(value, maxFloorEntries, func(field protowire.Number, name []byte) (int, error) {
+		if field != named {
+			return 0, nil
+		}
+		return entriesOf(name, maxFloorEntries, nil)
+	})
 }
 
 // paletteBytes are the bytes of the palette if the field of a floor is a grid: each may become an entry.

@@ -24,6 +24,11 @@ func TestListsOfEmptyMessagesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 		"batch of a floor": {
 			append([]byte{1<<3 | 2, 0x80, 0x80, 0x80, 0x05}, empty(8)...), new(floorsv1.BatchGetFloorsResponse),
 		},
+		"matches": {empty(1), new(floorsv1.SearchFloorsResponse)},
+		"name of a match": {
+			append([]byte{1<<3 | 2, 0x85, 0x80, 0x80, 0x05, 2<<3 | 2, 0x80, 0x80, 0x80, 0x05}, empty(3)...),
+			new(floorsv1.SearchFloorsResponse),
+		},
 		"tiers": {empty(7), new(floorsv1.ServerInfo)},
 		"packs": {empty(1), new(floorsv1.ListPacksResponse)},
 	} {

@@ -223,10 +223,9 @@ func isOfPack(got, asked string) bool {
 	return asked == name
 }
 
-// checkSpec checks that the floor is the one that asked names. A size, kind and pack that asked leaves out may have any
-// value.
-func (f *Floor) checkSpec(asked *floorsv1.FloorSpec) error {
-	got := f.Message.Spec
+// checkSpec checks that the floor of a spec is the one that asked names. A size, kind and pack that asked leaves out
+// may have any value.
+func checkSpec(got, asked *floorsv1.FloorSpec) error {
 	another := func(field string, got, asked any) error {
 		return invalid(ClassSpec, "the server sent another floor: its %s is %v instead of %v", field, got, asked)
 	}

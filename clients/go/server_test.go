@@ -141,6 +141,33 @@ func TestServerStreams(t *testing.T) {
 	}
 }
 
+func TestServerSearches(t *testing.T) {
+	client := client(t, server(t))
+	request := &floorsv1.SearchFloorsRequest{
+		First: &floorsv1.FloorSpec{Seed: 42, Number: 1, Width: 48, Height: 48}, Count: 100, Condition: "kind == cavern",
+	}
+	count := 0
+	for match, err := range client.Search(t.Context(), request) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if match.Spec.Kind != floorsv1.FloorKind_FLOOR_KIND_CAVERN || match.Name == "" {
+			t.Errorf("%v", match)
+		}
+		count++
+	}
+	if count == 0 {
+		t.Error("no cavern")
+	}
+	request.Condition = "bogus > 1"
+	for _, err := range client.Search(t.Context(), request) {
+		violations := Violations(err)
+		if connect.CodeOf(err) != connect.CodeInvalidArgument || len(violations) != 1 || violations[0].Field != "condition" {
+			t.Errorf("%v: %v", err, violations)
+		}
+	}
+}
+
 func TestServerNamesWrongFields(t *testing.T) {
 	_, _, err := client(t, server(t)).Get(t.Context(), &floorsv1.FloorSpec{Width: 15})
 	violations := Violations(err)

@@ -165,7 +165,7 @@ func TestFloorsDecode(t *testing.T) {
 			continue
 		}
 		request := decoded[floorsv1.GetFloorRequest](t, unhex(t, vector.Request))
-		if err := floor.checkSpec(request.Spec); err != nil {
+		if err := checkSpec(floor.Message.Spec, request.Spec); err != nil {
 			t.Errorf("%s: %v", vector.Name, err)
 		}
 		if got := fmt.Sprintf("%016x", floor.Message.ContentHash); got != vector.ContentHash {
@@ -322,7 +322,7 @@ func TestMalformedFloorsAreRejected(t *testing.T) {
 	for _, vector := range vectors(t).MalformedFloors {
 		floor, err := Decode(file(t, vector.Bytes))
 		if vector.Request != "" && err == nil {
-			err = floor.checkSpec(decoded[floorsv1.GetFloorRequest](t, unhex(t, vector.Request)).Spec)
+			err = checkSpec(floor.Message.Spec, decoded[floorsv1.GetFloorRequest](t, unhex(t, vector.Request)).Spec)
 		}
 		if classOf(err) != vector.Error {
 			t.Errorf("%s: %v, not %s", vector.Name, err, vector.Error)

@@ -92,7 +92,11 @@ fn every_client_calls_every_rpc() {
         for (client, call) in [
             ("crates/floor-client/src/client.rs", format!("Rpc::{rpc}")),
             (
-                if rpc == "StreamFloors" { "clients/go/stream.go" } else { "clients/go/client.go" },
+                match rpc {
+                    "StreamFloors" => "clients/go/stream.go",
+                    "SearchFloors" => "clients/go/search.go",
+                    _ => "clients/go/client.go",
+                },
                 format!(".rpc.{rpc}"),
             ),
             ("clients/python/src/floors/aio.py", python.clone()),

@@ -83,13 +83,18 @@ impl From<PackErrors> for Failure {
 
 /// What `make` returns; null after an error or a panic, which become this thread's last error.
 pub(crate) fn guarded<T>(make: impl FnOnce() -> Result<*const T, Failure>) -> *const T {
+    guarded_or(ptr::null(), make)
+}
+
+/// What `make` returns; `failed` after an error or a panic, which become this thread's last error.
+pub(crate) fn guarded_or<T>(failed: T, make: impl FnOnce() -> Result<T, Failure>) -> T {
     let failure = match catch_unwind(AssertUnwindSafe(make)) {
         Ok(Ok(made)) => return made,
         Ok(Err(failure)) => failure,
         Err(panic) => Failure::panicked(&*panic),
     };
     LAST.set((failure.code, c_string(&failure.message)));
-    ptr::null()
+    failed
 }
 
 pub(crate) fn last_code() -> u32 {

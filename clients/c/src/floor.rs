@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use floor_gen::{FloorSpec, Generator, Metrics};
-use floor_proto::{grid, v1};
+use floor_proto::{grid, v1, ways::Ground};
 
 use crate::{
     error::{Code, Failure, c_string},
@@ -71,6 +71,7 @@ structs! {
         passable_cells: u32,
         loops: u32,
         difficulty: u32,
+        view: u32,
     }
     /// `floor_gen_text`.
     Text { text: *const c_char, id: *const c_char, parts: *const *const c_char, part_count: u32, }
@@ -99,6 +100,12 @@ impl From<Option<v1::Point>> for Point {
     /// Every authored floor has its points.
     fn from(at: Option<v1::Point>) -> Self {
         at.map_or_else(Self::default, |v1::Point { x, y }| Self { x, y })
+    }
+}
+
+impl From<Point> for v1::Point {
+    fn from(Point { x, y }: Point) -> Self {
+        Self { x, y }
     }
 }
 
@@ -320,7 +327,8 @@ impl OwnedFloor {
     /// The floor of `spec`, which belongs to `pack`.
     pub(crate) fn generate(pack: &Pack, generator: &mut Generator, spec: &FloorSpec) -> Result<Box<Self>, Failure> {
         let loaded = &pack.loaded;
-        let parts = if loaded.is_authored(spec) || loaded.pack().generator().is_some() {
+        let is_message = loaded.is_authored(spec) || loaded.pack().generator().is_some();
+        let parts = if is_message || spec.view() != floor_gen::View::Everything {
             loaded.message(generator, spec)?.try_into()?
         } else {
             generator.generate_of(loaded.pack(), spec).into()
@@ -331,6 +339,15 @@ impl OwnedFloor {
 }
 
 impl OwnedFloor {
+    /// What ways lead over.
+    pub(crate) fn with_ground<T>(&self, answer: impl FnOnce(Ground<'_>) -> T) -> T {
+        let terrain = |number: &u8| v1::Terrain::try_from(i32::from(*number)).unwrap_or(v1::Terrain::Unspecified);
+        let terrain: Vec<_> = self.parts.terrain.iter().map(terrain).collect();
+        let lock = |lock: &Lock| v1::Lock { id: lock.id, at: Some(lock.at.into()) };
+        let locks: Vec<_> = self.parts.locks.iter().map(lock).collect();
+        answer(Ground { width: self.view.width, terrain: &terrain, locks: &locks, entry: self.view.entry.into() })
+    }
+
     /// What it is called and furnished with.
     pub(crate) const fn names(&self) -> &NamesView {
         &self.parts.surface.view
@@ -369,6 +386,7 @@ fn view(spec: &FloorSpec, pack: &CString, parts: &Parts) -> View {
         passable_cells: parts.metrics.passable_cells,
         loops: parts.metrics.loops,
         difficulty: parts.metrics.difficulty,
+        view: spec.view() as u32,
     }
 }
 

@@ -6,10 +6,11 @@
 pub mod error;
 pub mod floor;
 pub mod pack;
+pub mod ways;
 
 use std::{cell::Cell, ffi::c_char, slice};
 
-use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind};
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Generator, Kind, View as Seen};
 use floor_pack::LoadedPack;
 use floor_proto::{floor::is_passable, v1::Terrain};
 
@@ -19,6 +20,8 @@ use pack::Pack;
 
 /// `FLOOR_GEN_ABI` of the header.
 const ABI: u32 = 1;
+/// `FLOOR_GEN_FOR_PLAYER` of the header.
+const PLAYERS: u32 = 256;
 
 thread_local! {
     /// It reuses its memory from floor to floor.
@@ -134,10 +137,7 @@ pub unsafe extern "C" fn floor_gen_floor_free(floor: *const View) {
 pub unsafe extern "C" fn floor_gen_floor_names(floor: *const View) -> *const NamesView {
     guarded(|| {
         // SAFETY: it is null, or `floor_gen_generate` made it of such a box, which begins with the view.
-        let floor = unsafe { floor.cast::<OwnedFloor>().as_ref() };
-        let floor =
-            floor.ok_or_else(|| Failure::null("floor", "what floor_gen_generate returned if it did not fail"))?;
-        Ok(floor.names())
+        Ok(unsafe { given_floor(floor) }?.names())
     })
 }
 
@@ -190,6 +190,16 @@ unsafe fn given<'p>(pack: *const Pack) -> Result<&'p Pack, Failure> {
     })
 }
 
+/// The floor of an argument.
+///
+/// # Safety
+/// `floor` is a floor that is not freed for `'f`, or null.
+unsafe fn given_floor<'f>(floor: *const View) -> Result<&'f OwnedFloor, Failure> {
+    // SAFETY: the caller promises it; `floor_gen_generate` made it of such a box, which begins with the view.
+    unsafe { floor.cast::<OwnedFloor>().as_ref() }
+        .ok_or_else(|| Failure::null("floor", "what floor_gen_generate returned if it did not fail"))
+}
+
 /// Frees what a box was made into.
 ///
 /// # Safety
@@ -209,6 +219,7 @@ fn resolve(
     height: u32,
     kind: u32,
 ) -> Result<FloorSpec, Failure> {
+    let (kind, view) = (kind & !PLAYERS, if kind & PLAYERS == 0 { Seen::Everything } else { Seen::Player });
     let known = Kind::from_number(kind);
     if kind != 0 && known.is_none() {
         let names = Kind::ALL.map(|kind| format!("{} {}", kind as u32, kind.name())).join(", ");
@@ -217,7 +228,7 @@ fn resolve(
             format!("kind {kind} is none of {names} (or 0 for that of the pack)"),
         ));
     }
-    Ok(pack.resolve(seed, number, width, height, known)?)
+    Ok(pack.resolve(seed, number, width, height, known)?.with_view(view))
 }
 
 /// Calls `generate` with the generator of this thread. After a panic there is a new one.

@@ -99,6 +99,7 @@ static void compare(const floor_gen_floor *floor, const floor_gen_bytes *bytes) 
         case 1:
             EXPECT(f.of[1] == floor->seed && f.of[2] == floor->number && f.of[3] == floor->width);
             EXPECT(f.of[4] == floor->height && f.of[5] == floor->kind && same_text(&f.at[6], floor->pack));
+            EXPECT(f.of[7] == floor->view);
             break;
         case 2: EXPECT(r.number == floor->generator_version && r.number == floor_gen_version()); break;
         case 6: EXPECT(same_point(&r, floor->entry)); break;
@@ -171,6 +172,26 @@ static void compare(const floor_gen_floor *floor, const floor_gen_bytes *bytes) 
     EXPECT(items == floor->item_count && locks == floor->lock_count && traps == floor->trap_count);
 }
 
+/* The way down with all keys: as long as the floor says, unless a player must not know, and over cells that are passable. */
+static void check_ways(const floor_gen_floor *floor) {
+    uint32_t keys[64] = {0}, steps;
+    size_t cells = (size_t)floor->width * floor->height, count = floor->lock_count < 64 ? floor->lock_count : 64;
+    for (size_t i = 0; i < count; i++) keys[i] = floor->locks[i].id;
+    floor_gen_point *way = calloc(cells, sizeof *way), one[1], party[6];
+    uint8_t *reached = calloc(cells, 1);
+    size_t length = floor_gen_path(floor, floor->entry, floor->exit, keys, count, way, cells);
+    EXPECT(length > 1 && way[0].x == floor->entry.x && way[length - 1].y == floor->exit.y);
+    EXPECT(floor_gen_path(floor, floor->entry, floor->exit, keys, count, one, 1) == length && one[0].x == way[0].x);
+    steps = (uint32_t)length - 1;
+    EXPECT(floor->view == 1 || steps <= floor->critical_path);
+    for (size_t i = 0; i < length; i++) EXPECT(floor_gen_passable_with(floor, way[i], keys, count));
+    EXPECT(floor_gen_reachable(floor, floor->entry, keys, count, reached) >= length);
+    EXPECT(reached[floor->exit.y * (size_t)floor->width + floor->exit.x] == 1);
+    EXPECT(floor_gen_starts(floor, party, 6) == 6 && party[0].x == floor->entry.x && party[0].y == floor->entry.y);
+    free(way);
+    free(reached);
+}
+
 /* Compares cells with their hexadecimal digits, `each` for a cell. */
 static int same_cells(const floor_gen_floor *floor, const uint8_t *cells, const char *digits, size_t each) {
     size_t count = (size_t)floor->width * floor->height;
@@ -213,9 +234,9 @@ static void *run(void *argument) {
     uint8_t *expected = read_file(v->folder, v->file, &expected_length);
 
     const floor_gen_bytes *bytes = floor_gen_encode(pack, spec.of[1], (uint32_t)spec.of[2], (uint32_t)spec.of[3],
-                                                    (uint32_t)spec.of[4], (uint32_t)spec.of[5]);
+                                                    (uint32_t)spec.of[4], (uint32_t)(spec.of[5] | spec.of[7] << 8));
     const floor_gen_floor *floor = floor_gen_generate(pack, spec.of[1], (uint32_t)spec.of[2], (uint32_t)spec.of[3],
-                                                      (uint32_t)spec.of[4], (uint32_t)spec.of[5]);
+                                                      (uint32_t)spec.of[4], (uint32_t)(spec.of[5] | spec.of[7] << 8));
     EXPECT(bytes && floor);
     if (bytes && floor) {
         int before = wrong;
@@ -223,6 +244,7 @@ static void *run(void *argument) {
         EXPECT(same_cells(floor, floor->terrain, v->terrain, 1) && same_cells(floor, floor->region, v->region, 2));
         EXPECT(strcmp(floor->pack, floor_gen_pack_reference(pack)) == 0);
         compare(floor, bytes);
+        check_ways(floor);
         if (wrong > before) printf("%s is wrong\n", v->name);
     }
     floor_gen_bytes_free(bytes);
@@ -266,6 +288,19 @@ static void check_errors(const uint8_t *file, size_t length) {
     floor_gen_bytes_free(NULL);
     EXPECT(floor_gen_passable(FLOOR_GEN_TERRAIN_DOOR) == 1 && floor_gen_passable(FLOOR_GEN_TERRAIN_WALL) == 0);
     EXPECT(floor_gen_passable(0) == 0 && floor_gen_passable(UINT32_MAX) == 0);
+    uint64_t seed = 0;
+    floor_gen_point nowhere = {UINT32_MAX, UINT32_MAX};
+    EXPECT(floor_gen_seed(" -1 ", &seed) == 1 && seed == UINT64_MAX);
+    EXPECT(!floor_gen_seed("", &seed) && failed(NULL, FLOOR_GEN_ERROR_ARGUMENT, "the name of a tower is empty"));
+    EXPECT(!floor_gen_seed("\xff", &seed) && failed(NULL, FLOOR_GEN_ERROR_ARGUMENT, "text is not UTF-8"));
+    EXPECT(!floor_gen_seed(NULL, &seed) && failed(NULL, FLOOR_GEN_ERROR_NULL, "text is NULL"));
+    EXPECT(!floor_gen_starts(NULL, &nowhere, 1) && failed(NULL, FLOOR_GEN_ERROR_NULL, "floor is NULL"));
+    const floor_gen_floor *floor = floor_gen_generate(pack, 42, 7, 0, 0, 0);
+    EXPECT(floor_gen_path(floor, nowhere, floor->exit, NULL, 0, NULL, 0) == 0);
+    EXPECT(!floor_gen_passable_with(floor, nowhere, NULL, 0));
+    EXPECT(!floor_gen_path(floor, floor->entry, floor->exit, NULL, 1, NULL, 0));
+    EXPECT(failed(NULL, FLOOR_GEN_ERROR_NULL, "keys is NULL: pass the ids of key_count locks"));
+    floor_gen_floor_free(floor);
 }
 
 typedef struct { const uint8_t *bytes; size_t length; const floor_gen_pack *pack; } pack_file;

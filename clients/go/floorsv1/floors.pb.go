@@ -755,6 +755,205 @@ func (x *StreamFloorsRequest) GetCount() uint32 {
 	return 0
 }
 
+type SearchFloorsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first floor of the range. The condition is about what its view shows.
+	First *FloorSpec `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// The range in each tower: first.number ..= first.number + count - 1.
+	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Such as `kind == cavern && loops > 4`. docs/floorctl.md has the language.
+	Condition string `protobuf:"bytes,3,opt,name=condition,proto3" json:"condition,omitempty"`
+	// The towers, in this order, at most 1_000. Empty: that of `first`.
+	Seeds []uint64 `protobuf:"varint,4,rep,packed,name=seeds,proto3" json:"seeds,omitempty"`
+	// The floors to skip, counted over all towers: `next` of the answer before.
+	Skip uint64 `protobuf:"varint,5,opt,name=skip,proto3" json:"skip,omitempty"`
+	// The most matches of the answer; 0 = no limit.
+	Limit         uint32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchFloorsRequest) Reset() {
+	*x = SearchFloorsRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchFloorsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchFloorsRequest) ProtoMessage() {}
+
+func (x *SearchFloorsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchFloorsRequest.ProtoReflect.Descriptor instead.
+func (*SearchFloorsRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SearchFloorsRequest) GetFirst() *FloorSpec {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *SearchFloorsRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SearchFloorsRequest) GetCondition() string {
+	if x != nil {
+		return x.Condition
+	}
+	return ""
+}
+
+func (x *SearchFloorsRequest) GetSeeds() []uint64 {
+	if x != nil {
+		return x.Seeds
+	}
+	return nil
+}
+
+func (x *SearchFloorsRequest) GetSkip() uint64 {
+	if x != nil {
+		return x.Skip
+	}
+	return 0
+}
+
+func (x *SearchFloorsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type SearchFloorsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the range.
+	Matches []*FloorMatch `protobuf:"bytes,1,rep,name=matches,proto3" json:"matches,omitempty"`
+	// The `skip` of the call that goes on; 0 after the last floor.
+	Next          uint64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchFloorsResponse) Reset() {
+	*x = SearchFloorsResponse{}
+	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchFloorsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchFloorsResponse) ProtoMessage() {}
+
+func (x *SearchFloorsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchFloorsResponse.ProtoReflect.Descriptor instead.
+func (*SearchFloorsResponse) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SearchFloorsResponse) GetMatches() []*FloorMatch {
+	if x != nil {
+		return x.Matches
+	}
+	return nil
+}
+
+func (x *SearchFloorsResponse) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+// A floor that meets the condition.
+type FloorMatch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resolved.
+	Spec *FloorSpec `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// As Floor.name.
+	Name          *Text `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FloorMatch) Reset() {
+	*x = FloorMatch{}
+	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FloorMatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FloorMatch) ProtoMessage() {}
+
+func (x *FloorMatch) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FloorMatch.ProtoReflect.Descriptor instead.
+func (*FloorMatch) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *FloorMatch) GetSpec() *FloorSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *FloorMatch) GetName() *Text {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
 // A complete floor. Cells are row-major: index y * width + x.
 type Floor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -802,7 +1001,7 @@ type Floor struct {
 
 func (x *Floor) Reset() {
 	*x = Floor{}
-	mi := &file_floors_v1_floors_proto_msgTypes[5]
+	mi := &file_floors_v1_floors_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +1013,7 @@ func (x *Floor) String() string {
 func (*Floor) ProtoMessage() {}
 
 func (x *Floor) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[5]
+	mi := &file_floors_v1_floors_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +1026,7 @@ func (x *Floor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Floor.ProtoReflect.Descriptor instead.
 func (*Floor) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{5}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Floor) GetSpec() *FloorSpec {
@@ -991,7 +1190,7 @@ type Text struct {
 
 func (x *Text) Reset() {
 	*x = Text{}
-	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	mi := &file_floors_v1_floors_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1202,7 @@ func (x *Text) String() string {
 func (*Text) ProtoMessage() {}
 
 func (x *Text) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[6]
+	mi := &file_floors_v1_floors_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1215,7 @@ func (x *Text) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Text.ProtoReflect.Descriptor instead.
 func (*Text) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{6}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Text) GetText() string {
@@ -1054,7 +1253,7 @@ type Furniture struct {
 
 func (x *Furniture) Reset() {
 	*x = Furniture{}
-	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	mi := &file_floors_v1_floors_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1265,7 @@ func (x *Furniture) String() string {
 func (*Furniture) ProtoMessage() {}
 
 func (x *Furniture) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[7]
+	mi := &file_floors_v1_floors_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1278,7 @@ func (x *Furniture) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Furniture.ProtoReflect.Descriptor instead.
 func (*Furniture) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{7}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Furniture) GetArchetype() string {
@@ -1113,7 +1312,7 @@ type Grid struct {
 
 func (x *Grid) Reset() {
 	*x = Grid{}
-	mi := &file_floors_v1_floors_proto_msgTypes[8]
+	mi := &file_floors_v1_floors_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1324,7 @@ func (x *Grid) String() string {
 func (*Grid) ProtoMessage() {}
 
 func (x *Grid) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[8]
+	mi := &file_floors_v1_floors_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1337,7 @@ func (x *Grid) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grid.ProtoReflect.Descriptor instead.
 func (*Grid) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{8}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Grid) GetWidth() uint32 {
@@ -1194,7 +1393,7 @@ type Point struct {
 
 func (x *Point) Reset() {
 	*x = Point{}
-	mi := &file_floors_v1_floors_proto_msgTypes[9]
+	mi := &file_floors_v1_floors_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1405,7 @@ func (x *Point) String() string {
 func (*Point) ProtoMessage() {}
 
 func (x *Point) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[9]
+	mi := &file_floors_v1_floors_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1418,7 @@ func (x *Point) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Point.ProtoReflect.Descriptor instead.
 func (*Point) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{9}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Point) GetX() uint32 {
@@ -1256,7 +1455,7 @@ type Room struct {
 
 func (x *Room) Reset() {
 	*x = Room{}
-	mi := &file_floors_v1_floors_proto_msgTypes[10]
+	mi := &file_floors_v1_floors_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1467,7 @@ func (x *Room) String() string {
 func (*Room) ProtoMessage() {}
 
 func (x *Room) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[10]
+	mi := &file_floors_v1_floors_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1480,7 @@ func (x *Room) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Room.ProtoReflect.Descriptor instead.
 func (*Room) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{10}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Room) GetId() uint32 {
@@ -1343,7 +1542,7 @@ type Connection struct {
 
 func (x *Connection) Reset() {
 	*x = Connection{}
-	mi := &file_floors_v1_floors_proto_msgTypes[11]
+	mi := &file_floors_v1_floors_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1554,7 @@ func (x *Connection) String() string {
 func (*Connection) ProtoMessage() {}
 
 func (x *Connection) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[11]
+	mi := &file_floors_v1_floors_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1567,7 @@ func (x *Connection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Connection.ProtoReflect.Descriptor instead.
 func (*Connection) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{11}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Connection) GetFromRoom() uint32 {
@@ -1418,7 +1617,7 @@ type Spawn struct {
 
 func (x *Spawn) Reset() {
 	*x = Spawn{}
-	mi := &file_floors_v1_floors_proto_msgTypes[12]
+	mi := &file_floors_v1_floors_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1629,7 @@ func (x *Spawn) String() string {
 func (*Spawn) ProtoMessage() {}
 
 func (x *Spawn) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[12]
+	mi := &file_floors_v1_floors_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1642,7 @@ func (x *Spawn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spawn.ProtoReflect.Descriptor instead.
 func (*Spawn) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{12}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Spawn) GetAt() *Point {
@@ -1498,7 +1697,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_floors_v1_floors_proto_msgTypes[13]
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1709,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[13]
+	mi := &file_floors_v1_floors_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1722,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{13}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Item) GetAt() *Point {
@@ -1567,7 +1766,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_floors_v1_floors_proto_msgTypes[14]
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1778,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[14]
+	mi := &file_floors_v1_floors_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1791,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{14}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Lock) GetId() uint32 {
@@ -1623,7 +1822,7 @@ type Trap struct {
 
 func (x *Trap) Reset() {
 	*x = Trap{}
-	mi := &file_floors_v1_floors_proto_msgTypes[15]
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1834,7 @@ func (x *Trap) String() string {
 func (*Trap) ProtoMessage() {}
 
 func (x *Trap) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[15]
+	mi := &file_floors_v1_floors_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1847,7 @@ func (x *Trap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trap.ProtoReflect.Descriptor instead.
 func (*Trap) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{15}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Trap) GetAt() *Point {
@@ -1680,7 +1879,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1891,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[16]
+	mi := &file_floors_v1_floors_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1904,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{16}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{19}
 }
 
 type ServerInfo struct {
@@ -1729,7 +1928,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1940,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[17]
+	mi := &file_floors_v1_floors_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1953,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{17}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ServerInfo) GetVersion() string {
@@ -1816,7 +2015,7 @@ type GetPackRequest struct {
 
 func (x *GetPackRequest) Reset() {
 	*x = GetPackRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +2027,7 @@ func (x *GetPackRequest) String() string {
 func (*GetPackRequest) ProtoMessage() {}
 
 func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[18]
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +2040,7 @@ func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPackRequest.ProtoReflect.Descriptor instead.
 func (*GetPackRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{18}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetPackRequest) GetPack() string {
@@ -1866,7 +2065,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1878,7 +2077,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[19]
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1891,7 +2090,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{19}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Pack) GetName() string {
@@ -1930,7 +2129,7 @@ type ListPacksRequest struct {
 
 func (x *ListPacksRequest) Reset() {
 	*x = ListPacksRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2141,7 @@ func (x *ListPacksRequest) String() string {
 func (*ListPacksRequest) ProtoMessage() {}
 
 func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[20]
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2154,7 @@ func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksRequest.ProtoReflect.Descriptor instead.
 func (*ListPacksRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{20}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{23}
 }
 
 type ListPacksResponse struct {
@@ -1968,7 +2167,7 @@ type ListPacksResponse struct {
 
 func (x *ListPacksResponse) Reset() {
 	*x = ListPacksResponse{}
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2179,7 @@ func (x *ListPacksResponse) String() string {
 func (*ListPacksResponse) ProtoMessage() {}
 
 func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2192,7 @@ func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksResponse.ProtoReflect.Descriptor instead.
 func (*ListPacksResponse) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListPacksResponse) GetPacks() []*PackInfo {
@@ -2020,7 +2219,7 @@ type PackInfo struct {
 
 func (x *PackInfo) Reset() {
 	*x = PackInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2231,7 @@ func (x *PackInfo) String() string {
 func (*PackInfo) ProtoMessage() {}
 
 func (x *PackInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +2244,7 @@ func (x *PackInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PackInfo.ProtoReflect.Descriptor instead.
 func (*PackInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PackInfo) GetName() string {
@@ -2126,7 +2325,7 @@ type TierInfo struct {
 
 func (x *TierInfo) Reset() {
 	*x = TierInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	mi := &file_floors_v1_floors_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2138,7 +2337,7 @@ func (x *TierInfo) String() string {
 func (*TierInfo) ProtoMessage() {}
 
 func (x *TierInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	mi := &file_floors_v1_floors_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2151,7 +2350,7 @@ func (x *TierInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierInfo.ProtoReflect.Descriptor instead.
 func (*TierInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{23}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TierInfo) GetName() string {
@@ -2284,7 +2483,7 @@ type FloorMetrics struct {
 
 func (x *FloorMetrics) Reset() {
 	*x = FloorMetrics{}
-	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	mi := &file_floors_v1_floors_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2495,7 @@ func (x *FloorMetrics) String() string {
 func (*FloorMetrics) ProtoMessage() {}
 
 func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	mi := &file_floors_v1_floors_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2508,7 @@ func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorMetrics.ProtoReflect.Descriptor instead.
 func (*FloorMetrics) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{24}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FloorMetrics) GetCriticalPath() uint32 {
@@ -2361,7 +2560,21 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x06floors\x18\x01 \x03(\v2\x10.floors.v1.FloorR\x06floors\"W\n" +
 	"\x13StreamFloorsRequest\x12*\n" +
 	"\x05first\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xce\x06\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xb5\x01\n" +
+	"\x13SearchFloorsRequest\x12*\n" +
+	"\x05first\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x05first\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1c\n" +
+	"\tcondition\x18\x03 \x01(\tR\tcondition\x12\x14\n" +
+	"\x05seeds\x18\x04 \x03(\x04R\x05seeds\x12\x12\n" +
+	"\x04skip\x18\x05 \x01(\x04R\x04skip\x12\x14\n" +
+	"\x05limit\x18\x06 \x01(\rR\x05limit\"[\n" +
+	"\x14SearchFloorsResponse\x12/\n" +
+	"\amatches\x18\x01 \x03(\v2\x15.floors.v1.FloorMatchR\amatches\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"[\n" +
+	"\n" +
+	"FloorMatch\x12(\n" +
+	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\x12#\n" +
+	"\x04name\x18\x02 \x01(\v2\x0f.floors.v1.TextR\x04name\"\xce\x06\n" +
 	"\x05Floor\x12(\n" +
 	"\x04spec\x18\x01 \x01(\v2\x14.floors.v1.FloorSpecR\x04spec\x12+\n" +
 	"\x11generator_version\x18\x02 \x01(\rR\x10generatorVersion\x12!\n" +
@@ -2545,11 +2758,12 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x10BEHAVIOUR_SLEEPS\x10\x01\x12\x14\n" +
 	"\x10BEHAVIOUR_GUARDS\x10\x02\x12\x15\n" +
 	"\x11BEHAVIOUR_PATROLS\x10\x03\x12\x15\n" +
-	"\x11BEHAVIOUR_WANDERS\x10\x042\xc9\x03\n" +
+	"\x11BEHAVIOUR_WANDERS\x10\x042\x9f\x04\n" +
 	"\fFloorService\x12=\n" +
 	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x01\x12Z\n" +
 	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\"\x03\x90\x02\x01\x12G\n" +
-	"\fStreamFloors\x12\x1e.floors.v1.StreamFloorsRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x010\x01\x12L\n" +
+	"\fStreamFloors\x12\x1e.floors.v1.StreamFloorsRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x010\x01\x12T\n" +
+	"\fSearchFloors\x12\x1e.floors.v1.SearchFloorsRequest\x1a\x1f.floors.v1.SearchFloorsResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfo\"\x03\x90\x02\x01\x12:\n" +
 	"\aGetPack\x12\x19.floors.v1.GetPackRequest\x1a\x0f.floors.v1.Pack\"\x03\x90\x02\x01\x12K\n" +
 	"\tListPacks\x12\x1b.floors.v1.ListPacksRequest\x1a\x1c.floors.v1.ListPacksResponse\"\x03\x90\x02\x01B>\n" +
@@ -2568,7 +2782,7 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 }
 
 var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_floors_v1_floors_proto_goTypes = []any{
 	(View)(0),                      // 0: floors.v1.View
 	(FloorKind)(0),                 // 1: floors.v1.FloorKind
@@ -2581,81 +2795,90 @@ var file_floors_v1_floors_proto_goTypes = []any{
 	(*BatchGetFloorsRequest)(nil),  // 8: floors.v1.BatchGetFloorsRequest
 	(*BatchGetFloorsResponse)(nil), // 9: floors.v1.BatchGetFloorsResponse
 	(*StreamFloorsRequest)(nil),    // 10: floors.v1.StreamFloorsRequest
-	(*Floor)(nil),                  // 11: floors.v1.Floor
-	(*Text)(nil),                   // 12: floors.v1.Text
-	(*Furniture)(nil),              // 13: floors.v1.Furniture
-	(*Grid)(nil),                   // 14: floors.v1.Grid
-	(*Point)(nil),                  // 15: floors.v1.Point
-	(*Room)(nil),                   // 16: floors.v1.Room
-	(*Connection)(nil),             // 17: floors.v1.Connection
-	(*Spawn)(nil),                  // 18: floors.v1.Spawn
-	(*Item)(nil),                   // 19: floors.v1.Item
-	(*Lock)(nil),                   // 20: floors.v1.Lock
-	(*Trap)(nil),                   // 21: floors.v1.Trap
-	(*GetServerInfoRequest)(nil),   // 22: floors.v1.GetServerInfoRequest
-	(*ServerInfo)(nil),             // 23: floors.v1.ServerInfo
-	(*GetPackRequest)(nil),         // 24: floors.v1.GetPackRequest
-	(*Pack)(nil),                   // 25: floors.v1.Pack
-	(*ListPacksRequest)(nil),       // 26: floors.v1.ListPacksRequest
-	(*ListPacksResponse)(nil),      // 27: floors.v1.ListPacksResponse
-	(*PackInfo)(nil),               // 28: floors.v1.PackInfo
-	(*TierInfo)(nil),               // 29: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 30: floors.v1.FloorMetrics
+	(*SearchFloorsRequest)(nil),    // 11: floors.v1.SearchFloorsRequest
+	(*SearchFloorsResponse)(nil),   // 12: floors.v1.SearchFloorsResponse
+	(*FloorMatch)(nil),             // 13: floors.v1.FloorMatch
+	(*Floor)(nil),                  // 14: floors.v1.Floor
+	(*Text)(nil),                   // 15: floors.v1.Text
+	(*Furniture)(nil),              // 16: floors.v1.Furniture
+	(*Grid)(nil),                   // 17: floors.v1.Grid
+	(*Point)(nil),                  // 18: floors.v1.Point
+	(*Room)(nil),                   // 19: floors.v1.Room
+	(*Connection)(nil),             // 20: floors.v1.Connection
+	(*Spawn)(nil),                  // 21: floors.v1.Spawn
+	(*Item)(nil),                   // 22: floors.v1.Item
+	(*Lock)(nil),                   // 23: floors.v1.Lock
+	(*Trap)(nil),                   // 24: floors.v1.Trap
+	(*GetServerInfoRequest)(nil),   // 25: floors.v1.GetServerInfoRequest
+	(*ServerInfo)(nil),             // 26: floors.v1.ServerInfo
+	(*GetPackRequest)(nil),         // 27: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 28: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 29: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 30: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 31: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 32: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 33: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
 	1,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
 	0,  // 1: floors.v1.FloorSpec.view:type_name -> floors.v1.View
 	6,  // 2: floors.v1.GetFloorRequest.spec:type_name -> floors.v1.FloorSpec
 	6,  // 3: floors.v1.BatchGetFloorsRequest.specs:type_name -> floors.v1.FloorSpec
-	11, // 4: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
+	14, // 4: floors.v1.BatchGetFloorsResponse.floors:type_name -> floors.v1.Floor
 	6,  // 5: floors.v1.StreamFloorsRequest.first:type_name -> floors.v1.FloorSpec
-	6,  // 6: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
-	14, // 7: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
-	14, // 8: floors.v1.Floor.region:type_name -> floors.v1.Grid
-	15, // 9: floors.v1.Floor.entry:type_name -> floors.v1.Point
-	15, // 10: floors.v1.Floor.exit:type_name -> floors.v1.Point
-	16, // 11: floors.v1.Floor.rooms:type_name -> floors.v1.Room
-	17, // 12: floors.v1.Floor.connections:type_name -> floors.v1.Connection
-	18, // 13: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
-	19, // 14: floors.v1.Floor.items:type_name -> floors.v1.Item
-	20, // 15: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	30, // 16: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
-	21, // 17: floors.v1.Floor.traps:type_name -> floors.v1.Trap
-	15, // 18: floors.v1.Floor.landing:type_name -> floors.v1.Point
-	12, // 19: floors.v1.Floor.name:type_name -> floors.v1.Text
-	12, // 20: floors.v1.Floor.hook:type_name -> floors.v1.Text
-	13, // 21: floors.v1.Floor.furniture:type_name -> floors.v1.Furniture
-	2,  // 22: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
-	15, // 23: floors.v1.Room.min:type_name -> floors.v1.Point
-	15, // 24: floors.v1.Room.max:type_name -> floors.v1.Point
-	4,  // 25: floors.v1.Room.role:type_name -> floors.v1.RoomRole
-	15, // 26: floors.v1.Room.center:type_name -> floors.v1.Point
-	12, // 27: floors.v1.Room.name:type_name -> floors.v1.Text
-	15, // 28: floors.v1.Spawn.at:type_name -> floors.v1.Point
-	5,  // 29: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
-	15, // 30: floors.v1.Item.at:type_name -> floors.v1.Point
-	15, // 31: floors.v1.Lock.at:type_name -> floors.v1.Point
-	15, // 32: floors.v1.Trap.at:type_name -> floors.v1.Point
-	1,  // 33: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	29, // 34: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	28, // 35: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
-	7,  // 36: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	8,  // 37: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	10, // 38: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	22, // 39: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	24, // 40: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
-	26, // 41: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
-	11, // 42: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	9,  // 43: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	11, // 44: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	23, // 45: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	25, // 46: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
-	27, // 47: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
-	42, // [42:48] is the sub-list for method output_type
-	36, // [36:42] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	6,  // 6: floors.v1.SearchFloorsRequest.first:type_name -> floors.v1.FloorSpec
+	13, // 7: floors.v1.SearchFloorsResponse.matches:type_name -> floors.v1.FloorMatch
+	6,  // 8: floors.v1.FloorMatch.spec:type_name -> floors.v1.FloorSpec
+	15, // 9: floors.v1.FloorMatch.name:type_name -> floors.v1.Text
+	6,  // 10: floors.v1.Floor.spec:type_name -> floors.v1.FloorSpec
+	17, // 11: floors.v1.Floor.terrain:type_name -> floors.v1.Grid
+	17, // 12: floors.v1.Floor.region:type_name -> floors.v1.Grid
+	18, // 13: floors.v1.Floor.entry:type_name -> floors.v1.Point
+	18, // 14: floors.v1.Floor.exit:type_name -> floors.v1.Point
+	19, // 15: floors.v1.Floor.rooms:type_name -> floors.v1.Room
+	20, // 16: floors.v1.Floor.connections:type_name -> floors.v1.Connection
+	21, // 17: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
+	22, // 18: floors.v1.Floor.items:type_name -> floors.v1.Item
+	23, // 19: floors.v1.Floor.locks:type_name -> floors.v1.Lock
+	33, // 20: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	24, // 21: floors.v1.Floor.traps:type_name -> floors.v1.Trap
+	18, // 22: floors.v1.Floor.landing:type_name -> floors.v1.Point
+	15, // 23: floors.v1.Floor.name:type_name -> floors.v1.Text
+	15, // 24: floors.v1.Floor.hook:type_name -> floors.v1.Text
+	16, // 25: floors.v1.Floor.furniture:type_name -> floors.v1.Furniture
+	2,  // 26: floors.v1.Grid.encoding:type_name -> floors.v1.GridEncoding
+	18, // 27: floors.v1.Room.min:type_name -> floors.v1.Point
+	18, // 28: floors.v1.Room.max:type_name -> floors.v1.Point
+	4,  // 29: floors.v1.Room.role:type_name -> floors.v1.RoomRole
+	18, // 30: floors.v1.Room.center:type_name -> floors.v1.Point
+	15, // 31: floors.v1.Room.name:type_name -> floors.v1.Text
+	18, // 32: floors.v1.Spawn.at:type_name -> floors.v1.Point
+	5,  // 33: floors.v1.Spawn.behaviour:type_name -> floors.v1.Behaviour
+	18, // 34: floors.v1.Item.at:type_name -> floors.v1.Point
+	18, // 35: floors.v1.Lock.at:type_name -> floors.v1.Point
+	18, // 36: floors.v1.Trap.at:type_name -> floors.v1.Point
+	1,  // 37: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
+	32, // 38: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	31, // 39: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	7,  // 40: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	8,  // 41: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	10, // 42: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	11, // 43: floors.v1.FloorService.SearchFloors:input_type -> floors.v1.SearchFloorsRequest
+	25, // 44: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	27, // 45: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	29, // 46: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	14, // 47: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	9,  // 48: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	14, // 49: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	12, // 50: floors.v1.FloorService.SearchFloors:output_type -> floors.v1.SearchFloorsResponse
+	26, // 51: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	28, // 52: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	30, // 53: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	47, // [47:54] is the sub-list for method output_type
+	40, // [40:47] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -2669,7 +2892,7 @@ func file_floors_v1_floors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   25,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

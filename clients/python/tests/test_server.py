@@ -95,6 +95,25 @@ def test_wrong_fields_are_named(server: str) -> None:
         assert caught.value.violations[0].field == "count"
 
 
+def test_search(server: str) -> None:
+    first = FloorSpec(42, 1, 48, 48)
+    with Client(server) as client:
+        found = list(client.search(first, 100, "kind == cavern"))
+        assert found
+        assert all(match.spec.kind == Kind.CAVERN and match.name for match in found)
+        floor = client.get(found[0].spec)
+        assert (floor.spec, floor.name) == found[0]
+        with pytest.raises(floors.InvalidArgumentError) as caught:
+            next(client.search(first, 100, "bogus > 1"))
+        assert [violation.field for violation in caught.value.violations] == ["condition"]
+
+    async def run() -> None:
+        async with AsyncClient(server) as client:
+            assert [match async for match in client.search(first, 100, "kind == cavern")] == found
+
+    asyncio.run(run())
+
+
 def test_server_info(server: str) -> None:
     with Client(server) as client:
         info = client.server_info()

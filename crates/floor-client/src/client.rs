@@ -188,10 +188,15 @@ impl FloorClient {
     /// of seeds, and is sent as it is otherwise: a `limit` ends the search.
     #[must_use]
     pub fn search(&self, request: SearchFloorsRequest) -> Search {
-        Search::new(self.clone(), request)
+        let client = self.clone();
+        let call = move |request| {
+            let client = client.clone();
+            async move { client.search_once(&request).await }.boxed()
+        };
+        Search::new(Box::new(call), request)
     }
 
-    pub(crate) async fn search_once(&self, request: &SearchFloorsRequest) -> Result<SearchFloorsResponse, ClientError> {
+    async fn search_once(&self, request: &SearchFloorsRequest) -> Result<SearchFloorsResponse, ClientError> {
         let response = self.call(Rpc::SearchFloors, request).await?;
         decode_response(Rpc::SearchFloors, response.into_inner(), search::MAX_ENTRIES)
     }

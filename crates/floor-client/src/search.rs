@@ -1,19 +1,19 @@
 //! A search: one call after the other, while the caller reads.
 
-use std::vec;
+use std::{fmt, vec};
 
 use floor_proto::{
     limits::{MAX_BATCH, MAX_SEEDS},
     rpc::Rpc,
     v1::{FloorMatch, FloorSpec, SearchFloorsRequest, SearchFloorsResponse},
 };
+use futures_util::future::BoxFuture;
 
-use crate::{ClientError, FloorClient};
+use crate::ClientError;
 
 /// The floors that meet a condition, in order. The server searches no further than the caller reads.
-#[derive(Debug)]
 pub struct Search {
-    client: FloorClient,
+    call: Call,
     /// The next call. None after the last.
     request: Option<SearchFloorsRequest>,
     /// Towers of later calls, in reverse order of their chunks.
@@ -21,11 +21,15 @@ pub struct Search {
     found: vec::IntoIter<FloorMatch>,
 }
 
+/// Makes one call.
+pub(crate) type Call =
+    Box<dyn Fn(SearchFloorsRequest) -> BoxFuture<'static, Result<SearchFloorsResponse, ClientError>> + Send + Sync>;
+
 impl Search {
-    pub(crate) fn new(client: FloorClient, mut request: SearchFloorsRequest) -> Self {
+    pub(crate) fn new(call: Call, mut request: SearchFloorsRequest) -> Self {
         let mut later: Vec<_> = request.seeds.chunks(MAX_SEEDS).map(<[u64]>::to_vec).rev().collect();
         request.seeds = later.pop().unwrap_or_default();
-        Self { client, request: Some(request), later, found: Vec::new().into_iter() }
+        Self { call, request: Some(request), later, found: Vec::new().into_iter() }
     }
 
     /// The next match, `None` after the last.
@@ -38,7 +42,7 @@ impl Search {
                 return Ok(Some(found));
             }
             let Some(request) = &mut self.request else { return Ok(None) };
-            let SearchFloorsResponse { matches, next } = self.client.search_once(request).await?;
+            let SearchFloorsResponse { matches, next } = (self.call)(request.clone()).await?;
             if let Some(wrong) = matches.iter().find_map(|found| problem(request, found.spec.as_ref())) {
                 return Err(malformed(wrong));
             }
@@ -58,6 +62,12 @@ impl Search {
             }
             self.found = matches.into_iter();
         }
+    }
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search").field("request", &self.request).finish_non_exhaustive()
     }
 }
 

@@ -46,6 +46,9 @@ const (
 	// FloorServiceStreamFloorsProcedure is the fully-qualified name of the FloorService's StreamFloors
 	// RPC.
 	FloorServiceStreamFloorsProcedure = "/floors.v1.FloorService/StreamFloors"
+	// FloorServiceSearchFloorsProcedure is the fully-qualified name of the FloorService's SearchFloors
+	// RPC.
+	FloorServiceSearchFloorsProcedure = "/floors.v1.FloorService/SearchFloors"
 	// FloorServiceGetServerInfoProcedure is the fully-qualified name of the FloorService's
 	// GetServerInfo RPC.
 	FloorServiceGetServerInfoProcedure = "/floors.v1.FloorService/GetServerInfo"
@@ -63,6 +66,8 @@ type FloorServiceClient interface {
 	BatchGetFloors(context.Context, *connect.Request[floorsv1.BatchGetFloorsRequest]) (*connect.Response[floorsv1.BatchGetFloorsResponse], error)
 	// Consecutive floors of one tower, in order, with flow control.
 	StreamFloors(context.Context, *connect.Request[floorsv1.StreamFloorsRequest]) (*connect.ServerStreamForClient[floorsv1.Floor], error)
+	// The floors of a range that meet a condition. A call looks at no more floors than a batch has, and says where to go on.
+	SearchFloors(context.Context, *connect.Request[floorsv1.SearchFloorsRequest]) (*connect.Response[floorsv1.SearchFloorsResponse], error)
 	// Version, limits and tier statistics of the server.
 	GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error)
 	// The files of a pack, with which floor-gen generates its floors offline.
@@ -103,6 +108,13 @@ func NewFloorServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		searchFloors: connect.NewClient[floorsv1.SearchFloorsRequest, floorsv1.SearchFloorsResponse](
+			httpClient,
+			baseURL+FloorServiceSearchFloorsProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("SearchFloors")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		getServerInfo: connect.NewClient[floorsv1.GetServerInfoRequest, floorsv1.ServerInfo](
 			httpClient,
 			baseURL+FloorServiceGetServerInfoProcedure,
@@ -132,6 +144,7 @@ type floorServiceClient struct {
 	getFloor       *connect.Client[floorsv1.GetFloorRequest, floorsv1.Floor]
 	batchGetFloors *connect.Client[floorsv1.BatchGetFloorsRequest, floorsv1.BatchGetFloorsResponse]
 	streamFloors   *connect.Client[floorsv1.StreamFloorsRequest, floorsv1.Floor]
+	searchFloors   *connect.Client[floorsv1.SearchFloorsRequest, floorsv1.SearchFloorsResponse]
 	getServerInfo  *connect.Client[floorsv1.GetServerInfoRequest, floorsv1.ServerInfo]
 	getPack        *connect.Client[floorsv1.GetPackRequest, floorsv1.Pack]
 	listPacks      *connect.Client[floorsv1.ListPacksRequest, floorsv1.ListPacksResponse]
@@ -150,6 +163,11 @@ func (c *floorServiceClient) BatchGetFloors(ctx context.Context, req *connect.Re
 // StreamFloors calls floors.v1.FloorService.StreamFloors.
 func (c *floorServiceClient) StreamFloors(ctx context.Context, req *connect.Request[floorsv1.StreamFloorsRequest]) (*connect.ServerStreamForClient[floorsv1.Floor], error) {
 	return c.streamFloors.CallServerStream(ctx, req)
+}
+
+// SearchFloors calls floors.v1.FloorService.SearchFloors.
+func (c *floorServiceClient) SearchFloors(ctx context.Context, req *connect.Request[floorsv1.SearchFloorsRequest]) (*connect.Response[floorsv1.SearchFloorsResponse], error) {
+	return c.searchFloors.CallUnary(ctx, req)
 }
 
 // GetServerInfo calls floors.v1.FloorService.GetServerInfo.
@@ -175,6 +193,8 @@ type FloorServiceHandler interface {
 	BatchGetFloors(context.Context, *connect.Request[floorsv1.BatchGetFloorsRequest]) (*connect.Response[floorsv1.BatchGetFloorsResponse], error)
 	// Consecutive floors of one tower, in order, with flow control.
 	StreamFloors(context.Context, *connect.Request[floorsv1.StreamFloorsRequest], *connect.ServerStream[floorsv1.Floor]) error
+	// The floors of a range that meet a condition. A call looks at no more floors than a batch has, and says where to go on.
+	SearchFloors(context.Context, *connect.Request[floorsv1.SearchFloorsRequest]) (*connect.Response[floorsv1.SearchFloorsResponse], error)
 	// Version, limits and tier statistics of the server.
 	GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error)
 	// The files of a pack, with which floor-gen generates its floors offline.
@@ -211,6 +231,13 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	floorServiceSearchFloorsHandler := connect.NewUnaryHandler(
+		FloorServiceSearchFloorsProcedure,
+		svc.SearchFloors,
+		connect.WithSchema(floorServiceMethods.ByName("SearchFloors")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	floorServiceGetServerInfoHandler := connect.NewUnaryHandler(
 		FloorServiceGetServerInfoProcedure,
 		svc.GetServerInfo,
@@ -240,6 +267,8 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 			floorServiceBatchGetFloorsHandler.ServeHTTP(w, r)
 		case FloorServiceStreamFloorsProcedure:
 			floorServiceStreamFloorsHandler.ServeHTTP(w, r)
+		case FloorServiceSearchFloorsProcedure:
+			floorServiceSearchFloorsHandler.ServeHTTP(w, r)
 		case FloorServiceGetServerInfoProcedure:
 			floorServiceGetServerInfoHandler.ServeHTTP(w, r)
 		case FloorServiceGetPackProcedure:
@@ -265,6 +294,10 @@ func (UnimplementedFloorServiceHandler) BatchGetFloors(context.Context, *connect
 
 func (UnimplementedFloorServiceHandler) StreamFloors(context.Context, *connect.Request[floorsv1.StreamFloorsRequest], *connect.ServerStream[floorsv1.Floor]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.StreamFloors is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) SearchFloors(context.Context, *connect.Request[floorsv1.SearchFloorsRequest]) (*connect.Response[floorsv1.SearchFloorsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.SearchFloors is not implemented"))
 }
 
 func (UnimplementedFloorServiceHandler) GetServerInfo(context.Context, *connect.Request[floorsv1.GetServerInfoRequest]) (*connect.Response[floorsv1.ServerInfo], error) {

@@ -27,6 +27,7 @@ from floors.errors import (
 )
 from floors.floor import Batch, Floor
 from floors.options import CallOptions
+from floors.search import Match
 from floors.served import Served, TraceStep
 from floors.spec import Behaviour, FloorSpec, Kind, RoomRole, Terrain, View
 from floors.towers import seed
@@ -54,6 +55,7 @@ __all__ = [
     "InvalidFloorError",
     "Kind",
     "MalformedResponseError",
+    "Match",
     "PermissionDeniedError",
     "ResourceExhaustedError",
     "RoomRole",

@@ -18,6 +18,7 @@ from floors.errors import CallError, from_rpc_error, no_floor
 from floors.floor import Batch, Floor
 from floors.options import CallOptions, Token
 from floors.retry import Retry
+from floors.search import Match, Search
 from floors.served import Served
 from floors.spec import FloorSpec
 from floors.v1 import floors_pb2 as pb
@@ -88,6 +89,18 @@ class AsyncClient:
         """`count` consecutive floors of one tower, for `async for`; see `Client.stream`."""
         return AsyncFloorStream(self._open, self._connection, self.options, first, count)
 
+    def search(
+        self,
+        first: FloorSpec,
+        count: int,
+        condition: str,
+        seeds: Iterable[int | str] = (),
+        *,
+        limit: int | None = None,
+    ) -> AsyncIterator[Match]:
+        """The floors that meet a condition, for `async for`; see `Client.search`."""
+        return self._search(Search(first, count, condition, seeds, limit))
+
     async def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server."""
         return calls.read_info((await self._call(calls.INFO, b""))[0])
@@ -126,6 +139,11 @@ class AsyncClient:
                 retry.progressed()
                 return response, headers
             await asyncio.sleep(retry.wait_after(failure))
+
+    async def _search(self, search: Search) -> AsyncIterator[Match]:
+        for request in search.requests():
+            for match in search.read((await self._call(calls.SEARCH, request))[0]):
+                yield match
 
     def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
         return self._stream(request, timeout=timeout, metadata=self.options.metadata(self._connection.token))

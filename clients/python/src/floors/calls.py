@@ -17,10 +17,11 @@ from floors.wire import BYTES, WireError, check_entries, fields
 GET = "GetFloor"
 BATCH = "BatchGetFloors"
 STREAM = "StreamFloors"
+SEARCH = "SearchFloors"
 INFO = "GetServerInfo"
 PACK = "GetPack"
 PACKS = "ListPacks"
-UNARY = (GET, BATCH, INFO, PACK, PACKS)
+UNARY = (GET, BATCH, SEARCH, INFO, PACK, PACKS)
 
 _MAX_INFO_ENTRIES, _MAX_INFO_BYTES = 1 << 12, 1 << 20
 _MAX_PACKS = 1 << 16
@@ -39,12 +40,12 @@ def path(rpc: str) -> str:
 
 def get_request(spec: FloorSpec) -> bytes:
     """An encoded GetFloorRequest."""
-    return pb.GetFloorRequest(spec=_checked(spec).to_message()).SerializeToString()
+    return pb.GetFloorRequest(spec=checked(spec).to_message()).SerializeToString()
 
 
 def batch_request(specs: Sequence[FloorSpec]) -> bytes:
     """An encoded BatchGetFloorsRequest."""
-    return pb.BatchGetFloorsRequest(specs=[_checked(spec).to_message() for spec in specs]).SerializeToString()
+    return pb.BatchGetFloorsRequest(specs=[checked(spec).to_message() for spec in specs]).SerializeToString()
 
 
 def stream_request(first: FloorSpec, count: int) -> bytes:
@@ -52,7 +53,7 @@ def stream_request(first: FloorSpec, count: int) -> bytes:
     return pb.StreamFloorsRequest(first=first.to_message(), count=count).SerializeToString()
 
 
-def _checked(spec: object) -> FloorSpec:
+def checked(spec: object) -> FloorSpec:
     """The spec.
 
     Raises:
@@ -136,7 +137,7 @@ class Progress:
     """The floors that a stream has still to deliver."""
 
     def __init__(self, first: FloorSpec, count: int) -> None:
-        self.next = _checked(first)
+        self.next = checked(first)
         self.remaining = self._count = whole("count", count, 2**32 - 1)
         self.unknown = 0
         """Floors from before the last request: their calls broke off and never said where they came from."""

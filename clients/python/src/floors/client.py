@@ -17,6 +17,7 @@ from floors.errors import from_rpc_error, no_floor
 from floors.floor import Batch, Floor
 from floors.options import CallOptions, Token
 from floors.retry import Retry
+from floors.search import Match, Search
 from floors.served import Served
 from floors.spec import FloorSpec
 from floors.v1 import floors_pb2 as pb
@@ -113,6 +114,34 @@ class Client:
         """
         return FloorStream(self._open, self._connection, self.options, first, count)
 
+    def search(
+        self,
+        first: FloorSpec,
+        count: int,
+        condition: str,
+        seeds: Iterable[int | str] = (),
+        *,
+        limit: int | None = None,
+    ) -> Iterator[Match]:
+        """The floors that meet a condition, in order, among `count` consecutive floors of each tower.
+
+        A call gives the matches of a part of the range. The next one is made when they are read. The deadline is that
+        of each call.
+
+        Args:
+            first: The first floor. Its number, size, kind, pack and view hold for all towers.
+            count: The floors of each tower.
+            condition: Such as "kind == cavern && loops > 4"; docs/floorctl.md has the language.
+            seeds: The towers, as numbers or texts, read 1,000 at a time; without any that of `first`.
+            limit: The most matches. None: no limit.
+
+        Raises:
+            CallError: A call failed. The search has ended.
+            InvalidFloorError: A match is none of the floors that were asked for.
+            MalformedResponseError: A response does not decode, or does not go on.
+        """
+        return self._search(Search(first, count, condition, seeds, limit))
+
     def server_info(self) -> pb.ServerInfo:
         """Version, limits and tier statistics of the server.
 
@@ -166,6 +195,10 @@ class Client:
                 retry.progressed()
                 return response, call.initial_metadata()
             time.sleep(retry.wait_after(failure))
+
+    def _search(self, search: Search) -> Iterator[Match]:
+        for request in search.requests():
+            yield from search.read(self._call(calls.SEARCH, request)[0])
 
     def _open(self, request: bytes, timeout: float | None) -> Any:  # noqa: ANN401, a call and an iterator in one
         return self._stream(request, timeout=timeout, metadata=self.options.metadata(self._connection.token))

@@ -103,7 +103,7 @@ class Floor:
             self.spec = FloorSpec.from_message(message.spec)
         except ValueError as error:
             raise InvalidFloorError(f"its spec is broken: {error}") from error
-        if requested is not None and not _matches(self.spec, requested):
+        if requested is not None and not matches(self.spec, requested):
             raise WrongFloorError(requested, self.spec)
         self.terrain = self._cells("terrain", message.terrain)
         self.region = self._cells("region", message.region)
@@ -325,7 +325,8 @@ class Batch(list[Floor]):
         """How the server answered the call."""
 
 
-def _matches(received: FloorSpec, requested: FloorSpec) -> bool:
+def matches(received: FloorSpec, requested: FloorSpec) -> bool:
+    """Whether a floor with the spec `received` is the one that `requested` names."""
     return (
         received.seed == requested.seed
         and received.number == requested.number

@@ -108,6 +108,16 @@ def whole(name: str, value: object, largest: int) -> int:
     return number
 
 
+def seed_of(value: int | str) -> int:
+    """The seed that is given as a number, also one of NumPy, or as a text: see `seed`.
+
+    Raises:
+        TypeError: It is neither an integer nor a text.
+        ValueError: It is no number of 64 bits, or a text that names no tower.
+    """
+    return towers.seed(value) if isinstance(value, str) else whole("seed", value, _U64)
+
+
 def _numbered(name: str, value: object, numbers: type[_Numbers]) -> int:
     """The number of a value, which is given as such or by its name in lower case.
 
@@ -176,7 +186,7 @@ class FloorSpec:
         if not isinstance(pack, str):
             raise TypeError(f"pack {pack!r} is no text: write NAME or NAME@HASH")
         checked = {
-            "seed": towers.seed(seed) if isinstance(seed, str) else whole("seed", seed, _U64),
+            "seed": seed_of(seed),
             "number": whole("number", number, _U32),
             "width": whole("width", width, _U32),
             "height": whole("height", height, _U32),

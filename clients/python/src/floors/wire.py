@@ -13,6 +13,7 @@ MAX_FLOOR_ENTRIES = 512 * 512
 """The most entries in all lists of a floor together: as many as the largest floor has cells."""
 _GRIDS, _PALETTE = (4, 5), 3
 _ROOMS, _ROOM_NAME, _TEXTS, _FURNITURE = 8, 6, (18, 19), 21
+_MATCHES, _MATCH_NAME = 1, 2
 
 
 class Field(NamedTuple):
@@ -110,12 +111,29 @@ def check_floor(encoded: bytes) -> None:
         elif field.number in _TEXTS:
             entries += _lengths(value)
         elif field.number == _ROOMS:
-            names = (part for part in fields(value) if part.number == _ROOM_NAME and part.wire_type == BYTES)
-            entries += sum(_lengths(value[part.value : part.end]) for part in names)
+            entries += _parts(value, _ROOM_NAME)
         elif field.number == _FURNITURE:
             entries += len(value)
         if entries > MAX_FLOOR_ENTRIES:
             raise WireError(f"the message has more than {MAX_FLOOR_ENTRIES} entries")
+
+
+def check_matches(encoded: bytes, most: int) -> None:
+    """The same for the answer to a search of `most` entries, in which the parts of names count too.
+
+    Raises:
+        WireError: It has more entries, or its names more parts than any floor has, or it is no message.
+    """
+    check_entries(encoded, most)
+    found = (field for field in fields(encoded) if field.number == _MATCHES and field.wire_type == BYTES)
+    if sum(_parts(encoded[field.value : field.end], _MATCH_NAME) for field in found) > MAX_FLOOR_ENTRIES:
+        raise WireError(f"the names of the matches have more than {MAX_FLOOR_ENTRIES} parts")
+
+
+def _parts(message: bytes, name: int) -> int:
+    """The fields with a length of the name of a room or a match, which is the field `name`."""
+    names = (field for field in fields(message) if field.number == name and field.wire_type == BYTES)
+    return sum(_lengths(message[field.value : field.end]) for field in names)
 
 
 def _lengths(message: bytes) -> int:

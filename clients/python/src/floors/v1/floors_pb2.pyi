@@ -169,6 +169,38 @@ class StreamFloorsRequest(_message.Message):
     count: int
     def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
+class SearchFloorsRequest(_message.Message):
+    __slots__ = ("first", "count", "condition", "seeds", "skip", "limit")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    CONDITION_FIELD_NUMBER: _ClassVar[int]
+    SEEDS_FIELD_NUMBER: _ClassVar[int]
+    SKIP_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    first: FloorSpec
+    count: int
+    condition: str
+    seeds: _containers.RepeatedScalarFieldContainer[int]
+    skip: int
+    limit: int
+    def __init__(self, first: _Optional[_Union[FloorSpec, _Mapping]] = ..., count: _Optional[int] = ..., condition: _Optional[str] = ..., seeds: _Optional[_Iterable[int]] = ..., skip: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class SearchFloorsResponse(_message.Message):
+    __slots__ = ("matches", "next")
+    MATCHES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    matches: _containers.RepeatedCompositeFieldContainer[FloorMatch]
+    next: int
+    def __init__(self, matches: _Optional[_Iterable[_Union[FloorMatch, _Mapping]]] = ..., next: _Optional[int] = ...) -> None: ...
+
+class FloorMatch(_message.Message):
+    __slots__ = ("spec", "name")
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    spec: FloorSpec
+    name: Text
+    def __init__(self, spec: _Optional[_Union[FloorSpec, _Mapping]] = ..., name: _Optional[_Union[Text, _Mapping]] = ...) -> None: ...
+
 class Floor(_message.Message):
     __slots__ = ("spec", "generator_version", "content_hash", "terrain", "region", "entry", "exit", "rooms", "connections", "spawns", "items", "locks", "metrics", "traps", "theme", "pack_hash", "landing", "name", "hook", "landmark", "furniture")
     SPEC_FIELD_NUMBER: _ClassVar[int]

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file floors/v1/floors.proto.
  */
 export const file_floors_v1_floors: GenFile = /*@__PURE__*/
-  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEimQEKCUZsb29yU3BlYxIMCgRzZWVkGAEgASgEEg4KBm51bWJlchgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0SIgoEa2luZBgFIAEoDjIULmZsb29ycy52MS5GbG9vcktpbmQSDAoEcGFjaxgGIAEoCRIdCgR2aWV3GAcgASgOMg8uZmxvb3JzLnYxLlZpZXciNQoPR2V0Rmxvb3JSZXF1ZXN0EiIKBHNwZWMYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjwKFUJhdGNoR2V0Rmxvb3JzUmVxdWVzdBIjCgVzcGVjcxgBIAMoCzIULmZsb29ycy52MS5GbG9vclNwZWMiOgoWQmF0Y2hHZXRGbG9vcnNSZXNwb25zZRIgCgZmbG9vcnMYASADKAsyEC5mbG9vcnMudjEuRmxvb3IiSQoTU3RyZWFtRmxvb3JzUmVxdWVzdBIjCgVmaXJzdBgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSDQoFY291bnQYAiABKA0ilgUKBUZsb29yEiIKBHNwZWMYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEhQKDGNvbnRlbnRfaGFzaBgDIAEoBhIgCgd0ZXJyYWluGAQgASgLMg8uZmxvb3JzLnYxLkdyaWQSHwoGcmVnaW9uGAUgASgLMg8uZmxvb3JzLnYxLkdyaWQSHwoFZW50cnkYBiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoEZXhpdBgHIAEoCzIQLmZsb29ycy52MS5Qb2ludBIeCgVyb29tcxgIIAMoCzIPLmZsb29ycy52MS5Sb29tEioKC2Nvbm5lY3Rpb25zGAkgAygLMhUuZmxvb3JzLnYxLkNvbm5lY3Rpb24SIAoGc3Bhd25zGAogAygLMhAuZmxvb3JzLnYxLlNwYXduEh4KBWl0ZW1zGAsgAygLMg8uZmxvb3JzLnYxLkl0ZW0SHgoFbG9ja3MYDCADKAsyDy5mbG9vcnMudjEuTG9jaxIoCgdtZXRyaWNzGA0gASgLMhcuZmxvb3JzLnYxLkZsb29yTWV0cmljcxIeCgV0cmFwcxgOIAMoCzIPLmZsb29ycy52MS5UcmFwEg0KBXRoZW1lGA8gASgJEhEKCXBhY2tfaGFzaBgQIAEoBhIhCgdsYW5kaW5nGBEgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh0KBG5hbWUYEiABKAsyDy5mbG9vcnMudjEuVGV4dBIdCgRob29rGBMgASgLMg8uZmxvb3JzLnYxLlRleHQSEAoIbGFuZG1hcmsYFCABKA0SJwoJZnVybml0dXJlGBUgAygLMhQuZmxvb3JzLnYxLkZ1cm5pdHVyZSIvCgRUZXh0EgwKBHRleHQYASABKAkSCgoCaWQYAiABKAkSDQoFcGFydHMYAyADKAkiLQoJRnVybml0dXJlEhEKCWFyY2hldHlwZRgBIAEoCRINCgVjZWxscxgCIAMoDSJ9CgRHcmlkEg0KBXdpZHRoGAEgASgNEg4KBmhlaWdodBgCIAEoDRIPCgdwYWxldHRlGAMgAygNEikKCGVuY29kaW5nGAQgASgOMhcuZmxvb3JzLnYxLkdyaWRFbmNvZGluZxIMCgRiaXRzGAUgASgNEgwKBGRhdGEYBiABKAwiHQoFUG9pbnQSCQoBeBgBIAEoDRIJCgF5GAIgASgNIrQBCgRSb29tEgoKAmlkGAEgASgNEh0KA21pbhgCIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgNtYXgYAyABKAsyEC5mbG9vcnMudjEuUG9pbnQSIQoEcm9sZRgEIAEoDjITLmZsb29ycy52MS5Sb29tUm9sZRIgCgZjZW50ZXIYBSABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoEbmFtZRgGIAEoCzIPLmZsb29ycy52MS5UZXh0IlEKCkNvbm5lY3Rpb24SEQoJZnJvbV9yb29tGAEgASgNEg8KB3RvX3Jvb20YAiABKA0SDwoHbG9ja19pZBgDIAEoDRIOCgZzZWNyZXQYBCABKAgifwoFU3Bhd24SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBWxldmVsGAMgASgNEicKCWJlaGF2aW91chgEIAEoDjIULmZsb29ycy52MS5CZWhhdmlvdXISDQoFZ3JvdXAYBSABKA0iWgoESXRlbRIcCgJhdBgBIAEoCzIQLmZsb29ycy52MS5Qb2ludBIRCglhcmNoZXR5cGUYAiABKAkSDQoFdmFsdWUYAyABKA0SEgoKb3BlbnNfbG9jaxgEIAEoDSIwCgRMb2NrEgoKAmlkGAEgASgNEhwKAmF0GAIgASgLMhAuZmxvb3JzLnYxLlBvaW50IkYKBFRyYXASHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBWxldmVsGAMgASgNIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IsABCgpTZXJ2ZXJJbmZvEg8KB3ZlcnNpb24YASABKAkSGQoRZ2VuZXJhdG9yX3ZlcnNpb24YAiABKA0SIwoFa2luZHMYAyADKA4yFC5mbG9vcnMudjEuRmxvb3JLaW5kEhEKCW1heF9iYXRjaBgEIAEoDRISCgptYXhfc3RyZWFtGAUgASgNEhYKDnVwdGltZV9zZWNvbmRzGAYgASgEEiIKBXRpZXJzGAcgAygLMhMuZmxvb3JzLnYxLlRpZXJJbmZvIh4KDkdldFBhY2tSZXF1ZXN0EgwKBHBhY2sYASABKAkiSwoEUGFjaxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSGQoRZ2VuZXJhdG9yX3ZlcnNpb24YAyABKA0SDAoEZmlsZRgEIAEoDCISChBMaXN0UGFja3NSZXF1ZXN0IjcKEUxpc3RQYWNrc1Jlc3BvbnNlEiIKBXBhY2tzGAEgAygLMhMuZmxvb3JzLnYxLlBhY2tJbmZvImUKCFBhY2tJbmZvEgwKBG5hbWUYASABKAkSDAoEaGFzaBgCIAEoBhIPCgdjdXJyZW50GAMgASgIEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhcKD2Zsb29yc19hdXRob3JlZBgFIAEoDSK4AgoIVGllckluZm8SDAoEbmFtZRgBIAEoCRIMCgRoaXRzGAIgASgEEg4KBm1pc3NlcxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEAoIYnlwYXNzZXMYBSABKAQSDwoHZW50cmllcxgGIAEoBBINCgVieXRlcxgHIAEoBBITCgtoaXRfY29zdF91cxgIIAEoARIUCgxtaXNzX2Nvc3RfdXMYCSABKAESDwoHdmVyZGljdBgKIAEoCRIRCgloaXRfcmF0aW8YCyABKAESGgoSZ2VuZXJhdGlvbl9jb3N0X3VzGAwgASgBEhcKD3ZlcmRpY3Rfc2Vjb25kcxgNIAEoBBIVCg1wcm9iZV9jb3N0X3VzGA4gASgBEhMKC2Fza2VkX3JhdGlvGA8gASgBEg4KBnJlYXNvbhgQIAEoCSJgCgxGbG9vck1ldHJpY3MSFQoNY3JpdGljYWxfcGF0aBgBIAEoDRIWCg5wYXNzYWJsZV9jZWxscxgCIAEoDRINCgVsb29wcxgDIAEoDRISCgpkaWZmaWN1bHR5GAQgASgNKi0KBFZpZXcSFAoQVklFV19VTlNQRUNJRklFRBAAEg8KC1ZJRVdfUExBWUVSEAEq7wEKCUZsb29yS2luZBIaChZGTE9PUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRkxPT1JfS0lORF9TVEFOREFSRBABEhMKD0ZMT09SX0tJTkRfS0VFUBACEhQKEEZMT09SX0tJTkRfSEFMTFMQAxIVChFGTE9PUl9LSU5EX0NBVkVSThAEEhUKEUZMT09SX0tJTkRfQ1lDTElDEAUSEwoPRkxPT1JfS0lORF9NQVpFEAYSEwoPRkxPT1JfS0lORF9CT1NTEAcSFAoQRkxPT1JfS0lORF9FVkVOVBAIEhQKEEZMT09SX0tJTkRfU1RPUlkQCSqRAQoMR3JpZEVuY29kaW5nEh0KGUdSSURfRU5DT0RJTkdfVU5TUEVDSUZJRUQQABIZChVHUklEX0VOQ09ESU5HX1VOSUZPUk0QARIWChJHUklEX0VOQ09ESU5HX1JBVzgQAhIYChRHUklEX0VOQ09ESU5HX1BBQ0tFRBADEhUKEUdSSURfRU5DT0RJTkdfUkxFEAQq4gIKB1RlcnJhaW4SFwoTVEVSUkFJTl9VTlNQRUNJRklFRBAAEhAKDFRFUlJBSU5fV0FMTBABEhEKDVRFUlJBSU5fRkxPT1IQAhIQCgxURVJSQUlOX0RPT1IQAxIXChNURVJSQUlOX0xPQ0tFRF9ET09SEAQSFwoTVEVSUkFJTl9TRUNSRVRfRE9PUhAFEhUKEVRFUlJBSU5fU1RBSVJTX1VQEAYSFwoTVEVSUkFJTl9TVEFJUlNfRE9XThAHEhkKFVRFUlJBSU5fU0hBTExPV19XQVRFUhAIEhYKElRFUlJBSU5fREVFUF9XQVRFUhAJEhAKDFRFUlJBSU5fTEFWQRAKEhEKDVRFUlJBSU5fQ0hBU00QCxISCg5URVJSQUlOX0JSSURHRRAMEhEKDVRFUlJBSU5fR1JBU1MQDRISCg5URVJSQUlOX1JVQkJMRRAOEhIKDlRFUlJBSU5fUElMTEFSEA8qjwIKCFJvb21Sb2xlEhkKFVJPT01fUk9MRV9VTlNQRUNJRklFRBAAEhMKD1JPT01fUk9MRV9FTlRSWRABEhIKDlJPT01fUk9MRV9FWElUEAISFAoQUk9PTV9ST0xFX0NPTUJBVBADEhYKElJPT01fUk9MRV9UUkVBU1VSRRAEEhEKDVJPT01fUk9MRV9LRVkQBRIUChBST09NX1JPTEVfU0hSSU5FEAYSEgoOUk9PTV9ST0xFX1NIT1AQBxISCg5ST09NX1JPTEVfQk9TUxAIEhMKD1JPT01fUk9MRV9WQVVMVBAJEhQKEFJPT01fUk9MRV9TRUNSRVQQChIVChFST09NX1JPTEVfUEFTU0FHRRALKoABCglCZWhhdmlvdXISGQoVQkVIQVZJT1VSX1VOU1BFQ0lGSUVEEAASFAoQQkVIQVZJT1VSX1NMRUVQUxABEhQKEEJFSEFWSU9VUl9HVUFSRFMQAhIVChFCRUhBVklPVVJfUEFUUk9MUxADEhUKEUJFSEFWSU9VUl9XQU5ERVJTEAQyyQMKDEZsb29yU2VydmljZRI9CghHZXRGbG9vchIaLmZsb29ycy52MS5HZXRGbG9vclJlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACARJaCg5CYXRjaEdldEZsb29ycxIgLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1JlcXVlc3QaIS5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXNwb25zZSIDkAIBEkcKDFN0cmVhbUZsb29ycxIeLmZsb29ycy52MS5TdHJlYW1GbG9vcnNSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgEwARJMCg1HZXRTZXJ2ZXJJbmZvEh8uZmxvb3JzLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GhUuZmxvb3JzLnYxLlNlcnZlckluZm8iA5ACARI6CgdHZXRQYWNrEhkuZmxvb3JzLnYxLkdldFBhY2tSZXF1ZXN0Gg8uZmxvb3JzLnYxLlBhY2siA5ACARJLCglMaXN0UGFja3MSGy5mbG9vcnMudjEuTGlzdFBhY2tzUmVxdWVzdBocLmZsb29ycy52MS5MaXN0UGFja3NSZXNwb25zZSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
+  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEimQEKCUZsb29yU3BlYxIMCgRzZWVkGAEgASgEEg4KBm51bWJlchgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0SIgoEa2luZBgFIAEoDjIULmZsb29ycy52MS5GbG9vcktpbmQSDAoEcGFjaxgGIAEoCRIdCgR2aWV3GAcgASgOMg8uZmxvb3JzLnYxLlZpZXciNQoPR2V0Rmxvb3JSZXF1ZXN0EiIKBHNwZWMYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjwKFUJhdGNoR2V0Rmxvb3JzUmVxdWVzdBIjCgVzcGVjcxgBIAMoCzIULmZsb29ycy52MS5GbG9vclNwZWMiOgoWQmF0Y2hHZXRGbG9vcnNSZXNwb25zZRIgCgZmbG9vcnMYASADKAsyEC5mbG9vcnMudjEuRmxvb3IiSQoTU3RyZWFtRmxvb3JzUmVxdWVzdBIjCgVmaXJzdBgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSDQoFY291bnQYAiABKA0iiAEKE1NlYXJjaEZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNEhEKCWNvbmRpdGlvbhgDIAEoCRINCgVzZWVkcxgEIAMoBBIMCgRza2lwGAUgASgEEg0KBWxpbWl0GAYgASgNIkwKFFNlYXJjaEZsb29yc1Jlc3BvbnNlEiYKB21hdGNoZXMYASADKAsyFS5mbG9vcnMudjEuRmxvb3JNYXRjaBIMCgRuZXh0GAIgASgEIk8KCkZsb29yTWF0Y2gSIgoEc3BlYxgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSHQoEbmFtZRgCIAEoCzIPLmZsb29ycy52MS5UZXh0IpYFCgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYSIQoHbGFuZGluZxgRIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgRuYW1lGBIgASgLMg8uZmxvb3JzLnYxLlRleHQSHQoEaG9vaxgTIAEoCzIPLmZsb29ycy52MS5UZXh0EhAKCGxhbmRtYXJrGBQgASgNEicKCWZ1cm5pdHVyZRgVIAMoCzIULmZsb29ycy52MS5GdXJuaXR1cmUiLwoEVGV4dBIMCgR0ZXh0GAEgASgJEgoKAmlkGAIgASgJEg0KBXBhcnRzGAMgAygJIi0KCUZ1cm5pdHVyZRIRCglhcmNoZXR5cGUYASABKAkSDQoFY2VsbHMYAiADKA0ifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSK0AQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh0KBG5hbWUYBiABKAsyDy5mbG9vcnMudjEuVGV4dCJRCgpDb25uZWN0aW9uEhEKCWZyb21fcm9vbRgBIAEoDRIPCgd0b19yb29tGAIgASgNEg8KB2xvY2tfaWQYAyABKA0SDgoGc2VjcmV0GAQgASgIIn8KBVNwYXduEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDRInCgliZWhhdmlvdXIYBCABKA4yFC5mbG9vcnMudjEuQmVoYXZpb3VyEg0KBWdyb3VwGAUgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLAAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbyIeCg5HZXRQYWNrUmVxdWVzdBIMCgRwYWNrGAEgASgJIksKBFBhY2sSDAoEbmFtZRgBIAEoCRIMCgRoYXNoGAIgASgGEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAMgASgNEgwKBGZpbGUYBCABKAwiEgoQTGlzdFBhY2tzUmVxdWVzdCI3ChFMaXN0UGFja3NSZXNwb25zZRIiCgVwYWNrcxgBIAMoCzITLmZsb29ycy52MS5QYWNrSW5mbyJlCghQYWNrSW5mbxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSDwoHY3VycmVudBgDIAEoCBITCgtkZXNjcmlwdGlvbhgEIAEoCRIXCg9mbG9vcnNfYXV0aG9yZWQYBSABKA0iuAIKCFRpZXJJbmZvEgwKBG5hbWUYASABKAkSDAoEaGl0cxgCIAEoBBIOCgZtaXNzZXMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhAKCGJ5cGFzc2VzGAUgASgEEg8KB2VudHJpZXMYBiABKAQSDQoFYnl0ZXMYByABKAQSEwoLaGl0X2Nvc3RfdXMYCCABKAESFAoMbWlzc19jb3N0X3VzGAkgASgBEg8KB3ZlcmRpY3QYCiABKAkSEQoJaGl0X3JhdGlvGAsgASgBEhoKEmdlbmVyYXRpb25fY29zdF91cxgMIAEoARIXCg92ZXJkaWN0X3NlY29uZHMYDSABKAQSFQoNcHJvYmVfY29zdF91cxgOIAEoARITCgthc2tlZF9yYXRpbxgPIAEoARIOCgZyZWFzb24YECABKAkiYAoMRmxvb3JNZXRyaWNzEhUKDWNyaXRpY2FsX3BhdGgYASABKA0SFgoOcGFzc2FibGVfY2VsbHMYAiABKA0SDQoFbG9vcHMYAyABKA0SEgoKZGlmZmljdWx0eRgEIAEoDSotCgRWaWV3EhQKEFZJRVdfVU5TUEVDSUZJRUQQABIPCgtWSUVXX1BMQVlFUhABKu8BCglGbG9vcktpbmQSGgoWRkxPT1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0ZMT09SX0tJTkRfU1RBTkRBUkQQARITCg9GTE9PUl9LSU5EX0tFRVAQAhIUChBGTE9PUl9LSU5EX0hBTExTEAMSFQoRRkxPT1JfS0lORF9DQVZFUk4QBBIVChFGTE9PUl9LSU5EX0NZQ0xJQxAFEhMKD0ZMT09SX0tJTkRfTUFaRRAGEhMKD0ZMT09SX0tJTkRfQk9TUxAHEhQKEEZMT09SX0tJTkRfRVZFTlQQCBIUChBGTE9PUl9LSU5EX1NUT1JZEAkqkQEKDEdyaWRFbmNvZGluZxIdChlHUklEX0VOQ09ESU5HX1VOU1BFQ0lGSUVEEAASGQoVR1JJRF9FTkNPRElOR19VTklGT1JNEAESFgoSR1JJRF9FTkNPRElOR19SQVc4EAISGAoUR1JJRF9FTkNPRElOR19QQUNLRUQQAxIVChFHUklEX0VOQ09ESU5HX1JMRRAEKuICCgdUZXJyYWluEhcKE1RFUlJBSU5fVU5TUEVDSUZJRUQQABIQCgxURVJSQUlOX1dBTEwQARIRCg1URVJSQUlOX0ZMT09SEAISEAoMVEVSUkFJTl9ET09SEAMSFwoTVEVSUkFJTl9MT0NLRURfRE9PUhAEEhcKE1RFUlJBSU5fU0VDUkVUX0RPT1IQBRIVChFURVJSQUlOX1NUQUlSU19VUBAGEhcKE1RFUlJBSU5fU1RBSVJTX0RPV04QBxIZChVURVJSQUlOX1NIQUxMT1dfV0FURVIQCBIWChJURVJSQUlOX0RFRVBfV0FURVIQCRIQCgxURVJSQUlOX0xBVkEQChIRCg1URVJSQUlOX0NIQVNNEAsSEgoOVEVSUkFJTl9CUklER0UQDBIRCg1URVJSQUlOX0dSQVNTEA0SEgoOVEVSUkFJTl9SVUJCTEUQDhISCg5URVJSQUlOX1BJTExBUhAPKo8CCghSb29tUm9sZRIZChVST09NX1JPTEVfVU5TUEVDSUZJRUQQABITCg9ST09NX1JPTEVfRU5UUlkQARISCg5ST09NX1JPTEVfRVhJVBACEhQKEFJPT01fUk9MRV9DT01CQVQQAxIWChJST09NX1JPTEVfVFJFQVNVUkUQBBIRCg1ST09NX1JPTEVfS0VZEAUSFAoQUk9PTV9ST0xFX1NIUklORRAGEhIKDlJPT01fUk9MRV9TSE9QEAcSEgoOUk9PTV9ST0xFX0JPU1MQCBITCg9ST09NX1JPTEVfVkFVTFQQCRIUChBST09NX1JPTEVfU0VDUkVUEAoSFQoRUk9PTV9ST0xFX1BBU1NBR0UQCyqAAQoJQmVoYXZpb3VyEhkKFUJFSEFWSU9VUl9VTlNQRUNJRklFRBAAEhQKEEJFSEFWSU9VUl9TTEVFUFMQARIUChBCRUhBVklPVVJfR1VBUkRTEAISFQoRQkVIQVZJT1VSX1BBVFJPTFMQAxIVChFCRUhBVklPVVJfV0FOREVSUxAEMp8ECgxGbG9vclNlcnZpY2USPQoIR2V0Rmxvb3ISGi5mbG9vcnMudjEuR2V0Rmxvb3JSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgESWgoOQmF0Y2hHZXRGbG9vcnMSIC5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXF1ZXN0GiEuZmxvb3JzLnYxLkJhdGNoR2V0Rmxvb3JzUmVzcG9uc2UiA5ACARJHCgxTdHJlYW1GbG9vcnMSHi5mbG9vcnMudjEuU3RyZWFtRmxvb3JzUmVxdWVzdBoQLmZsb29ycy52MS5GbG9vciIDkAIBMAESVAoMU2VhcmNoRmxvb3JzEh4uZmxvb3JzLnYxLlNlYXJjaEZsb29yc1JlcXVlc3QaHy5mbG9vcnMudjEuU2VhcmNoRmxvb3JzUmVzcG9uc2UiA5ACARJMCg1HZXRTZXJ2ZXJJbmZvEh8uZmxvb3JzLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GhUuZmxvb3JzLnYxLlNlcnZlckluZm8iA5ACARI6CgdHZXRQYWNrEhkuZmxvb3JzLnYxLkdldFBhY2tSZXF1ZXN0Gg8uZmxvb3JzLnYxLlBhY2siA5ACARJLCglMaXN0UGFja3MSGy5mbG9vcnMudjEuTGlzdFBhY2tzUmVxdWVzdBocLmZsb29ycy52MS5MaXN0UGFja3NSZXNwb25zZSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
 
 /**
  * Identifies a floor.
@@ -159,6 +159,114 @@ export type StreamFloorsRequest = Message<"floors.v1.StreamFloorsRequest"> & {
  */
 export const StreamFloorsRequestSchema: GenMessage<StreamFloorsRequest> = /*@__PURE__*/
   messageDesc(file_floors_v1_floors, 4);
+
+/**
+ * @generated from message floors.v1.SearchFloorsRequest
+ */
+export type SearchFloorsRequest = Message<"floors.v1.SearchFloorsRequest"> & {
+  /**
+   * The first floor of the range. The condition is about what its view shows.
+   *
+   * @generated from field: floors.v1.FloorSpec first = 1;
+   */
+  first?: FloorSpec | undefined;
+
+  /**
+   * The range in each tower: first.number ..= first.number + count - 1.
+   *
+   * @generated from field: uint32 count = 2;
+   */
+  count: number;
+
+  /**
+   * Such as `kind == cavern && loops > 4`. docs/floorctl.md has the language.
+   *
+   * @generated from field: string condition = 3;
+   */
+  condition: string;
+
+  /**
+   * The towers, in this order, at most 1_000. Empty: that of `first`.
+   *
+   * @generated from field: repeated uint64 seeds = 4;
+   */
+  seeds: bigint[];
+
+  /**
+   * The floors to skip, counted over all towers: `next` of the answer before.
+   *
+   * @generated from field: uint64 skip = 5;
+   */
+  skip: bigint;
+
+  /**
+   * The most matches of the answer; 0 = no limit.
+   *
+   * @generated from field: uint32 limit = 6;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message floors.v1.SearchFloorsRequest.
+ * Use `create(SearchFloorsRequestSchema)` to create a new message.
+ */
+export const SearchFloorsRequestSchema: GenMessage<SearchFloorsRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 5);
+
+/**
+ * @generated from message floors.v1.SearchFloorsResponse
+ */
+export type SearchFloorsResponse = Message<"floors.v1.SearchFloorsResponse"> & {
+  /**
+   * In the order of the range.
+   *
+   * @generated from field: repeated floors.v1.FloorMatch matches = 1;
+   */
+  matches: FloorMatch[];
+
+  /**
+   * The `skip` of the call that goes on; 0 after the last floor.
+   *
+   * @generated from field: uint64 next = 2;
+   */
+  next: bigint;
+};
+
+/**
+ * Describes the message floors.v1.SearchFloorsResponse.
+ * Use `create(SearchFloorsResponseSchema)` to create a new message.
+ */
+export const SearchFloorsResponseSchema: GenMessage<SearchFloorsResponse> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 6);
+
+/**
+ * A floor that meets the condition.
+ *
+ * @generated from message floors.v1.FloorMatch
+ */
+export type FloorMatch = Message<"floors.v1.FloorMatch"> & {
+  /**
+   * Resolved.
+   *
+   * @generated from field: floors.v1.FloorSpec spec = 1;
+   */
+  spec?: FloorSpec | undefined;
+
+  /**
+   * As Floor.name.
+   *
+   * @generated from field: floors.v1.Text name = 2;
+   */
+  name?: Text | undefined;
+};
+
+/**
+ * Describes the message floors.v1.FloorMatch.
+ * Use `create(FloorMatchSchema)` to create a new message.
+ */
+export const FloorMatchSchema: GenMessage<FloorMatch> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 7);
 
 /**
  * A complete floor. Cells are row-major: index y * width + x.
@@ -309,7 +417,7 @@ export type Floor = Message<"floors.v1.Floor"> & {
  * Use `create(FloorSchema)` to create a new message.
  */
 export const FloorSchema: GenMessage<Floor> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 5);
+  messageDesc(file_floors_v1_floors, 8);
 
 /**
  * A text in the language of its pack, and what a game needs to say it in another: ids from the pack, for its own table.
@@ -342,7 +450,7 @@ export type Text = Message<"floors.v1.Text"> & {
  * Use `create(TextSchema)` to create a new message.
  */
 export const TextSchema: GenMessage<Text> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 6);
+  messageDesc(file_floors_v1_floors, 9);
 
 /**
  * Furniture of one type.
@@ -371,7 +479,7 @@ export type Furniture = Message<"floors.v1.Furniture"> & {
  * Use `create(FurnitureSchema)` to create a new message.
  */
 export const FurnitureSchema: GenMessage<Furniture> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 7);
+  messageDesc(file_floors_v1_floors, 10);
 
 /**
  * A rectangle of small values, in the shortest of four encodings (docs/protocol.md).
@@ -419,7 +527,7 @@ export type Grid = Message<"floors.v1.Grid"> & {
  * Use `create(GridSchema)` to create a new message.
  */
 export const GridSchema: GenMessage<Grid> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 8);
+  messageDesc(file_floors_v1_floors, 11);
 
 /**
  * x right, y down, 0-based.
@@ -443,7 +551,7 @@ export type Point = Message<"floors.v1.Point"> & {
  * Use `create(PointSchema)` to create a new message.
  */
 export const PointSchema: GenMessage<Point> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 9);
+  messageDesc(file_floors_v1_floors, 12);
 
 /**
  * A room and the bounding box of its cells, without walls and doors.
@@ -497,7 +605,7 @@ export type Room = Message<"floors.v1.Room"> & {
  * Use `create(RoomSchema)` to create a new message.
  */
 export const RoomSchema: GenMessage<Room> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 10);
+  messageDesc(file_floors_v1_floors, 13);
 
 /**
  * A connection between two rooms, usable in both directions.
@@ -539,7 +647,7 @@ export type Connection = Message<"floors.v1.Connection"> & {
  * Use `create(ConnectionSchema)` to create a new message.
  */
 export const ConnectionSchema: GenMessage<Connection> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 11);
+  messageDesc(file_floors_v1_floors, 14);
 
 /**
  * A monster.
@@ -587,7 +695,7 @@ export type Spawn = Message<"floors.v1.Spawn"> & {
  * Use `create(SpawnSchema)` to create a new message.
  */
 export const SpawnSchema: GenMessage<Spawn> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 12);
+  messageDesc(file_floors_v1_floors, 15);
 
 /**
  * An object to pick up: loot or a key.
@@ -628,7 +736,7 @@ export type Item = Message<"floors.v1.Item"> & {
  * Use `create(ItemSchema)` to create a new message.
  */
 export const ItemSchema: GenMessage<Item> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 13);
+  messageDesc(file_floors_v1_floors, 16);
 
 /**
  * A lock on one door.
@@ -656,7 +764,7 @@ export type Lock = Message<"floors.v1.Lock"> & {
  * Use `create(LockSchema)` to create a new message.
  */
 export const LockSchema: GenMessage<Lock> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 14);
+  messageDesc(file_floors_v1_floors, 17);
 
 /**
  * A trap on a passable cell.
@@ -689,7 +797,7 @@ export type Trap = Message<"floors.v1.Trap"> & {
  * Use `create(TrapSchema)` to create a new message.
  */
 export const TrapSchema: GenMessage<Trap> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 15);
+  messageDesc(file_floors_v1_floors, 18);
 
 /**
  * @generated from message floors.v1.GetServerInfoRequest
@@ -702,7 +810,7 @@ export type GetServerInfoRequest = Message<"floors.v1.GetServerInfoRequest"> & {
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 16);
+  messageDesc(file_floors_v1_floors, 19);
 
 /**
  * @generated from message floors.v1.ServerInfo
@@ -761,7 +869,7 @@ export type ServerInfo = Message<"floors.v1.ServerInfo"> & {
  * Use `create(ServerInfoSchema)` to create a new message.
  */
 export const ServerInfoSchema: GenMessage<ServerInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 17);
+  messageDesc(file_floors_v1_floors, 20);
 
 /**
  * @generated from message floors.v1.GetPackRequest
@@ -780,7 +888,7 @@ export type GetPackRequest = Message<"floors.v1.GetPackRequest"> & {
  * Use `create(GetPackRequestSchema)` to create a new message.
  */
 export const GetPackRequestSchema: GenMessage<GetPackRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 18);
+  messageDesc(file_floors_v1_floors, 21);
 
 /**
  * @generated from message floors.v1.Pack
@@ -818,7 +926,7 @@ export type Pack = Message<"floors.v1.Pack"> & {
  * Use `create(PackSchema)` to create a new message.
  */
 export const PackSchema: GenMessage<Pack> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 19);
+  messageDesc(file_floors_v1_floors, 22);
 
 /**
  * @generated from message floors.v1.ListPacksRequest
@@ -831,7 +939,7 @@ export type ListPacksRequest = Message<"floors.v1.ListPacksRequest"> & {
  * Use `create(ListPacksRequestSchema)` to create a new message.
  */
 export const ListPacksRequestSchema: GenMessage<ListPacksRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 20);
+  messageDesc(file_floors_v1_floors, 23);
 
 /**
  * @generated from message floors.v1.ListPacksResponse
@@ -850,7 +958,7 @@ export type ListPacksResponse = Message<"floors.v1.ListPacksResponse"> & {
  * Use `create(ListPacksResponseSchema)` to create a new message.
  */
 export const ListPacksResponseSchema: GenMessage<ListPacksResponse> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 21);
+  messageDesc(file_floors_v1_floors, 24);
 
 /**
  * @generated from message floors.v1.PackInfo
@@ -895,7 +1003,7 @@ export type PackInfo = Message<"floors.v1.PackInfo"> & {
  * Use `create(PackInfoSchema)` to create a new message.
  */
 export const PackInfoSchema: GenMessage<PackInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 22);
+  messageDesc(file_floors_v1_floors, 25);
 
 /**
  * Statistics of a tier, or of generation. Counts are floors since the server's start. Recent values are weighted means
@@ -1023,7 +1131,7 @@ export type TierInfo = Message<"floors.v1.TierInfo"> & {
  * Use `create(TierInfoSchema)` to create a new message.
  */
 export const TierInfoSchema: GenMessage<TierInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 23);
+  messageDesc(file_floors_v1_floors, 26);
 
 /**
  * Measures of the floor as a whole.
@@ -1066,7 +1174,7 @@ export type FloorMetrics = Message<"floors.v1.FloorMetrics"> & {
  * Use `create(FloorMetricsSchema)` to create a new message.
  */
 export const FloorMetricsSchema: GenMessage<FloorMetrics> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 24);
+  messageDesc(file_floors_v1_floors, 27);
 
 /**
  * What of a floor is sent. Each view has its own content hash.
@@ -1522,6 +1630,16 @@ export const FloorService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamFloorsRequestSchema;
     output: typeof FloorSchema;
+  },
+  /**
+   * The floors of a range that meet a condition. A call looks at no more floors than a batch has, and says where to go on.
+   *
+   * @generated from rpc floors.v1.FloorService.SearchFloors
+   */
+  searchFloors: {
+    methodKind: "unary";
+    input: typeof SearchFloorsRequestSchema;
+    output: typeof SearchFloorsResponseSchema;
   },
   /**
    * Version, limits and tier statistics of the server.
