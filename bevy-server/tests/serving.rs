@@ -143,7 +143,7 @@ async fn a_search_finds_the_floors_that_meet_the_condition_with_their_names() {
         assert_eq!(served_by(&again), "lru");
     }
 
-    let mut seen = search("secrets > 0 || locks > 0 || traps > 0", 100);
+    let mut seen = search("secrets > 0 || traps > 0 || spawns > 0", 100);
     seen.first.as_mut().unwrap().view = View::Player.into();
     assert_eq!(found(client.search_floors(seen).await.unwrap()), (vec![], 0), "it is about what a player may see");
 

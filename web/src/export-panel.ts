@@ -2,7 +2,8 @@
 
 import { element } from "./element";
 import type { Exported, Wanted } from "./export-worker";
-import { type Generator, PLAYER } from "./generator";
+import { View } from "./floor";
+import type { Generator } from "./generator";
 import { save } from "./save";
 import type { Scene } from "./scene";
 
@@ -60,7 +61,7 @@ export class ExportPanel {
     const isFine = /^\d+$/.test(scale) && (scale === "0" || (Number(scale) >= least && Number(scale) <= most));
     if (!isFine) throw new Error(`A cell has ${least} to ${most} pixels, and not ${scale}.`);
     const { generator } = this.host;
-    const bytes = this.#value("players") ? generator.floor(floor.spec, PLAYER) : floor.bytes;
+    const bytes = this.#value("players") ? generator.floor(floor.spec, View.Player) : floor.bytes;
     const settings = [this.#value("format"), this.#value("style") || "data", scale, generator.look(floor.theme).words].join(" ");
     this.#say("Exporting …");
     const exported = await this.#run({ floor: bytes, settings });

@@ -8,6 +8,9 @@ export const enum Terrain {
   Grass, Rubble, Pillar,
 }
 
+/** What of a floor is wanted: all unless it is what a player may know on arrival. */
+export const enum View { Player = 1 }
+
 export const TERRAIN_NAMES = ["", "wall", "floor", "door", "locked door", "secret door", "stairs up", "stairs down",
   "shallow water", "deep water", "lava", "chasm", "bridge", "grass", "rubble", "pillar"];
 export const KINDS = ["scheduled", "standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];

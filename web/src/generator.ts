@@ -25,9 +25,6 @@ interface Exports extends BufferExports {
   pack_close(): void;
 }
 
-/** The view of a floor that has what a player may know on arrival. */
-export const PLAYER = 1;
-
 /** What the export `floor` answers besides 0. */
 const FINE = 1;
 const FAULT = 2;

@@ -4,9 +4,9 @@
 import { nameOfFloor, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { element } from "./element";
-import { decode, plain } from "./floor";
+import { View, decode, plain } from "./floor";
 import type { Fog } from "./fog";
-import { type Generator, PLAYER } from "./generator";
+import type { Generator } from "./generator";
 import type { Look } from "./look";
 import { paletteOf } from "./palette";
 import { type Entry, roomKey, roomOf } from "./room-key";
@@ -78,7 +78,7 @@ export class Paper {
     const reader = this.#readers.value as Reader;
     const whole = this.host.scenes[this.host.active];
     const { generator } = this.host;
-    const scene = reader === "players" ? new Scene(decode(generator.floor(whole.floor.spec, PLAYER))) : whole;
+    const scene = reader === "players" ? new Scene(decode(generator.floor(whole.floor.spec, View.Player))) : whole;
     const { floor } = scene;
     const paper = element("paper");
     const canvas = document.createElement("canvas");

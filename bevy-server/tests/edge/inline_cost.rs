@@ -3,12 +3,14 @@
 use std::{fs, path::Path, time::Duration};
 
 use floor_gen::{FloorSpec as Resolved, Kind};
-use floor_proto::v1::{BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, StreamFloorsRequest};
+use floor_proto::v1::{
+    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, SearchFloorsRequest, StreamFloorsRequest,
+};
 use prost::Message;
 use tempfile::TempDir;
 use test_support::{Server, Setup, http2::RawHttp2, spec, wait_until};
 
-use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, STREAM, body, body_of};
+use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, SEARCH, STREAM, body, body_of};
 
 /// The most CPU time of these threads by which a call may exceed a usual one, on average. A batch of 256 hits takes 150 us
 /// more, in two parts, and as much again on a busy machine; what does not belong there takes milliseconds.
@@ -87,7 +89,23 @@ fn kinds() -> Vec<CallKind> {
     };
     let get = |spec| GetFloorRequest { spec: Some(spec) }.encode_to_vec();
     let stream = StreamFloorsRequest { first: Some(of("slow", 0)), count: 16 }.encode_to_vec();
-    let large: [(&str, &str, Vec<u8>, String); 6] = [
+    let search = |pack: &str, condition: String| {
+        let json =
+            format!(r#"{{"first":{{"seed":"1","number":1,"pack":"{pack}"}},"count":300,"condition":"{condition}"}}"#);
+        (
+            SearchFloorsRequest { first: Some(of(pack, 0)), count: 300, condition, ..Default::default() }
+                .encode_to_vec(),
+            json,
+        )
+    };
+    // Of names and of what floors hold.
+    let (names, facts) = ("number + ".repeat(200) + "1 < 0", "bytes + groups + ".repeat(115) + "1 < 0");
+    let [(by_name, by_name_json), (by_facts, by_facts_json), (slow, slow_json)] =
+        [search("", names), search("", facts), search("slow", "rooms > 0".to_owned())];
+    let large: [(&str, &str, Vec<u8>, String); 9] = [
+        ("a search by names", SEARCH, by_name, by_name_json),
+        ("a search by facts", SEARCH, by_facts, by_facts_json),
+        ("a search of a slow module", SEARCH, slow, slow_json),
         (
             "512x512",
             GET_FLOOR,

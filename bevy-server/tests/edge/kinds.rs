@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use floor_proto::v1::{
-    BatchGetFloorsRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, StreamFloorsRequest,
+    BatchGetFloorsRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, SearchFloorsRequest,
+    StreamFloorsRequest,
 };
 use prost::Message;
 use prost_types::FileDescriptorProto;
@@ -20,6 +21,7 @@ use super::get;
 
 pub(crate) const GET_FLOOR: &str = "/floors.v1.FloorService/GetFloor";
 pub(crate) const BATCH: &str = "/floors.v1.FloorService/BatchGetFloors";
+pub(crate) const SEARCH: &str = "/floors.v1.FloorService/SearchFloors";
 pub(crate) const STREAM: &str = "/floors.v1.FloorService/StreamFloors";
 pub(crate) const INFO: &str = "/floors.v1.FloorService/GetServerInfo";
 pub(crate) const PACK: &str = "/floors.v1.FloorService/GetPack";
@@ -32,7 +34,7 @@ pub(crate) const OLD_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflecti
 pub(crate) const GRPC: &str = "application/grpc";
 
 /// An RPC and the content type of a call to it, so that every one of both is here.
-pub(crate) const CALLS: [(&str, &str); 24] = [
+pub(crate) const CALLS: [(&str, &str); 25] = [
     (GET_FLOOR, GRPC),
     (GET_FLOOR, "application/grpc+proto"),
     (GET_FLOOR, "application/grpc-web"),
@@ -42,6 +44,7 @@ pub(crate) const CALLS: [(&str, &str); 24] = [
     (GET_FLOOR, "application/proto"),
     (GET_FLOOR, "application/json"),
     (BATCH, GRPC),
+    (SEARCH, GRPC),
     (INFO, GRPC),
     (PACK, GRPC),
     (PACKS, GRPC),
@@ -70,6 +73,10 @@ pub(crate) fn message(path: &str) -> Vec<u8> {
         GET_FLOOR => get(1, 1).encode_to_vec(),
         BATCH => BatchGetFloorsRequest { specs: (1..=16).map(|number| spec(1, number)).collect() }.encode_to_vec(),
         STREAM => StreamFloorsRequest { first: Some(spec(1, 1)), count: 16 }.encode_to_vec(),
+        SEARCH => {
+            let (first, condition) = (Some(spec(1, 1)), "rooms > 0".to_owned());
+            SearchFloorsRequest { first, count: 16, condition, ..Default::default() }.encode_to_vec()
+        }
         INFO => GetServerInfoRequest {}.encode_to_vec(),
         PACK => GetPackRequest { pack: "tower".into() }.encode_to_vec(),
         PACKS => ListPacksRequest {}.encode_to_vec(),
@@ -115,6 +122,7 @@ fn json(path: &str) -> String {
         GET_FLOOR => format!(r#"{{"spec":{spec}}}"#),
         BATCH => format!(r#"{{"specs":[{}]}}"#, [spec; 16].join(",")),
         STREAM => format!(r#"{{"first":{spec},"count":16}}"#),
+        SEARCH => format!(r#"{{"first":{spec},"count":16,"condition":"rooms > 0"}}"#),
         INFO | PACKS => "{}".to_owned(),
         PACK => r#"{"pack":"tower"}"#.to_owned(),
         _ => panic!("{path} takes no JSON"),

@@ -24,6 +24,14 @@ export enum Behaviour {
   UNSPECIFIED, SLEEPS, GUARDS, PATROLS, WANDERS,
 }
 
+/** What of a floor is wanted. */
+export enum View {
+  /** Everything. */
+  UNSPECIFIED,
+  /** What a player may know on arrival. */
+  PLAYER,
+}
+
 /** Names a floor. */
 export interface FloorSpec {
   /** The tower: 0 to 2^64 - 1. */
@@ -36,6 +44,8 @@ export interface FloorSpec {
   height: number;
   /** The kind that the tower's schedule chooses, unless given. */
   kind: FloorKind;
+  /** Everything, unless given. */
+  view: View;
 }
 
 /** An error in a file of a pack. A line or a column of 0 stands for the whole file, an empty file for the whole pack. */
@@ -226,14 +236,15 @@ export class FloorGenerator {
    *
    * @throws RangeError if there is no such floor, Error if the pack's own generator fails.
    */
-  encode({ seed, number, width = 0, height = 0, kind = 0 }: SpecInit): Uint8Array<ArrayBuffer> {
+  encode({ seed, number, width = 0, height = 0, kind = 0, view = 0 }: SpecInit): Uint8Array<ArrayBuffer> {
     if (BigInt.asUintN(64, seed) !== seed) throw new RangeError(`seed ${seed} is not in 0 to 2^64 - 1`);
-    for (const [name, value] of Object.entries({ number, width, height, kind })) {
+    for (const [name, value] of Object.entries({ number, width, height, kind, view })) {
       // WebAssembly would take 7.5 as 7.
       if (value >>> 0 !== value) throw new RangeError(`${name} ${value} is no whole number of 0 to 2^32 - 1`);
     }
     if (FloorKind[kind] === undefined) throw new RangeError(`kind ${kind} is unknown`);
-    return this.generator.floor({ seed, number, width, height, kind });
+    if (View[view] === undefined) throw new RangeError(`view ${view} is unknown`);
+    return this.generator.floor({ seed, number, width, height, kind }, view);
   }
 
   /**

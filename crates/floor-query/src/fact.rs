@@ -71,7 +71,7 @@ facts! {
     Passable = "passable": |floor| Some(floor.metrics()?.passable_cells.into()),
     CriticalPath = "critical_path": |floor| Some(floor.metrics()?.critical_path.into()),
     Difficulty = "difficulty": |floor| Some(floor.metrics()?.difficulty.into()),
-    Bytes = "bytes": |floor| Some(floor_wire::unframed(&floor_wire::framed_message(floor.message()?)).len() as i128),
+    Bytes = "bytes": |floor| floor.bytes(),
 }
 
 impl Fact {
@@ -96,6 +96,8 @@ pub struct Candidate<'g> {
     /// Makes the floor when a fact needs it.
     generator: Option<&'g RefCell<Generator>>,
     floor: OnceCell<Result<Floor, ModuleError>>,
+    /// Of the message: the one fact that takes long.
+    bytes: OnceCell<usize>,
 }
 
 impl<'g> Candidate<'g> {
@@ -103,14 +105,15 @@ impl<'g> Candidate<'g> {
     /// the pack.
     #[must_use]
     pub const fn new(pack: &'g LoadedPack, spec: FloorSpec, generator: &'g RefCell<Generator>) -> Self {
-        Self { spec, pack, generator: Some(generator), floor: OnceCell::new() }
+        Self { spec, pack, generator: Some(generator), floor: OnceCell::new(), bytes: OnceCell::new() }
     }
 
     /// The floor of `spec`, of which only `floor` is known, as it was sent: facts are about its view. Without `floor` only what
     /// follows from the spec is known.
     #[must_use]
     pub fn sent(pack: &'g LoadedPack, spec: FloorSpec, floor: Option<Floor>) -> Self {
-        Self { spec, pack, generator: None, floor: floor.map_or_else(OnceCell::new, |floor| Ok(floor).into()) }
+        let floor = floor.map_or_else(OnceCell::new, |floor| Ok(floor).into());
+        Self { spec, pack, generator: None, floor, bytes: OnceCell::new() }
     }
 
     /// Whether the floor was generated, and not read from the pack.
@@ -167,6 +170,12 @@ impl<'g> Candidate<'g> {
     /// The number of monsters with a behaviour.
     fn spawns(&self, behaviour: Behaviour) -> Option<i128> {
         count(&self.message()?.spawns, |spawn| spawn.behaviour() == behaviour)
+    }
+
+    fn bytes(&self) -> Option<i128> {
+        let message = self.message()?;
+        let bytes = self.bytes.get_or_init(|| floor_wire::unframed(&floor_wire::framed_message(message)).len());
+        Some(*bytes as i128)
     }
 
     /// The pieces of furniture.

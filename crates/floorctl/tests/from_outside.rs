@@ -31,21 +31,22 @@ fn draw(arguments: &[&str]) -> (Option<i32>, String) {
 fn numbers_on_the_command_line() {
     let wanted = draw(&["--seed", "42", "--number", "7"]);
     assert_eq!(wanted.0, Some(0), "{}", wanted.1);
-    for (seed, number) in [("0x2a", "7"), ("0X2A", "7"), ("+42", "7"), ("042", "007")] {
+    for (seed, number) in [
+        ("0x2a", "7"),
+        ("0X2A", "7"),
+        ("+42", "7"),
+        ("042", "007"),
+        (" 42", "7"),
+        ("42\r", "7"),
+        ("４２", "7"),
+        ("42\u{200b}", "7"),
+        ("\u{feff}42", "7"),
+    ] {
         assert_eq!(draw(&["--seed", seed, "--number", number]), wanted, "{seed} {number}");
     }
     for (flag, value, part) in [
-        ("--seed", "-1", "a seed is a number from 0"),
-        ("--seed", "1e3", "a seed is a number from 0"),
-        ("--seed", "1_000", "a seed is a number from 0"),
-        ("--seed", "4.2", "a seed is a number from 0"),
-        ("--seed", "18446744073709551616", "a seed is a number from 0"),
-        ("--seed", " 42", "invalid value ' 42'"),
-        ("--seed", "42\r", "Note on argument 5: U+000D is a carriage return; remove it."),
-        ("--seed", "４２", "Note on argument 5: U+FF14 is a full-width form; write `4`."),
-        ("--seed", "42\u{200b}", "Note on argument 5: U+200B is invisible; remove it."),
-        ("--seed", "\u{feff}42", "U+FEFF is a byte order mark; remove it."),
-        ("--seed", "−5", "U+2212 is a typographic dash; write `-`."),
+        ("--seed", "18446744073709551616", "is no seed: a number is -2^63 to 2^64 - 1"),
+        ("--seed", " ", "the name of a tower is empty"),
         ("--number", "7.0", "\"7.0\" is no floor number"),
         ("--number", "1e1", "\"1e1\" is no floor number"),
         ("--number", "1,000", "\"1,000\" is no floor number"),

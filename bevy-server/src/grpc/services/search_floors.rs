@@ -34,12 +34,14 @@ const NAMES: usize = 256;
 /// Floors whose names a call tests. Most conditions need the floor itself, and a batch of those is the limit then.
 const MAX_NAMES: usize = 64 * NAMES;
 
-/// About how long it takes to test a name.
-const NAME_TIME: Duration = Duration::from_nanos(200);
+/// About how long it takes to test a name by a condition of so many characters.
+const fn name_time(condition: usize) -> Duration {
+    Duration::from_nanos(100 + 5 * condition as u64)
+}
 
-/// About how long it takes to decode and test a floor of so many bytes.
-const fn testing_time(bytes: usize) -> Duration {
-    Duration::from_nanos(4 * bytes as u64)
+/// About how long it takes to decode so many floors of `bytes` together, and to test them.
+const fn floors_time(floors: usize, bytes: usize, condition: usize) -> Duration {
+    Duration::from_nanos((4 * bytes + 100 * condition * floors) as u64)
 }
 
 /// The matches so far, of as many floors as a batch may have, or until half of the caller's time is over. An error after the
@@ -113,14 +115,16 @@ async fn step(
     work: &mut Work,
 ) -> Result<Tested, Status> {
     let (names, floors) = (NAMES.min(work.names), work.window.min(work.floors));
-    let (of_names, time) = (Arc::clone(range), (range.pack.resolving_time() + NAME_TIME) * names as u32);
+    let (of_names, time) =
+        (Arc::clone(range), (range.pack.resolving_time() + name_time(range.characters)) * names as u32);
     let named = services.offload.run(call.caller, time, move || of_names.candidates(at, names, floors)).await?;
     let (end, candidates) = named.map_err(|error| status::from_module_error(&services.packs.note(error)))?;
     let keys: Vec<_> = candidates.iter().map(|(_, spec)| key::of(spec)).collect();
     let served = if keys.is_empty() { Vec::new() } else { services.get_many(call, &keys).await? };
     (work.names, work.floors) = (work.names - (end - at) as usize, work.floors - keys.len());
     let messages: Vec<_> = served.iter().map(|served| served.value.slice(FRAME_PREFIX_BYTES..)).collect();
-    let (range, time) = (Arc::clone(range), testing_time(messages.iter().map(Bytes::len).sum()));
+    let time = floors_time(messages.len(), messages.iter().map(Bytes::len).sum(), range.characters);
+    let range = Arc::clone(range);
     let test =
         move || candidates.into_iter().zip(messages).filter_map(|(one, floor)| range.tested(one, floor)).collect();
     let matches = services.offload.run(call.caller, time, test).await?;
@@ -132,6 +136,8 @@ async fn step(
 struct Range {
     pack: FoundPack,
     condition: Condition,
+    /// Of the condition.
+    characters: usize,
     first: FloorSpec,
     /// Width and height in the request, which may be 0.
     sides: (u32, u32),
@@ -204,6 +210,7 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Res
     let spec = spec.map_err(|wrong| invalid(wrong.into_iter().chain(violations.drain(..)).collect()))?;
     // The version of the first floor, also if a newer one is in use by now.
     let pack = packs.of(spec.pack()).expect("a version stays until the server ends");
+    let characters = condition.len();
     let condition = Condition::of_pack(pack.pack(), &condition).map_err(|error| {
         // Without the text and the carets under it.
         violations.push(Violation::new("condition", error.lines().next().unwrap_or_default()));
@@ -215,7 +222,7 @@ fn decode(packs: VisiblePacks<'_>, message: &[u8], mut allowed: Duration) -> Res
     let validity = validity(packs, iter::once(&*first.pack));
     let kind = u32::try_from(first.kind).ok().and_then(Kind::from_number);
     let sides = (first.width, first.height);
-    let range = Range { pack, condition, first: spec, sides, kind, count: count.into(), seeds };
+    let range = Range { pack, condition, characters, first: spec, sides, kind, count: count.into(), seeds };
     let limit = if limit == 0 { usize::MAX } else { limit as usize };
     Ok((Arc::new(range), skip, limit, validity))
 }
