@@ -16,6 +16,7 @@ import { hex, verifyPack } from "./hash.js";
 import { InvalidFloorError } from "./invalid.js";
 import { type CallOptions, type ClientOptions, checkLimits } from "./options.js";
 import { Retries } from "./retry.js";
+import { type Match, Search, type SearchOptions } from "./search.js";
 import { type Served, servedFrom } from "./served.js";
 import { type SpecInit, asSpec, asUint32 } from "./spec.js";
 
@@ -130,6 +131,25 @@ export class FloorClient {
       } finally {
         ended.abort();
       }
+    }
+  }
+
+  /**
+   * The floors that meet a condition such as `kind == cavern && loops > 4`, among `count` of each tower from `first.number`
+   * on. The server searches no further than the loop reads, in calls that each have the options.
+   *
+   * @throws As for {@link get}.
+   */
+  async *search(
+    first: SpecInit,
+    count: number,
+    condition: string,
+    { seeds, limit, ...options }: SearchOptions & CallOptions = {},
+  ): AsyncGenerator<Match, void, undefined> {
+    const search = new Search(first, count, condition, { ...(seeds && { seeds }), ...(limit !== undefined && { limit }) });
+    for (const request of search.requests()) {
+      const { value } = await this.#unary(options, (attempt) => this.#rpc.searchFloors(request, attempt));
+      yield* search.read(value);
     }
   }
 

@@ -333,7 +333,7 @@ function missing(name: string): InvalidFloorError {
   return new InvalidFloorError("missing", `it has no ${name}`);
 }
 
-function isAnswer(sent: FloorSpec, asked: FloorSpec): boolean {
+export function isAnswer(sent: FloorSpec, asked: FloorSpec): boolean {
   const open = (asked: number, sent: number) => asked === 0 || asked === sent;
   return (
     sent.seed === asked.seed &&

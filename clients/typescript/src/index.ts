@@ -14,6 +14,7 @@ export { type Cell, Floor, decodeFloor, encodedFloor } from "./floor.js";
 export { MAX_SIDE, decodeGrid } from "./grid.js";
 export { type ErrorClass, InvalidFloorError } from "./invalid.js";
 export type { CallOptions, ClientOptions } from "./options.js";
+export type { Match, SearchOptions } from "./search.js";
 export { seed } from "./seed.js";
 export type { SpecInit } from "./spec.js";
 export { type Violation, retryAfterMs, violations } from "./status.js";

@@ -69,7 +69,8 @@ function asEnum(field: string, { values }: DescEnum, value: number | string, zer
   throw new TypeError(`${field} is ${shown(value)}: write a number, or ${names.join(", ")}`);
 }
 
-function asSeed(value: bigint | number | string): bigint {
+/** @throws TypeError */
+export function asSeed(value: bigint | number | string): bigint {
   if (typeof value === "string") return seedOf(value);
   const exact = typeof value === "bigint" || Number.isSafeInteger(value);
   const seed = exact ? BigInt(value) : -1n;

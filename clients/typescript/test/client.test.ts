@@ -10,7 +10,7 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { xxhash3 } from "hash-wasm";
 
-import { FloorSchema, FloorService, type FloorKind, View, type Floor, type FloorSpec, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
+import { FloorSchema, FloorService, type FloorKind, View, type Floor, type FloorSpec, type SearchFloorsRequest, type StreamFloorsRequest } from "../src/gen/floors/v1/floors_pb.js";
 import { BadRequestSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { InvalidFloorError, type SpecInit, connect as connectBrowser, violations } from "../src/index.js";
 import { connect } from "../src/node.js";
@@ -25,7 +25,7 @@ const STALLED = 100;
 /** A server that answers calls from a script: an error or nothing for each, then floors. */
 async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
   const floor = fromBinary(FloorSchema, encoded);
-  const seen = { headers: [] as Headers[], batches: [] as FloorSpec[][], streams: [] as StreamFloorsRequest[], url: "", floor };
+  const seen = { headers: [] as Headers[], batches: [] as FloorSpec[][], streams: [] as StreamFloorsRequest[], searches: [] as SearchFloorsRequest[], url: "", floor };
   const routes = (router: ConnectRouter) =>
     router.service(FloorService, {
       getFloor(_, context) {
@@ -39,6 +39,16 @@ async function serve(t: TestContext, ...script: (ConnectError | undefined)[]) {
       async batchGetFloors({ specs }) {
         seen.batches.push(specs);
         return { floors: await Promise.all(specs.map(({ number }) => numbered(floor, number))) };
+      },
+      // Two matches a call, two floors apart, of a range of five; floor 1 stands for a search that does not go on.
+      searchFloors(request) {
+        seen.searches.push(request);
+        const { first, seeds, skip, limit } = request;
+        const number = (first?.number ?? 0) + Number(skip);
+        const seed = seeds[0] ?? first?.seed ?? 0n;
+        const spec = (number: number) => ({ spec: { seed, number, width: 16, height: 16, kind: 1, pack: "", view: first?.view ?? 0 } });
+        const matches = [spec(number), spec(number + 2)].slice(0, limit || 2);
+        return { matches, next: skip > 0n ? (number === 4 ? 3n : 0n) : 3n };
       },
       // Two floors a call, then the next error of the script.
       async *streamFloors(request, context) {
@@ -120,6 +130,35 @@ test("a broken stream is resumed", async (t) => {
   for await (const floor of connect(server.url, { retries: 1 }).stream(first, 5)) numbers.push(floor.spec.number);
   assert.deepEqual(numbers, [1, 2, 3, 4, 5]);
   assert.deepEqual(server.streams.map(({ first, count }) => [first?.number, count]), [[1, 5], [3, 3], [5, 1]]);
+});
+
+test("a search goes on where the server says, through all its towers", async (t) => {
+  const server = await serve(t);
+  const client = connect(server.url);
+  const found: string[] = [];
+  for await (const { spec, name } of client.search({ seed: 7, number: 2 }, 6, "loops > 4")) found.push(`${spec.seed}/${spec.number}${name}`);
+  assert.deepEqual(found, ["7/2", "7/4", "7/5", "7/7"]);
+  assert.deepEqual(server.searches.map(({ skip, condition }) => [skip, condition]), [[0n, "loops > 4"], [3n, "loops > 4"]]);
+
+  const seeds = Array.from({ length: 1001 }, (_, i) => i + 1);
+  let count = 0;
+  for await (const _ of client.search({ number: 2 }, 6, "loops > 4", { seeds, limit: 7 })) count++;
+  assert.equal(count, 7);
+  const calls = server.searches.slice(2).map(({ seeds, skip, limit }) => [seeds.length, skip, limit]);
+  assert.deepEqual(calls, [[1000, 0n, 7], [1000, 3n, 5], [1, 0n, 3], [1, 3n, 1]]);
+});
+
+test("a search refuses answers that cannot be, and what it cannot ask for", async (t) => {
+  const server = await serve(t);
+  const client = connect(server.url);
+  const last = async (search: AsyncGenerator<unknown>) => {
+    for await (const _ of search);
+  };
+  await assert.rejects(last(client.search({ number: 1 }, 9, "loops > 4")), /after 3 floors the search goes on at 3/);
+  await assert.rejects(last(client.search({ number: 2 }, 2, "loops > 4")), /floor 4 of tower 0 was not asked for/);
+  await assert.rejects(last(client.search({ number: 2, width: 17 }, 6, "loops > 4")), InvalidFloorError);
+  await assert.rejects(last(client.search({ number: 2 }, 6, 4 as never)), /^TypeError: condition is 4/);
+  await assert.rejects(last(client.search({ number: 2 }, 6, "1 > 0", { seeds: "my dungeon" })), /^TypeError: seeds is/);
 });
 
 test("any number of floors come in batches within the limits", async (t) => {

@@ -97,6 +97,18 @@ test("caches may keep what a GET returns", { skip: skip || (process.env.FLOOR_SE
   assert.deepEqual(kept, ["GET no-store", year, "GET public, max-age=60", "GET no-store", ...(pack ? [year] : []), "GET no-store"]);
 });
 
+test("the server searches", { skip }, async () => {
+  for (const { client } of clients) {
+    const found = [];
+    for await (const { spec, name } of client.search({ seed: 42n, number: 1, width: 48, height: 48 }, 100, "kind == cavern")) {
+      assert.ok(spec.kind === v1.FloorKind.CAVERN && name !== "");
+      found.push(spec.number);
+    }
+    assert.ok(found.length > 3, `${found}`);
+    await assert.rejects(client.search({ number: 1 }, 9, "bogus > 1").next(), (error) => violations(error)[0]?.field === "condition");
+  }
+});
+
 test("the server streams", { skip }, async () => {
   for (const { name, client } of clients) {
     let number = 10;
