@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // Builds dist/: the modules, their types and the WebAssembly module. That module and the decoder are the viewer's, from
 // web/; unlike in the viewer, the module reads authored floors, so cargo builds it, for the target
-// wasm32-unknown-unknown.
+// wasm32-unknown-unknown. Where web/ is not, as in a copy of this folder alone, a dist/ that was built stays as it is.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
@@ -13,6 +13,11 @@ import { build } from "esbuild";
 const MAX_COMPRESSED = 600 * 1024;
 
 process.chdir(fileURLToPath(new URL(".", import.meta.url)));
+if (!existsSync("../../web/src/generator.ts")) {
+  if (!existsSync("dist/floors.wasm")) throw new Error("dist/ is not built: build it in the repository, with cargo");
+  console.error("dist/ stays as it is: it is built in the repository");
+  process.exit();
+}
 rmSync("dist", { recursive: true, force: true });
 rmSync("build", { recursive: true, force: true });
 await build({

@@ -64,9 +64,9 @@ await check("a typed tower stays when the next floor is shown", async () => {
   await page.fill("#seed", "99");
   await page.click("#next");
   assert.match(await text(page, "about"), /^Floor 8 of tower 99:/);
-  await page.fill("#seed", "-4");
+  await page.fill("#seed", "0x1g");
   await page.click("#next");
-  assert.match(await text(page, "alert"), /seed "-4": a seed is a number from 0/);
+  assert.match(await text(page, "alert"), /seed "0x1g": a tower is a word or a number, -2\^63 to 2\^64 - 1/);
   assert.match(await text(page, "about"), /^Floor 8 of tower 99:/);
   await page.fill("#seed", "100");
   await page.click("#compare");

@@ -135,8 +135,8 @@ export class FloorClient {
   }
 
   /**
-   * The floors that meet a condition such as `kind == cavern && loops > 4`, among `count` of each tower from `first.number`
-   * on. The server searches no further than the loop reads, in calls that each have the options.
+   * The floors that meet a condition such as `kind == cavern && loops > 4`, among `count` of each tower from
+   * `first.number` on. The server searches no further than the loop reads, in calls that each have the options.
    *
    * @throws As for {@link get}.
    */
@@ -146,7 +146,8 @@ export class FloorClient {
     condition: string,
     { seeds, limit, ...options }: SearchOptions & CallOptions = {},
   ): AsyncGenerator<Match, void, undefined> {
-    const search = new Search(first, count, condition, { ...(seeds && { seeds }), ...(limit !== undefined && { limit }) });
+    const bounds = { ...(seeds && { seeds }), ...(limit !== undefined && { limit }) };
+    const search = new Search(first, count, condition, bounds);
     for (const request of search.requests()) {
       const { value } = await this.#unary(options, (attempt) => this.#rpc.searchFloors(request, attempt));
       yield* search.read(value);

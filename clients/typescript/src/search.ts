@@ -40,7 +40,9 @@ export class Search {
 
   /** @throws TypeError for an argument that cannot be used. */
   constructor(first: SpecInit, count: number, condition: string, { seeds = [], limit = Infinity }: SearchOptions) {
-    if (typeof condition !== "string") throw new TypeError(`condition is ${shown(condition)}: write a text such as "loops > 4"`);
+    if (typeof condition !== "string") {
+      throw new TypeError(`condition is ${shown(condition)}: write a text such as "loops > 4"`);
+    }
     if (typeof seeds === "string") throw new TypeError(`seeds is ${shown(seeds)}: write a list`);
     this.#left = limit === Infinity ? limit : asUint32("limit", limit);
     this.#towers = seeds[Symbol.iterator]();

@@ -1,6 +1,6 @@
 //! `SearchFloors`: the floors of a range that meet a condition, as far as the work of one call goes.
 
-use std::{iter, sync::Arc, time::Duration};
+use std::{iter, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use floor_cache::Served;
@@ -47,14 +47,18 @@ const fn floors_time(floors: usize, bytes: usize, condition: usize) -> Duration 
 /// The matches so far, of as many floors as a batch may have, or until half of the caller's time is over. An error after the
 /// first floors ends the answer, and belongs to the call that goes on.
 pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
-    let (range, mut at, limit, validity) = decoded(services, call, message, decode).await?;
+    let (range, mut at, limit, mut validity) = decoded(services, call, message, decode).await?;
     let (mut work, mut counts, mut matches) = (Work::new(range.first.cells()), ServedCounts::default(), Vec::new());
     let begin = at;
-    while at < range.floors() && !work.is_done() && !is_half_over(call) {
+    while at < range.floors() && !work.is_done() {
         let next = match step(services, call, &range, at, &mut work).await {
             Ok(next) => next,
-            Err(_) if at > begin => break,
-            Err(status) => return Err(status),
+            Err(status) if at == begin => return Err(status),
+            Err(_) => {
+                // Another call may come further.
+                validity = Validity::Now;
+                break;
+            }
         };
         counts.add(&next.served);
         at = next.end;
@@ -66,6 +70,10 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
             }
         }
         if matches.len() == limit {
+            break;
+        }
+        if is_half_over(call) {
+            validity = Validity::Now;
             break;
         }
     }
@@ -117,7 +125,8 @@ async fn step(
     let (names, floors) = (NAMES.min(work.names), work.window.min(work.floors));
     let (of_names, time) =
         (Arc::clone(range), (range.pack.resolving_time() + name_time(range.characters)) * names as u32);
-    let named = services.offload.run(call.caller, time, move || of_names.candidates(at, names, floors)).await?;
+    let named = services.offload.run(call.caller, time, move || of_names.candidates(at, names, floors));
+    let named = call.options.with_deadline(pin!(named)).await?;
     let (end, candidates) = named.map_err(|error| status::from_module_error(&services.packs.note(error)))?;
     let keys: Vec<_> = candidates.iter().map(|(_, spec)| key::of(spec)).collect();
     let served = if keys.is_empty() { Vec::new() } else { services.get_many(call, &keys).await? };
@@ -127,7 +136,7 @@ async fn step(
     let range = Arc::clone(range);
     let test =
         move || candidates.into_iter().zip(messages).filter_map(|(one, floor)| range.tested(one, floor)).collect();
-    let matches = services.offload.run(call.caller, time, test).await?;
+    let matches = call.options.with_deadline(pin!(services.offload.run(call.caller, time, test))).await?;
     Ok(Tested { end, matches, served })
 }
 
