@@ -29,10 +29,11 @@ use crate::{
     packs::{FoundPack, VisiblePacks},
 };
 
-/// Floors whose names are tested without a pause.
-const NAMES: usize = 256;
+/// Floors whose names are tested at once: at first few, on the thread of the connection, then more, on one for such work.
+const FIRST_NAMES: usize = 256;
+const NAMES: usize = 4096;
 /// Floors whose names a call tests. Most conditions need the floor itself, and a batch of those is the limit then.
-const MAX_NAMES: usize = 64 * NAMES;
+const MAX_NAMES: usize = 4 * NAMES;
 
 /// About how long it takes to test a name by a condition of so many characters.
 const fn name_time(condition: usize) -> Duration {
@@ -122,7 +123,8 @@ async fn step(
     at: u64,
     work: &mut Work,
 ) -> Result<Tested, Status> {
-    let (names, floors) = (NAMES.min(work.names), work.window.min(work.floors));
+    let names = if work.names == MAX_NAMES { FIRST_NAMES } else { NAMES.min(work.names) };
+    let floors = work.window.min(work.floors);
     let (of_names, time) =
         (Arc::clone(range), (range.pack.resolving_time() + name_time(range.characters)) * names as u32);
     let named = services.offload.run(call.caller, time, move || of_names.candidates(at, names, floors));
