@@ -1,5 +1,6 @@
 //! The lists `seeds` and `ways` of the test vectors, through the functions of C.
-#![allow(clippy::unwrap_used, unsafe_code, reason = "a panic fails the test and names the line")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
+#![allow(unsafe_code, reason = "it calls what C calls, with pointers")]
 
 use std::{ffi::CString, fs, path::Path, ptr};
 
