@@ -117,7 +117,7 @@ impl Ground<'_> {
         (cell < self.terrain.len()).then_some(cell)
     }
 
-    /// The steps from a cell to every other, row by row; into `also` even if nobody can enter it.
+    /// The steps from a cell to every other, row by row. The cell `also` can be entered, whatever it is.
     fn distances(self, from: Point, also: Option<Point>, keys: &[u32]) -> Vec<u32> {
         let mut steps = vec![FAR; self.terrain.len()];
         let Some(first) = self.cell(from) else { return steps };

@@ -8,6 +8,7 @@ use floor_proto::{
     floor::is_passable,
     grid::{self, GridError},
     v1::{self, RoomRole, Terrain, View},
+    ways::Ground,
 };
 
 /// The player's view of a complete floor. Its content hash is 0.
@@ -21,6 +22,7 @@ use floor_proto::{
 /// A grid of the floor does not decode. Those of valid floors do.
 pub fn of_player(floor: v1::Floor, shown: Shown) -> Result<v1::Floor, GridError> {
     let terrain = grid::decode(&floor.terrain.clone().unwrap_or_default())?;
+    let terrain = terrain.into_iter().map(|cell| Terrain::try_from(i32::from(cell)).unwrap_or(Terrain::Wall)).collect();
     let region = grid::decode(&floor.region.clone().unwrap_or_default())?;
     let width = floor.terrain.as_ref().map_or(0, |grid| grid.width) as usize;
     Ok(Sight::new(&floor, terrain, region, width).apply(floor, shown))
@@ -29,7 +31,7 @@ pub fn of_player(floor: v1::Floor, shown: Shown) -> Result<v1::Floor, GridError>
 /// A floor's grids, and which cells of them are known.
 struct Sight {
     width: usize,
-    terrain: Vec<u8>,
+    terrain: Vec<Terrain>,
     region: Vec<u8>,
     known: Vec<bool>,
     /// By room: its id in the view.
@@ -39,11 +41,12 @@ struct Sight {
 }
 
 impl Sight {
-    fn new(floor: &v1::Floor, terrain: Vec<u8>, region: Vec<u8>, width: usize) -> Self {
-        let mut sight =
-            Self { width, known: vec![false; terrain.len()], terrain, region, rooms: vec![], locks: vec![] };
-        let entry = floor.entry.and_then(|entry| sight.cell(entry));
-        sight.reach(entry.into_iter().collect());
+    fn new(floor: &v1::Floor, terrain: Vec<Terrain>, region: Vec<u8>, width: usize) -> Self {
+        let entry = floor.entry.unwrap_or_default();
+        let ground = Ground { width: width as u32, terrain: &terrain, locks: &floor.locks, entry };
+        let keys: Vec<_> = floor.locks.iter().map(|lock| lock.id).collect();
+        let known = ground.reachable(entry, &keys);
+        let mut sight = Self { width, known, terrain, region, rooms: vec![], locks: vec![] };
         // Cells outside rooms are of "room" 0.
         let mut reached = [false; 256];
         reached[0] = true;
@@ -68,27 +71,12 @@ impl Sight {
         at.and_then(|at| self.cell(at)).is_some_and(|cell| self.known[cell])
     }
 
-    /// Marks what is reached from the cells of `queue` with all keys.
-    fn reach(&mut self, mut queue: Vec<usize>) {
-        queue.iter().for_each(|&cell| self.known[cell] = true);
-        while let Some(cell) = queue.pop() {
-            for next in self.beside(cell, &[(0, -1), (-1, 0), (1, 0), (0, 1)]) {
-                let terrain = self.terrain_of(next);
-                if !self.known[next] && (is_passable(terrain) || terrain == Terrain::LockedDoor) {
-                    self.known[next] = true;
-                    queue.push(next);
-                }
-            }
-        }
-    }
-
     /// Marks what lies open beside the cells of `queue` and cannot be entered, but for what is in rooms that are not reached.
     fn look(&mut self, mut queue: Vec<usize>, reached: &[bool; 256]) {
-        const AROUND: [(isize, isize); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
         while let Some(cell) = queue.pop() {
-            for next in self.beside(cell, &AROUND) {
+            for next in self.beside(cell) {
                 let is_seen = matches!(
-                    self.terrain_of(next),
+                    self.terrain[next],
                     Terrain::DeepWater | Terrain::Lava | Terrain::Chasm | Terrain::Pillar
                 );
                 if !self.known[next] && is_seen && reached[usize::from(self.region[next])] {
@@ -99,20 +87,17 @@ impl Sight {
         }
     }
 
-    /// The cells at these steps from a cell that are on the floor.
-    fn beside<const N: usize>(&self, cell: usize, steps: &[(isize, isize); N]) -> impl Iterator<Item = usize> + use<N> {
+    /// The cells of the floor around a cell.
+    fn beside(&self, cell: usize) -> impl Iterator<Item = usize> + use<> {
+        const AROUND: [(isize, isize); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
         let (width, cells) = (self.width, self.cells());
         let (x, y) = (cell % width, cell / width);
-        steps.map(move |(dx, dy)| (x.checked_add_signed(dx), y.checked_add_signed(dy))).into_iter().filter_map(
+        AROUND.map(move |(dx, dy)| (x.checked_add_signed(dx), y.checked_add_signed(dy))).into_iter().filter_map(
             move |to| {
                 let (x, y) = (to.0.filter(|x| *x < width)?, to.1?);
                 Some(y * width + x).filter(|cell| cells.contains(cell))
             },
         )
-    }
-
-    fn terrain_of(&self, cell: usize) -> Terrain {
-        Terrain::try_from(i32::from(self.terrain[cell])).unwrap_or(Terrain::Wall)
     }
 
     fn room(&self, id: u32) -> Option<u32> {
@@ -128,7 +113,7 @@ impl Sight {
     fn apply(mut self, floor: v1::Floor, shown: Shown) -> v1::Floor {
         for cell in self.cells() {
             if !self.known[cell] {
-                (self.terrain[cell], self.region[cell]) = (Terrain::Wall as u8, 0);
+                (self.terrain[cell], self.region[cell]) = (Terrain::Wall, 0);
             } else if self.region[cell] > 0 {
                 self.region[cell] = self.room(u32::from(self.region[cell]) - 1).map_or(0, |id| id as u8 + 1);
             }
@@ -136,7 +121,7 @@ impl Sight {
         let rooms = self.rooms_of(floor.rooms, shown);
         let connections: Vec<v1::Connection> =
             floor.connections.iter().filter_map(|connection| self.connection(connection)).collect();
-        let passable = self.cells().filter(|&cell| is_passable(self.terrain_of(cell))).count();
+        let passable = self.cells().filter(|&cell| is_passable(self.terrain[cell])).count();
         let metrics = v1::FloorMetrics {
             passable_cells: passable as u32,
             loops: loops(rooms.len(), &connections),
@@ -153,10 +138,11 @@ impl Sight {
         traps.retain(|trap| shown.traps && self.knows(trap.at));
         let height = (self.terrain.len() / self.width) as u32;
         let encode = |cells: &[u8]| Some(grid::encode(self.width as u32, height, cells));
+        let terrain: Vec<_> = self.terrain.iter().map(|cell| *cell as u8).collect();
         v1::Floor {
             spec: floor.spec.map(|spec| v1::FloorSpec { view: View::Player.into(), ..spec }),
             content_hash: 0,
-            terrain: encode(&self.terrain),
+            terrain: encode(&terrain),
             region: encode(&self.region),
             rooms,
             connections,
@@ -176,7 +162,7 @@ impl Sight {
         let mut boxes = vec![None::<Box>; 256];
         for cell in self.cells() {
             let at = v1::Point { x: (cell % self.width) as u32, y: (cell / self.width) as u32 };
-            let first = is_passable(self.terrain_of(cell)).then_some(at);
+            let first = is_passable(self.terrain[cell]).then_some(at);
             let area = boxes[usize::from(self.region[cell])].get_or_insert(Box { min: at, max: at, first });
             area.min.x = area.min.x.min(at.x);
             area.max = v1::Point { x: area.max.x.max(at.x), y: at.y };

@@ -51,7 +51,11 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     let (range, mut at, limit, mut validity) = decoded(services, call, message, decode).await?;
     let (mut work, mut counts, mut matches) = (Work::new(range.first.cells()), ServedCounts::default(), Vec::new());
     let begin = at;
-    while at < range.floors() && !work.is_done() {
+    while at < range.floors() && matches.len() < limit && !work.is_done() {
+        if at > begin && is_half_over(call) {
+            validity = Validity::Now;
+            break;
+        }
         let next = match step(services, call, &range, at, &mut work).await {
             Ok(next) => next,
             Err(status) if at == begin => return Err(status),
@@ -62,21 +66,9 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
             }
         };
         counts.add(&next.served);
-        at = next.end;
-        for (index, found) in next.matches {
-            matches.push(found);
-            if matches.len() == limit {
-                at = index + 1;
-                break;
-            }
-        }
-        if matches.len() == limit {
-            break;
-        }
-        if is_half_over(call) {
-            validity = Validity::Now;
-            break;
-        }
+        let wanted = limit - matches.len();
+        at = next.matches.get(wanted - 1).map_or(next.end, |(index, _)| index + 1);
+        matches.extend(next.matches.into_iter().take(wanted).map(|(_, found)| found));
     }
     let next = if at < range.floors() { at } else { 0 };
     let found = Answer::of_message(&v1::SearchFloorsResponse { matches, next });

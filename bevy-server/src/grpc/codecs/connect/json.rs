@@ -139,18 +139,19 @@ fn parse(rpc: Rpc, json: &[u8]) -> Result<Bytes, Status> {
     Ok(message.into())
 }
 
-/// The JSON of an encoded response.
+/// The JSON of an encoded response, which takes so much `memory`.
 pub(super) async fn response(
     rpc: Rpc,
     message: Bytes,
     is_full: bool,
+    memory: usize,
     offload: &Offload,
     caller: &Caller,
 ) -> Result<Bytes, Status> {
     if rpc == Rpc::BatchGetFloors {
         return batch(message, is_full, offload, caller).await.map(Bytes::from);
     }
-    let time = writing_time(memory(rpc, &message, is_full));
+    let time = writing_time(memory);
     let convert = move || {
         let mut json = Vec::with_capacity(3 * message.len());
         let written = match (rpc, is_full) {
@@ -273,7 +274,7 @@ mod tests {
         let floor = |hash| v1::Floor { content_hash: hash, ..Default::default() };
         let answer = v1::BatchGetFloorsResponse { floors: vec![floor(1), floor(0), floor(u64::MAX)] };
         let (offload, caller) = (Offload::new(), Callers::new(CallerIdentity::default()).unknown());
-        let response = |message| response(Rpc::BatchGetFloors, message, false, &offload, &caller);
+        let response = |message| response(Rpc::BatchGetFloors, message, false, 0, &offload, &caller);
         let json = response(answer.encode_to_vec().into()).await.unwrap();
         let wanted = r#"{"floors":[{"contentHash":"1"},{},{"contentHash":"18446744073709551615"}]}"#;
         assert_eq!(json, wanted);

@@ -77,8 +77,9 @@ pub(super) async fn encode(
         Encoding::Proto => message,
         Encoding::Json | Encoding::FullJson => {
             let (message, is_full) = (message.into_bytes(), encoding == Encoding::FullJson);
-            let _growing = admission.reserve_unsent(caller, json::memory(rpc, &message, is_full))?;
-            json::response(rpc, message, is_full, offload, caller).await?.into()
+            let memory = json::memory(rpc, &message, is_full);
+            let _growing = admission.reserve_unsent(caller, memory)?;
+            json::response(rpc, message, is_full, memory, offload, caller).await?.into()
         }
     };
     Ok(respond(headers, FloorBody::whole(body)))
