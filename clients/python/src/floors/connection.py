@@ -22,7 +22,8 @@ _MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """More than a batch of 256 floors takes; gRPC's own limit is 4 MiB."""
 _RECONNECT_MS = 100
 """First wait before a new connection, the least that gRPC allows. Its own is 1 s, longer than several attempts."""
-_MAX_RECONNECT_MS = 2000
+_MAX_RECONNECT_MS = 500
+"""Short, because it is not the only wait: meanwhile gRPC fails calls at once, and they wait until they are repeated."""
 _CONNECT_MS = 3000
 """Time to connect, no longer than a server is awaited that was never reached. The channel's option has another name:
 gRPC also waits no shorter between attempts that time out."""
