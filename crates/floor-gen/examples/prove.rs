@@ -113,8 +113,11 @@ fn main() -> ExitCode {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} floors, {per_sec}, {eta} left");
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} floors, {per_sec}, {eta} left");
     let bar = ProgressBar::new(options.floors).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let started = Instant::now();
     let results: Vec<_> = std::thread::scope(|scope| {
@@ -167,8 +170,8 @@ fn work(
                 let (width, height) = (spec.width(), spec.height());
                 format!("--seed {seed} --number {number} --width {width} --height {height} --kind {kind}: {why}")
             })?);
+            bar.inc(1);
         }
-        bar.inc(last - first);
     }
     Ok(samples)
 }

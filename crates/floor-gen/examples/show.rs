@@ -66,6 +66,11 @@ impl Observer for Printer {
         println!("    {what}: {value}");
     }
 
+    fn chose(&self, what: &'static str, key: &'static str) {
+        self.end_stage();
+        println!("    {what}: {key}");
+    }
+
     fn rejected(&self, why: &'static str) {
         self.end_stage();
         println!("  rejected: {why}");

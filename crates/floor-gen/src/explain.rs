@@ -55,7 +55,7 @@ impl Observer for Report {
         self.current.borrow_mut().clear();
     }
 
-    fn vault_placed(&self, vault: usize) {
+    fn vault_placed(&self, vault: usize, _: Point, _: Point) {
         self.current.borrow_mut().push(vault);
     }
 

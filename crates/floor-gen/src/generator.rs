@@ -75,6 +75,7 @@ impl Generator {
                 Ok(()) => {
                     let floor = self.finish(plan, streams);
                     if let Some(observer) = observer {
+                        self.report_furniture(plan, observer);
                         observer.finished(false);
                     }
                     return floor;
@@ -87,10 +88,20 @@ impl Generator {
             }
         }
         self.fallbacks += 1;
+        let floor = self.generate_fallback(plan, &Streams::new(spec, ATTEMPTS).observed_by(observer));
         if let Some(observer) = observer {
+            self.report_furniture(plan, observer);
             observer.finished(true);
         }
-        self.generate_fallback(plan, &Streams::new(spec, ATTEMPTS).observed_by(observer))
+        floor
+    }
+
+    fn report_furniture(&self, plan: &Plan<'_>, observer: &dyn Observer) {
+        for (room, draft) in (0..).zip(&self.arena.rooms) {
+            if let Some(set) = draft.set {
+                observer.furnished(room, plan.content.name(set));
+            }
+        }
     }
 
     fn attempt(&mut self, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {

@@ -14,6 +14,7 @@ use core::hash::Hasher as _;
 
 use siphasher::sip::SipHasher24;
 
+use crate::floor::Point;
 use crate::form::{Form, Forms};
 use crate::observer::Observer;
 use crate::spec::FloorSpec;
@@ -61,10 +62,25 @@ impl<'w> Streams<'w> {
         }
     }
 
-    /// Tells the observer where a vault is, or why it is not.
-    pub(crate) fn vault(&self, vault: usize, placed: Result<(), &'static str>) {
+    /// Draws the index of one of the choices, which are keys of the pack with their weights, and reports its key to the
+    /// observer.
+    pub(crate) fn draw<const N: usize>(
+        &self,
+        rng: &mut Rng,
+        what: &'static str,
+        choices: [(&'static str, u32); N],
+    ) -> usize {
+        let drawn = rng.weighted(&choices.map(|(_, weight)| weight));
+        if let Some(observer) = self.observer {
+            observer.chose(what, choices[drawn].0);
+        }
+        drawn
+    }
+
+    /// Tells the observer the north-west and south-east cells of a vault, or why it is not on the layout.
+    pub(crate) fn vault(&self, vault: usize, placed: Result<(Point, Point), &'static str>) {
         match (self.observer, placed) {
-            (Some(observer), Ok(())) => observer.vault_placed(vault),
+            (Some(observer), Ok((min, max))) => observer.vault_placed(vault, min, max),
             (Some(observer), Err(why)) => observer.vault_rejected(vault, why),
             (None, _) => {}
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use floor_gen::explain::Observer;
-use floor_gen::{Floor, FloorSpec, Generator, Kind, Pack, Terrain};
+use floor_gen::{Floor, FloorSpec, Generator, Kind, Pack, Point, Terrain};
 
 const SIZES: [(u32, u32); 4] = [(16, 16), (64, 64), (100, 100), (200, 120)];
 
@@ -131,15 +131,13 @@ fn wide_spec(kind: Kind, i: u32) -> FloorSpec {
 /// Towers and floor numbers of 17x16 on which no layout fits, so that they use the fallback.
 const FALLBACKS: [(Kind, u64, u32); 2] = [(Kind::Maze, 1, 4), (Kind::Boss, 7, 4)];
 
-/// Records the vault of an event floor.
+/// Records the last vault that is placed.
 #[derive(Default)]
 struct VaultRecorder(Cell<Option<usize>>);
 
 impl Observer for VaultRecorder {
-    fn note(&self, what: &'static str, value: usize) {
-        if what == "vault" {
-            self.0.set(Some(value));
-        }
+    fn vault_placed(&self, vault: usize, _: Point, _: Point) {
+        self.0.set(Some(vault));
     }
 }
 

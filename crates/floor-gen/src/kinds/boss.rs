@@ -45,7 +45,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let rng = &mut streams.open("arena");
     stairs::seed(arena, plan, &params, rng)?;
     stairs::place_room(arena, plan.departure, &params, rng).ok_or(LayoutRejected("no room for the stairs down"))?;
-    place_arena(arena, plan, &params, rng).ok_or(LayoutRejected("no place for the arena"))?;
+    place_arena(arena, plan, &params, streams, rng).ok_or(LayoutRejected("no place for the arena"))?;
     place_vault(arena, &params, rng).ok_or(LayoutRejected("no place for the reward"))?;
     for (room, role) in [RoomRole::Entry, RoomRole::Exit, RoomRole::Boss, RoomRole::Vault].into_iter().enumerate() {
         arena.rooms[room].role = role;
@@ -53,7 +53,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 
     params.rooms = VAULT + 1 + (params.rooms * boss.approach as usize / 100).max(2);
     let approach = &mut streams.open("rooms");
-    draw_approach(arena, &mut params, approach);
+    draw_approach(arena, &mut params, streams, approach);
     grow_approach(arena, params, approach)?;
     let gate = dig_gate(arena, &mut streams.open("gate")).ok_or(LayoutRejected("no room before the gate"))?;
 
@@ -80,8 +80,14 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
 }
 
 /// Builds the arena before the exit: of a few places where it fits, the nearest to the one that is drawn.
-fn place_arena(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, rng: &mut Rng) -> Option<usize> {
-    let goal = draw_place(arena, rng);
+fn place_arena(
+    arena: &mut Arena,
+    plan: &Plan<'_>,
+    params: &RoomParams,
+    streams: &Streams<'_>,
+    rng: &mut Rng,
+) -> Option<usize> {
+    let goal = draw_place(arena, streams, rng);
     let near = RoomParams { corridor_chance: 300, door_chance: 1_000, ..*params };
     let compared = if goal.is_some() { COMPARED } else { 1 };
     let mut shape = draw_arena(arena, 0, rng);
@@ -106,11 +112,12 @@ fn place_arena(arena: &mut Arena, plan: &Plan<'_>, params: &RoomParams, rng: &mu
 }
 
 /// The cell that the middle of the arena should be near, if any.
-fn draw_place(arena: &Arena, rng: &mut Rng) -> Option<(i32, i32)> {
+fn draw_place(arena: &Arena, streams: &Streams<'_>, rng: &mut Rng) -> Option<(i32, i32)> {
     let boss = arena.params.boss;
     let (width, height) = (arena.width as i32, arena.height as i32);
     let corner = (width * rng.range(0, 1), height * rng.range(0, 1));
-    match rng.weighted(&[boss.middle, boss.side, boss.corner, boss.anywhere]) {
+    let places = [("middle", boss.middle), ("side", boss.side), ("corner", boss.corner), ("anywhere", boss.anywhere)];
+    match streams.draw(rng, "place", places) {
         0 => Some((width / 2, height / 2)),
         1 if rng.chance(500) => Some((width / 2, corner.1)),
         1 => Some((corner.0, height / 2)),
@@ -147,9 +154,9 @@ fn place_vault(arena: &mut Arena, params: &RoomParams, rng: &mut Rng) -> Option<
 }
 
 /// Draws how the rooms of the approach lie beside each other.
-fn draw_approach(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) {
+fn draw_approach(arena: &mut Arena, params: &mut RoomParams, streams: &Streams<'_>, rng: &mut Rng) {
     let boss = arena.params.boss;
-    match rng.weighted(&[boss.even, boss.dense, boss.winding]) {
+    match streams.draw(rng, "family", [("even", boss.even), ("dense", boss.dense), ("winding", boss.winding)]) {
         0 => {}
         1 => params.corridor_chance = DENSE_CORRIDORS,
         _ => {

@@ -43,8 +43,14 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let numbers = arena.params.cavern;
     arena.cave.reset(arena.width, arena.height);
     let rng = &mut streams.open("chambers");
-    let weights = [numbers.chambers, numbers.great, numbers.river, numbers.tunnels];
-    let family = [Family::Chambers, Family::Great, Family::River, Family::Tunnels][rng.weighted(&weights)];
+    let weights = [
+        ("chambers", numbers.chambers),
+        ("great", numbers.great),
+        ("river", numbers.river),
+        ("tunnels", numbers.tunnels),
+    ];
+    let families = [Family::Chambers, Family::Great, Family::River, Family::Tunnels];
+    let family = families[streams.draw(rng, "family", weights)];
     let tiles = tiles_over(arena, family, rng);
     sketch_chambers(arena, plan, tiles, family, rng);
     match family {

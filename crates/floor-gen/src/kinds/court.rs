@@ -5,7 +5,7 @@ use crate::arena::{Arena, RoomDraft, Side};
 use crate::floor::{RoomRole, Terrain};
 use crate::pack::content::Ground;
 use crate::plan::Plan;
-use crate::rng::Rng;
+use crate::rng::{Rng, Streams};
 use crate::shape::MAX_SHAPE;
 
 /// The largest share of the floor's sides that a vault and its court take, in hundredths.
@@ -184,10 +184,17 @@ enum Plot {
 }
 
 impl Plot {
-    fn draw(arena: &Arena, rng: &mut Rng) -> Self {
+    fn draw(arena: &Arena, streams: &Streams<'_>, rng: &mut Rng) -> Self {
         let event = arena.params.event;
-        let weights = [event.closed, event.half, event.island, event.garden, event.way];
-        [Self::Closed, Self::Half, Self::Island, Self::Garden, Self::Way][rng.weighted(&weights)]
+        let weights = [
+            ("closed", event.closed),
+            ("half", event.half),
+            ("island", event.island),
+            ("garden", event.garden),
+            ("way", event.way),
+        ];
+        let plots = [Self::Closed, Self::Half, Self::Island, Self::Garden, Self::Way];
+        plots[streams.draw(rng, "family", weights)]
     }
 
     /// The cells of the court on that side of the vault, of `most` and about `reach` on others.
@@ -202,9 +209,16 @@ impl Plot {
 
 impl Court {
     /// A court for a vault. `front` is one of the vault's doorways: its side, and its column or row.
-    pub(crate) fn draw(arena: &Arena, ground: &Ground, vault: Rect, front: (Side, i32), rng: &mut Rng) -> Self {
+    pub(crate) fn draw(
+        arena: &Arena,
+        ground: &Ground,
+        vault: Rect,
+        front: (Side, i32),
+        streams: &Streams<'_>,
+        rng: &mut Rng,
+    ) -> Self {
         let event = arena.params.event;
-        let plot = Plot::draw(arena, rng);
+        let plot = Plot::draw(arena, streams, rng);
         if matches!(plot, Plot::Way) {
             return Self::way(arena, ground, vault, front, rng);
         }
@@ -356,7 +370,7 @@ mod tests {
             let vault = Rect { x: 0, y: 0, width: rng.range(3, 11), height: rng.range(3, 11) };
             let front = (rng.pick(&Side::ALL), 1);
             let ground = plan.theme().ground;
-            let court = Court::draw(&arena, &ground, vault, front, rng);
+            let court = Court::draw(&arena, &ground, vault, front, &Streams::new(&spec, 0), rng);
             let square = Court::square(&arena, &ground, vault, front, rng);
             for court in [court, square] {
                 let Rect { x, y, width, height } = court.bounds;

@@ -44,8 +44,8 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let cyclic = arena.params.cyclic;
     let rng = &mut streams.open("plots");
     let families = [Family::TwoWays, Family::Ring, Family::Eight];
-    let family = families[rng.weighted(&[cyclic.two_ways, cyclic.ring, cyclic.eight])];
-    streams.note("family", family as usize);
+    let weights = [("two_ways", cyclic.two_ways), ("ring", cyclic.ring), ("eight", cyclic.eight)];
+    let family = families[streams.draw(rng, "family", weights)];
     cut(arena, plan, rng);
     let plot_of = |arena: &Arena, cell| arena.plots.iter().position(|plot| plot.holds(cell));
     let ends = (plot_of(arena, plan.arrival), plot_of(arena, plan.departure));

@@ -2,7 +2,7 @@
 //! there is no court, and rooms grow from the doorways of the vault.
 
 use crate::arena::{Arena, RoomDraft, Side};
-use crate::floor::{RoomRole, Terrain};
+use crate::floor::{Point, RoomRole, Terrain};
 use crate::kinds::avenues;
 use crate::kinds::court::{CLEARANCE, Court, Rect};
 use crate::pack::Vault;
@@ -28,9 +28,9 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let rng = &mut streams.open("vault");
     let (index, orientation) = choose_vault(arena, plan, rng).ok_or(LayoutRejected("no vault is small enough"))?;
     let vault = &plan.content.vaults[index];
-    streams.note("vault", index);
-    streams.vault(index, Ok(()));
-    let court = place_vault(arena, plan, vault, orientation, rng)?;
+    let placed = place_vault(arena, plan, vault, orientation, streams, rng);
+    streams.vault(index, placed.as_ref().map(|(cells, _)| *cells).map_err(|LayoutRejected(why)| *why));
+    let (_, court) = placed?;
 
     let params = RoomParams::draw(arena, &mut streams.open("size"));
     arena.room_list.clear();
@@ -89,19 +89,20 @@ fn choose_vault(arena: &Arena, plan: &Plan<'_>, rng: &mut Rng) -> Option<(usize,
     largest.map(|(index, orientation, _)| (index, orientation))
 }
 
-/// Carves the vault and lists its doors and doorways. Returns the court that is to lie around it, if it has one. Both lie
-/// anywhere, but not where the stairs are.
+/// Carves the vault and lists its doors and doorways. Returns its north-west and south-east cells, and the court that is to
+/// lie around it, if it has one. Both lie anywhere, but not where the stairs are.
 fn place_vault(
     arena: &mut Arena,
     plan: &Plan<'_>,
     vault: &Vault,
     orientation: Orientation,
+    streams: &Streams<'_>,
     rng: &mut Rng,
-) -> Result<Option<Court>, LayoutRejected> {
+) -> Result<((Point, Point), Option<Court>), LayoutRejected> {
     let (width, height) = orientation.size(vault);
     let taken = Rect { x: 0, y: 0, width: width as i32, height: height as i32 };
     let doorway = orientation.draw_doorway(vault, rng);
-    let court = has_court(arena).then(|| Court::draw(arena, &plan.theme().ground, taken, doorway, rng));
+    let court = has_court(arena).then(|| Court::draw(arena, &plan.theme().ground, taken, doorway, streams, rng));
     // Without a court, a room before the doorway needs space.
     let before = Side::ALL.map(|side| if side == doorway.0 { LEAST_BEFORE } else { 0 });
     let whole = court.map_or(taken.grown(before), |court| court.bounds.with(taken));
@@ -112,8 +113,8 @@ fn place_vault(
     let by = places.find(|&by| !built.shifted(by).covers_stairs(plan, clearance));
     let by = by.ok_or(LayoutRejected("no place for the vault"))?;
     arena.vault_doors.clear();
-    set_pieces::carve(arena, plan, vault, orientation, (by.0 as usize, by.1 as usize), rng);
-    Ok(court.map(|court| court.shifted(by)))
+    let cells = set_pieces::carve(arena, plan, vault, orientation, (by.0 as usize, by.1 as usize), rng);
+    Ok((cells, court.map(|court| court.shifted(by))))
 }
 
 /// Moves a rectangle to a random place on the floor; about every second time with its back to the border.

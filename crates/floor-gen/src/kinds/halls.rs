@@ -33,8 +33,7 @@ const FIRST_TRIES: usize = 20;
 pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
-    let family = scatter(arena, plan, &mut streams.open("halls"));
-    streams.note("family", family as usize);
+    scatter(arena, plan, streams);
     list_candidates(arena);
     let rng = &mut streams.open("corridors");
     let mut components = Components::singletons(arena.rooms.len());
@@ -69,11 +68,18 @@ enum Family {
 }
 
 /// Places halls at random, apart from each other.
-fn scatter(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> Family {
+fn scatter(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
+    let rng = &mut streams.open("halls");
     let params = RoomParams::of(arena);
     let halls = arena.params.halls;
     let families = [Family::Scattered, Family::GreatHall, Family::Gallery, Family::Ring];
-    let family = families[rng.weighted(&[halls.scattered, halls.great_hall, halls.gallery, halls.ring])];
+    let weights = [
+        ("scattered", halls.scattered),
+        ("great_hall", halls.great_hall),
+        ("gallery", halls.gallery),
+        ("ring", halls.ring),
+    ];
+    let family = families[streams.draw(rng, "family", weights)];
     let gap = halls.gap as i32;
     let (side, cells) = (arena.width.min(arena.height), arena.width * arena.height);
     // Small floors have more and smaller halls than their share.
@@ -128,7 +134,6 @@ fn scatter(arena: &mut Arena, plan: &Plan<'_>, rng: &mut Rng) -> Family {
             }
         }
     }
-    family
 }
 
 /// Whether the shape's box and `gap` cells around it are free. The border needs no gap.

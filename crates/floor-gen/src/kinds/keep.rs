@@ -58,7 +58,7 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
         None
     } else {
         raise_crags(arena, rng);
-        let motte = build_castle(arena, &site, &masonry, rng);
+        let motte = build_castle(arena, &site, &masonry, streams, rng);
         build_turrets(arena, plan, &masonry, rng);
         open_wards(arena, whole, &site, &masonry, rng);
         motte
@@ -159,7 +159,13 @@ const fn without(plot: Plot, side: Side, by: i32) -> Plot {
 }
 
 /// Builds what lies within the castle's plot. Returns the plot of the motte, if it has one.
-fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng) -> Option<Plot> {
+fn build_castle(
+    arena: &mut Arena,
+    site: &Site,
+    masonry: &Masonry,
+    streams: &Streams<'_>,
+    rng: &mut Rng,
+) -> Option<Plot> {
     let numbers = arena.params.keep;
     let mut face = site.castle;
     for side in Side::ALL {
@@ -173,7 +179,13 @@ fn build_castle(arena: &mut Arena, site: &Site, masonry: &Masonry, rng: &mut Rng
     let gate = towards(rng);
     let is_roomy = face.width.min(face.height) >= LEAST_INNER;
     let wide = |weight: u32| if is_roomy { weight } else { 0 };
-    match rng.weighted(&[numbers.spur, wide(numbers.concentric), wide(numbers.motte), numbers.palace]) {
+    let families = [
+        ("spur", numbers.spur),
+        ("concentric", wide(numbers.concentric)),
+        ("motte", wide(numbers.motte)),
+        ("palace", numbers.palace),
+    ];
+    match streams.draw(rng, "family", families) {
         1 => build_concentric(arena, face, masonry, gate, rng),
         2 => return Some(build_motte(arena, face, masonry, gate, rng)),
         3 => build_palace(arena, face, masonry, rng),

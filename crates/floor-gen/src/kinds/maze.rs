@@ -40,8 +40,7 @@ pub(crate) const RULES: KindRules = KindRules::BUILT;
 
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("family");
-    let family = draw_family(arena, rng);
-    streams.note("family", family as usize);
+    let family = draw_family(arena, streams, rng);
     let lattice = Lattice::over(arena, rng);
     let (entry, exit) = place_rooms(arena, plan, &lattice, family, &mut streams.open("rooms"))?;
     carve_passages(arena, &lattice, family, &mut streams.open("passages"));
@@ -98,10 +97,12 @@ enum Family {
     Chambers,
 }
 
-fn draw_family(arena: &Arena, rng: &mut Rng) -> Family {
+fn draw_family(arena: &Arena, streams: &Streams<'_>, rng: &mut Rng) -> Family {
     let maze = arena.params.maze;
     let families = [Family::Winding, Family::Bushy, Family::Rings, Family::Chambers];
-    families[rng.weighted(&[maze.winding, maze.bushy, maze.rings, maze.chambers])]
+    let weights =
+        [("winding", maze.winding), ("bushy", maze.bushy), ("rings", maze.rings), ("chambers", maze.chambers)];
+    families[streams.draw(rng, "family", weights)]
 }
 
 /// Places the rooms of both stairs, then others on random blocks of the lattice. Returns the stairs' rooms.

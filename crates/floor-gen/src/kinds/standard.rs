@@ -23,8 +23,7 @@ const WINDING_CORRIDORS: u32 = 900;
 pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) -> Result<(), LayoutRejected> {
     let rng = &mut streams.open("family");
     let mut params = RoomParams::draw(arena, rng);
-    let family = draw_family(arena, &mut params, rng);
-    streams.note("family", family as usize);
+    let family = draw_family(arena, &mut params, streams, rng);
     let first = stairs::seed(arena, plan, &params, &mut streams.open("first room"))?;
     arena.room_list.clear();
     arena.room_list.push(first as u8);
@@ -61,10 +60,15 @@ enum Family {
 }
 
 /// Draws the family, and sets the numbers of rooms and corridors that make it.
-fn draw_family(arena: &mut Arena, params: &mut RoomParams, rng: &mut Rng) -> Family {
+fn draw_family(arena: &mut Arena, params: &mut RoomParams, streams: &Streams<'_>, rng: &mut Rng) -> Family {
     let standard = arena.params.standard;
-    let weights = [standard.even, standard.dense, standard.winding, standard.great_room];
-    match rng.weighted(&weights) {
+    let families = [
+        ("even", standard.even),
+        ("dense", standard.dense),
+        ("winding", standard.winding),
+        ("great_room", standard.great_room),
+    ];
+    match streams.draw(rng, "family", families) {
         0 => Family::Even,
         1 => {
             params.corridor_chance = DENSE_CORRIDORS;

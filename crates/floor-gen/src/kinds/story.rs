@@ -53,7 +53,7 @@ enum Way {
     Hub,
 }
 
-/// In the order of the pack's weights: winding, road, round, braid, hub.
+/// In the order of the pack's weights.
 const FAMILIES: [Family; 5] = [
     Family { by: Way::Somewhere, walk: (60, 85), sides: 60, shortcuts: 100 },
     Family { by: Way::Direct, walk: (0, 30), sides: 130, shortcuts: 70 },
@@ -68,9 +68,14 @@ pub(crate) fn lay_out(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>)
     let count = RoomParams::draw(arena, rng).rooms;
     plots::cut(arena, count, (gap(arena), story.plot_least as i32), [plan.arrival, plan.departure], rng);
     let rng = &mut streams.open("walk");
-    let family = rng.weighted(&[story.winding, story.road, story.round, story.braid, story.hub]);
-    streams.note("family", family);
-    let family = &FAMILIES[family];
+    let weights = [
+        ("winding", story.winding),
+        ("road", story.road),
+        ("round", story.round),
+        ("braid", story.braid),
+        ("hub", story.hub),
+    ];
+    let family = &FAMILIES[streams.draw(rng, "family", weights)];
     lay_walk(arena, plan, family, rng)?;
     begin_acts(arena, rng);
     give_parts(arena, rng);

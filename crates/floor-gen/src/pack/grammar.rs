@@ -214,16 +214,19 @@ impl Grammar {
         }
     }
 
-    /// Drops sections without texts, and finds the lists of all places. Returns places without a list, each with the id of
-    /// its sentence.
-    pub(super) fn resolve(&mut self) -> Vec<(String, String)> {
-        self.lists.iter_mut().for_each(|list| list.sections.retain(|section| !section.texts.is_empty()));
-        let parts: Vec<String> = self.lists[SENTENCES.len()..].iter().map(|list| list.name.clone()).collect();
+    /// The names of the lists of parts, in alphabetical order.
+    pub(super) fn parts(&self) -> Vec<String> {
+        self.lists[SENTENCES.len()..].iter().map(|list| list.name.clone()).collect()
+    }
+
+    /// Finds the lists of all places among those of [`parts`](Self::parts). Returns places without a list, each with the id
+    /// of its sentence.
+    pub(super) fn resolve(&mut self, parts: &[&str]) -> Vec<(String, String)> {
         let mut missing = Vec::new();
         let sections = self.lists.iter_mut().flat_map(|list| &mut list.sections);
         for text in sections.flat_map(|section| &mut section.texts) {
             for place in &mut text.places {
-                match parts.binary_search(&place.name) {
+                match parts.binary_search(&&*place.name) {
                     Ok(part) => place.list = SENTENCES.len() + part,
                     Err(_) => missing.push((text.id.clone(), place.name.clone())),
                 }

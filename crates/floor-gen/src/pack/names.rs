@@ -281,9 +281,9 @@ impl<'t> Reader<'t, '_> {
 
     /// Checks what depends on all texts.
     fn check(&mut self, file: &DeTable<'t>) {
-        let missing = self.grammar.resolve();
-        let lists: Vec<String> = self.grammar.lists[SENTENCES.len()..].iter().map(|list| list.name.clone()).collect();
-        let names: Vec<&str> = lists.iter().map(|name| &**name).collect();
+        let parts = self.grammar.parts();
+        let names: Vec<&str> = parts.iter().map(|name| &**name).collect();
+        let missing = self.grammar.resolve(&names);
         for (id, place) in &missing {
             let at = self.ids.get(id).copied();
             let what = format!("`{id}` has a place for `{place}`, which is no list of parts");

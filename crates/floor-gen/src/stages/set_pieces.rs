@@ -60,7 +60,7 @@ impl Orientation {
 }
 
 /// Carves a vault with its north-west corner at that cell, and lists its doors and doorways behind those that are listed.
-/// Its outermost cells are wall or doorways; rooms may touch them.
+/// Its outermost cells are wall or doorways; rooms may touch them. Returns its north-west and south-east cells.
 pub(crate) fn carve(
     arena: &mut Arena,
     plan: &Plan<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn carve(
     orientation: Orientation,
     (left, top): (usize, usize),
     rng: &mut Rng,
-) {
+) -> (Point, Point) {
     let (width, height) = orientation.size(vault);
     for y in top..top + height {
         arena.claimed.insert_row(left, y, (1 << width) - 1);
@@ -92,6 +92,7 @@ pub(crate) fn carve(
         monsters::group_of_room(arena, first_spawn, room);
     }
     place_doors(arena, first);
+    [(left, top), (left + width - 1, top + height - 1)].map(|(x, y)| Point { x: x as u16, y: y as u16 }).into()
 }
 
 /// The terrain of a character of the map.

@@ -2,7 +2,7 @@
 //! way they hang on one room, so no lock and no secret is bypassed. Runs when the layout is complete.
 
 use crate::arena::{Arena, MAX_ROOMS, SEALED, Side};
-use crate::floor::{RoomRole, Terrain};
+use crate::floor::{Point, RoomRole, Terrain};
 use crate::pack::Vault;
 use crate::plan::Plan;
 use crate::rng::{Rng, Streams};
@@ -38,8 +38,8 @@ pub(crate) fn place(arena: &mut Arena, plan: &Plan<'_>, streams: &Streams<'_>) {
     arena.graph.rebuild(arena.rooms.len(), &arena.connections);
 }
 
-/// Tries places for the vault.
-fn put(arena: &mut Arena, plan: &Plan<'_>, vault: &Vault, rng: &mut Rng) -> Result<(), &'static str> {
+/// Tries places for the vault. Returns its north-west and south-east cells.
+fn put(arena: &mut Arena, plan: &Plan<'_>, vault: &Vault, rng: &mut Rng) -> Result<(Point, Point), &'static str> {
     for tried in 0..arena.params.vaults.tries {
         let host = rng.index(arena.rooms.len());
         let orientation = Orientation::draw(rng);
@@ -50,29 +50,31 @@ fn put(arena: &mut Arena, plan: &Plan<'_>, vault: &Vault, rng: &mut Rng) -> Resu
         }
         let first = arena.vault_doors.len();
         let rooms = arena.rooms.len();
-        if tried.is_multiple_of(2) {
+        let cells = if tried.is_multiple_of(2) {
             let Some((corner, gate, side)) = beside(arena, vault, orientation, host, rng) else { continue };
-            set_pieces::carve(arena, plan, vault, orientation, corner, rng);
+            let cells = set_pieces::carve(arena, plan, vault, orientation, corner, rng);
             let inside = arena.room_at(gate.wrapping_add_signed(arena.step(side)));
             if let Some(inside) = inside {
                 join(arena, (host, inside), gate, side, 0, Terrain::Door);
             }
+            cells
         } else {
             let Some(corner) = within(arena, vault, orientation, host, rng) else { continue };
             clear(arena, host, corner, orientation.size(vault));
-            set_pieces::carve(arena, plan, vault, orientation, corner, rng);
+            let cells = set_pieces::carve(arena, plan, vault, orientation, corner, rng);
             for i in first..arena.vault_doors.len() {
                 let Some((gate, inside, side)) = set_pieces::doorway(arena, i, |room| room != host) else { continue };
                 if is_flanked(arena, gate, side) {
                     join(arena, (inside, host), gate, side, 0, Terrain::Door);
                 }
             }
-        }
+            cells
+        };
         for room in rooms..arena.rooms.len() {
             (arena.rooms[room].zone, arena.rooms[room].depth) = (arena.rooms[host].zone, arena.rooms[host].depth);
         }
         set_pieces::close_rooms(arena, first);
-        return Ok(());
+        return Ok(cells);
     }
     Err("no place for it")
 }
