@@ -4,6 +4,7 @@ import { type Floor, KINDS, numberOf, plain, ROLES, type Room, TERRAIN_NAMES } f
 import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
+import { states } from "./words";
 
 const numeral = (count: number): string => count.toLocaleString("en");
 
@@ -100,11 +101,12 @@ export const roomName = (room: Room): string =>
 
 export const roomAt = (floor: Floor, index: number): Room | undefined => floor.rooms[floor.region[index] - 1];
 
-function nameOf({ layer, archetype, number, behaviour }: Thing): string {
+function nameOf({ layer, archetype, number, behaviour = 0, group }: Thing): string {
   const name = plain(archetype);
   if (layer === "locks") return `key of lock ${number}`;
   if (layer === "loot") return `${name}, value ${number}`;
-  return layer === "traps" ? `trap: ${name}, level ${number}` : `${name}, level ${number}, ${behaviour}`;
+  if (layer === "traps") return `trap: ${name}, level ${number}`;
+  return `${name}, level ${number}, ${states([behaviour])}${group ? `, of group ${group}` : ""}`;
 }
 
 /** What a cell is and holds: its first part is the most important. */

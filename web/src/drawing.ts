@@ -10,7 +10,8 @@ import type { Layers, Scene } from "./scene";
 /** The side of a cell in pixels below which the picture of the whole floor is kept, so that moving it draws it once. */
 const SMALL = 8;
 
-export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog): void {
+/** `isScaled`: whether a map has a scale in its corner. */
+export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, palette: Palette, fog?: Fog, isScaled = true): void {
   const isMap = palette.name === "paper";
   const { width, height } = ctx.canvas;
   const [wide, high] = [scene.floor.width * frame.side, scene.floor.height * frame.side];
@@ -24,7 +25,7 @@ export function draw(ctx: Context, scene: Scene, frame: Frame, layers: Layers, p
   } else {
     (isMap ? drawMap : drawData)(ctx, scene, frame, layers, palette, fog);
   }
-  if (isMap) drawScale(ctx, frame, palette);
+  if (isMap && isScaled) drawScale(ctx, frame, palette);
 }
 
 /** The last picture of each floor. */

@@ -1,13 +1,14 @@
 // The legend: a line for each mark that occurs. A line with places is a button that visits them in turn.
 
 import { several } from "./describe";
-import { BEHAVIOURS, plain, type Point, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
+import { plain, type Point, ROLES, Terrain, TERRAIN_NAMES } from "./floor";
 import { type Fog, knownLocks, knownRooms, knownTerrain, visibleKey, visibleThing } from "./fog";
 import { samplePainter } from "./map-sprites";
 import type { Palette } from "./palette";
 import { indexOf } from "./paths";
-import type { Scene } from "./scene";
+import type { Scene, Thing } from "./scene";
 import { drawSample } from "./sprites";
+import { some, states, thingsInWords } from "./words";
 
 interface Line { sprite: string; text: string; places: number[] }
 
@@ -63,10 +64,10 @@ function furniture({ floor, pieces }: Scene, fog?: Fog): Line[] {
     if (!knownTerrain(floor, index, fog)) continue;
     const line = lines.get(archetype) ?? { sprite, text: "", places: [] };
     line.places.push(index);
-    line.text = `${plain(archetype)} × ${line.places.length}`;
+    line.text = some(line.places.length, plain(archetype));
     lines.set(archetype, line);
   }
-  return [...lines.values()].sort((a, b) => a.text.localeCompare(b.text));
+  return [...lines].sort(([a], [b]) => a.localeCompare(b)).map(([, line]) => line);
 }
 
 function locks(scene: Scene, fog?: Fog): Line[] {
@@ -85,26 +86,23 @@ function locks(scene: Scene, fog?: Fog): Line[] {
 }
 
 function things(scene: Scene, fog?: Fog): Line[] {
-  const groups = new Map<string, Line & { levels: number[] }>();
+  const groups = new Map<string, { line: Line; things: Thing[] }>();
   const order = ["monsters", "loot", "traps"];
   const shown = [...scene.things].filter(([index, thing]) => thing.layer !== "locks" && visibleThing(scene, index, fog));
   const sorted = shown.sort(([, a], [, b]) =>
     order.indexOf(a.layer) - order.indexOf(b.layer) || a.archetype.localeCompare(b.archetype));
   for (const [index, thing] of sorted) {
     const key = `${thing.layer} ${thing.archetype}`;
-    const group = groups.get(key) ?? { sprite: thing.sprite, text: plain(thing.archetype), places: [], levels: [] };
-    group.places.push(index);
-    group.levels.push(thing.number);
+    const group = groups.get(key) ?? { line: { sprite: thing.sprite, text: "", places: [] }, things: [] };
+    group.line.places.push(index);
+    group.things.push(thing);
     groups.set(key, group);
   }
-  const doing = new Set(shown.filter(([, thing]) => thing.layer === "monsters").map(([, thing]) => Number(thing.sprite.split(":")[2])));
-  const forms = [...doing].sort().map((at) => ({ sprite: `monster::${at}`, text: `it ${BEHAVIOURS[at + 1]}`, places: [] }));
-  return [...forms, ...[...groups].map(([key, { sprite, text, places, levels }]) => {
-    const [least, greatest] = [Math.min(...levels), Math.max(...levels)];
-    const what = key.startsWith("loot") ? "value" : "level";
-    const range = least === greatest ? String(least) : `${least} to ${greatest}`;
-    places.sort((a, b) => a - b);
-    return { sprite, text: `${text} × ${places.length}, ${what} ${range}`, places };
+  const doing = new Set(shown.flatMap(([, { behaviour }]) => behaviour ?? []));
+  const forms = [...doing].sort().map((at) => ({ sprite: `monster:${at - 1}:`, text: `it is ${states([at])}`, places: [] }));
+  return [...forms, ...[...groups.values()].map(({ line, things }) => {
+    line.places.sort((a, b) => a - b);
+    return { ...line, text: thingsInWords(things) };
   })];
 }
 

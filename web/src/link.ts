@@ -82,7 +82,7 @@ export function format({ floors, layers, isMap, view, walk, search }: LinkState)
   if (floors[1]) parts.push(`g=${formatSpec(floors[1])}`);
   const isDefault = layers.size === DEFAULT_LAYERS.size && [...layers].every((layer) => DEFAULT_LAYERS.has(layer));
   if (!isDefault) parts.push(`layers=${LAYERS.map(([key]) => key).filter((key) => layers.has(key)).join(",")}`);
-  if (isMap) parts.push("style=map");
+  if (!isMap) parts.push("style=data");
   if (view) parts.push(`at=${view.x},${view.y},${view.side}`);
   if (walk !== undefined) parts.push(`walk=${walk}`);
   if (search) {
@@ -121,7 +121,7 @@ export function parse(fragment: string): { state: LinkState; errors: string[] } 
   const state: LinkState = {
     floors: [read("f", parseSpec) ?? DEFAULT_SPEC, ...(other ? [other] : [])],
     layers: read("layers", parseLayers) ?? DEFAULT_LAYERS,
-    isMap: read("style", parseStyle) ?? false,
+    isMap: read("style", parseStyle) ?? true,
     view: read("at", parseView),
     walk: values.get("walk"),
   };

@@ -23,7 +23,11 @@ function listen(page: Page): void {
     const [seed] = crypto.getRandomValues(new BigUint64Array(1));
     page.open({ ...page.specs[page.active], seed });
   });
-  click("map", () => page.toggleMap());
+  click("data", () => page.toggleMap());
+  click("menu", () => {
+    const isOpen = document.querySelector("header")?.classList.toggle("open");
+    element("menu").setAttribute("aria-expanded", String(isOpen));
+  });
   click("walk", () => {
     page.panels?.packs.showSheet(false);
     page.toggleWalk();

@@ -7,7 +7,7 @@ import { placeLabels, placeLandmark } from "./labels";
 import { mapPainter, markPainter } from "./map-sprites";
 import { outline } from "./outline";
 import { css, mix, PAPER, type Palette, type Rgb } from "./palette";
-import { drawMark, drawPath, spritesAt, turn } from "./picture";
+import { drawMark, drawPath, isSmall, spritesAt, turn } from "./picture";
 import type { Layers, Scene } from "./scene";
 import { painter, stamp } from "./sprites";
 
@@ -210,7 +210,7 @@ function drawThings(ctx: Context, scene: Scene, frame: Frame, layers: Layers, pa
     drawMark(ctx, frame, palette, name, x, y, /^(stairs|lock|open-lock|secret)/.test(name) ? markPainter : painter);
   eachCell(ctx, frame, floor.width, floor.height, fog, (x, y, index) => {
     if (knownTerrain(floor, index, fog) === Terrain.SecretDoor) mark("secret", x, y);
-    for (const name of spritesAt(scene, index, layers, turn(scene, x, y), fog)) {
+    for (const name of spritesAt(scene, index, layers, turn(scene, x, y), isSmall(frame), fog)) {
       if (/^(lock|open-lock)/.test(name)) stamp(ctx, palette, name, mapPainter, left + x * side, top + y * side, side);
       mark(name, x, y);
     }

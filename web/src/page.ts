@@ -37,7 +37,7 @@ export class Page {
   specs: Spec[] = [];
   scenes: Scene[] = [];
   layers = new Set<Layer>();
-  isMap = false;
+  isMap = true;
   #theme: "dark" | "light" = "dark";
   /** The search of the link, until the panel of the search is there. */
   #linked?: link.SearchForm;
@@ -220,7 +220,7 @@ export class Page {
       view.root.classList.toggle("active", at === this.active);
       view.show(this.scenes[at], this.layers, this.palette(this.scenes[at]));
     });
-    element("map").setAttribute("aria-pressed", String(this.isMap));
+    element("data").setAttribute("aria-pressed", String(!this.isMap));
     this.#boxes.check(this.layers, this.isMap);
     this.#form.fill(this.specs[this.active]);
     this.#describe();

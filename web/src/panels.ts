@@ -1,5 +1,6 @@
 // What the first floor does not need: it is loaded after the page answers.
 
+import { type Host as Cards, saveCard } from "./card";
 import { ExportPanel, type Host as Exports } from "./export-panel";
 import { FloorList, type Host as Lists } from "./floor-list";
 import { type Host as Packs, PackPanel } from "./pack-panel";
@@ -8,7 +9,7 @@ import { type Host as Searches, SearchPanel } from "./search-panel";
 import { type Host as Strips, Strip } from "./strip";
 
 /** The page, as far as the panels use it. */
-export type Host = Packs & Searches & Strips & Lists & Papers & Exports;
+export type Host = Packs & Searches & Strips & Lists & Papers & Exports & Cards;
 
 export class Panels {
   readonly packs: PackPanel;
@@ -23,7 +24,8 @@ export class Panels {
     this.#saved = new FloorList(page);
     new Paper(page);
     new ExportPanel(page);
-    for (const id of ["pack", "floors", "print", "export", "favourite", "search-fields"]) {
+    document.getElementById("card")?.addEventListener("click", () => saveCard(page));
+    for (const id of ["card", "pack", "floors", "print", "export", "favourite", "search-fields"]) {
       (document.getElementById(id) as HTMLButtonElement | HTMLFieldSetElement).disabled = false;
     }
   }

@@ -5,13 +5,15 @@ import { type Fog, knownTerrain, visibleThing } from "./fog";
 import { type Context, eachCell, type Frame, grain } from "./frame";
 import { type Label, placeLabels, placeLandmark } from "./labels";
 import { css, lockColour, mix, type Palette, type Rgb, roomColour } from "./palette";
-import type { Layers, Scene } from "./scene";
+import type { Layers, Scene, Thing } from "./scene";
 import { drawSprite, isRoleShown, natural, painter, stamp, stoneOf } from "./sprites";
 
 /** Smallest side at which details and letters are drawn, in pixels. */
 const MIN_DETAIL = 4;
 /** The side that things have at least, as far as they do not cover the cells beside them, in CSS pixels. */
 const MIN_THING = 12;
+/** Smallest side at which each monster of a group is drawn, in CSS pixels. */
+const MIN_SEPARATE = 10;
 /** Share of a lock's colour over the area behind it; each so many columns and rows the area has the number of the lock. */
 const AREA = 0.34;
 const NUMBERED = 5;
@@ -42,8 +44,8 @@ export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layer
   }
 }
 
-/** The sprites of what is on a cell. `turn` is how a door stands there. */
-export function spritesAt(scene: Scene, index: number, layers: Layers, turn: string, fog?: Fog): string[] {
+/** The sprites of what is on a cell. `turn` is how a door stands there. Of a group in small cells there is one. */
+export function spritesAt(scene: Scene, index: number, layers: Layers, turn: string, isSmall: boolean, fog?: Fog): string[] {
   const sprites: string[] = [];
   const terrain = scene.floor.terrain[index];
   if (terrain === Terrain.StairsUp) sprites.push("stairs:up");
@@ -53,9 +55,21 @@ export function spritesAt(scene: Scene, index: number, layers: Layers, turn: str
     sprites.push(`${fog?.isOpen(lock) ? "open-lock" : "lock"}:${lock}${turn}`);
   }
   const thing = visibleThing(scene, index, fog);
-  if (thing && layers.has(thing.layer)) sprites.push(thing.sprite);
+  if (thing && layers.has(thing.layer)) sprites.push(...(thing.group && isSmall ? groupAt(scene, index, thing, fog) : [thing.sprite]));
   return sprites;
 }
+
+/** The sprite of a group, on the cell of the middle one of its members that are seen. */
+function groupAt(scene: Scene, index: number, thing: Thing, fog?: Fog): string[] {
+  const members = scene.groups.get(thing.group ?? 0) ?? [];
+  if (!members.includes(index)) return [thing.sprite];
+  const seen = members.filter((at) => visibleThing(scene, at, fog));
+  if (seen[Math.floor(seen.length / 2)] !== index) return [];
+  return [seen.length > 1 ? thing.sprite.replace("monster", `group:${seen.length}`) : thing.sprite];
+}
+
+/** Whether things that stand side by side would cover each other. */
+export const isSmall = ({ side, ratio }: Frame): boolean => side < MIN_SEPARATE * ratio;
 
 /** Draws a thing, larger than its cell if cells are small, so that it can be seen. */
 export function drawMark(ctx: Context, { left, top, side, ratio }: Frame, palette: Palette, name: string, x: number, y: number, paint = painter): void {
@@ -157,7 +171,7 @@ class Painter {
   }
 
   things(x: number, y: number, index: number): void {
-    for (const sprite of spritesAt(this.scene, index, this.layers, turn(this.scene, x, y), this.fog)) {
+    for (const sprite of spritesAt(this.scene, index, this.layers, turn(this.scene, x, y), isSmall(this.frame), this.fog)) {
       drawMark(this.ctx, this.frame, this.palette, sprite, x, y);
     }
   }

@@ -3,8 +3,9 @@
 import { type Floor, numberOf, plain, type Room } from "./floor";
 import { indexOf } from "./paths";
 import type { Scene, Thing } from "./scene";
+import { some, thingsInWords } from "./words";
 
-/** A line of the key: `7`, `Guard room`, `3 skeletons, level 4; key 1`. */
+/** A line of the key: `7`, `Guard room`, `three skeletons, asleep; key 1`. */
 export interface Entry { number: string; name: string; contents: string }
 
 /** In the order of `ROLES`. */
@@ -44,33 +45,15 @@ function contentsOf(things: Thing[]): string {
   return [...groups.values()].sort(([a], [b]) => order.indexOf(a.layer) - order.indexOf(b.layer)).map(groupOf).join("; ");
 }
 
-function groupOf(group: Thing[]): string {
-  const [{ layer, archetype, number }] = group;
-  if (layer === "locks") return `key ${number}`;
-  const numbers = group.map((thing) => thing.number);
-  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
-  const range = least === most ? String(least) : `${least} to ${most}`;
-  const name = plain(archetype);
-  if (layer === "loot") return `${group.length > 1 ? `${group.length} × ` : ""}${name}, value ${range}`;
-  if (layer === "traps") return `trap: ${group.length > 1 ? `${group.length} × ` : ""}${name}, level ${range}`;
-  const does = [...new Set(group.map(({ behaviour = "" }) => behaviour.split(",")[0]))].join(" or ");
-  return `${group.length > 1 ? `${group.length} ${plural(name)}` : name}, level ${range}, ${does}`;
-}
+const groupOf = (group: Thing[]): string => (group[0].layer === "locks" ? `key ${group[0].number}` : thingsInWords(group));
 
-/** `lizardmen`, `witches`, `harpies`, `skeletons`. */
-function plural(name: string): string {
-  if (name.endsWith("man")) return `${name.slice(0, -3)}men`;
-  if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
-  return /(s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
-}
-
-/** The furniture of a room: `3 graves, statue`. */
+/** The furniture of a room: `three graves, a statue`. */
 function furnitureOf({ floor, pieces }: Scene, { id }: Room): string {
   const counts = new Map<string, number>();
   for (const [index, { archetype }] of pieces) {
     if (floor.region[index] === id + 1) counts.set(archetype, (counts.get(archetype) ?? 0) + 1);
   }
-  return [...counts].sort().map(([name, count]) => (count > 1 ? `${count} ${plural(plain(name))}` : plain(name))).join(", ");
+  return [...counts].sort().map(([name, count]) => some(count, plain(name))).join(", ");
 }
 
 /** The locks and secret doors of a room. */

@@ -1,8 +1,8 @@
 // What each cell of a floor shows, and what of it is switched on.
 
-import { BEHAVIOURS, type Floor, Terrain } from "./floor";
+import { type Floor, ROLES, type Spawn, Terrain } from "./floor";
 import { behindLocks, criticalPath, indexOf, type Segment } from "./paths";
-import { furnitureSymbol } from "./sprites";
+import { furnitureSymbol, monsterForm } from "./sprites";
 
 /** The layers: key of the share link, name. The number keys switch them in this order. */
 export const LAYERS = [
@@ -21,8 +21,10 @@ export interface Thing {
   archetype: string;
   /** Level of a monster or trap, value of loot, lock of a key. */
   number: number;
-  /** What a monster does, and its group: `patrols, group 2`. */
-  behaviour?: string;
+  /** What a monster does, of `BEHAVIOURS`. */
+  behaviour?: number;
+  /** The group of a monster; 0: it is alone. */
+  group?: number;
 }
 
 /** Columns and rows, both ends included. */
@@ -33,6 +35,8 @@ export interface Piece { archetype: string; sprite: string; blocks: boolean }
 
 export class Scene {
   readonly things = new Map<number, Thing>();
+  /** The cells of the monsters of each group, in reading order. */
+  readonly groups = new Map<number, number[]>();
   /** The lock of each locked door. */
   readonly locks = new Map<number, number>();
   readonly pieces = new Map<number, Piece>();
@@ -47,10 +51,14 @@ export class Scene {
     for (const { at, archetype, level } of floor.traps) {
       this.things.set(indexOf(floor, at), { layer: "traps", sprite: "trap", archetype, number: level });
     }
-    for (const { at, archetype, level, ...does } of floor.spawns) {
-      const sprite = `monster:${this.letters.get(archetype)}:${does.behaviour - 1}`;
-      const behaviour = `${BEHAVIOURS[does.behaviour]}${does.group ? `, group ${does.group}` : ""}`;
-      this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level, behaviour });
+    const bosses = bossesOf(floor);
+    for (const spawn of floor.spawns) {
+      const { at, archetype, level, behaviour, group } = spawn;
+      const form = monsterForm(archetype, this.letters.get(archetype) ?? "@");
+      const sprite = `${bosses.has(spawn) ? "boss" : "monster"}:${behaviour - 1}:${form}`;
+      this.things.set(indexOf(floor, at), { layer: "monsters", sprite, archetype, number: level, behaviour, group });
+      // A boss is drawn also where its guards are one mark.
+      if (group && !bosses.has(spawn)) this.groups.set(group, [...(this.groups.get(group) ?? []), indexOf(floor, at)].sort((a, b) => a - b));
     }
     for (const { at, archetype, value, opens } of floor.items) {
       const thing: Thing = opens
@@ -108,6 +116,14 @@ export class Scene {
     }
     return true;
   }
+}
+
+/** Of each boss room the monster with the highest level, if no other has it. */
+function bossesOf({ rooms, region, width, spawns }: Floor): Set<Spawn> {
+  return new Set(rooms.filter(({ role }) => ROLES[role] === "boss").flatMap(({ id }) => {
+    const here = spawns.filter(({ at }) => region[at.y * width + at.x] === id + 1).sort((a, b) => b.level - a.level);
+    return here.length && here[0].level > (here[1]?.level ?? 0) ? [here[0]] : [];
+  }));
 }
 
 function boundsOf({ width, terrain }: Floor): Bounds {

@@ -10,7 +10,7 @@ export type Paint = (ctx: Context, palette: Palette, side: number) => void;
 export type Painter = (name: string) => Paint;
 
 /** Space around the square, since some drawings reach over its edge. */
-const PAD = 0.6;
+const PAD = 0.8;
 
 const caches = new Map<Painter, Map<string, OffscreenCanvas>>();
 
@@ -86,7 +86,9 @@ export function painter(name: string): Paint {
     case "lock": return door(!name.endsWith(":down"), Number(detail));
     case "open-lock": return door(!name.endsWith(":down"), Number(detail), true);
     case "stairs": return stairs(detail === "up" ? Terrain.StairsUp : Terrain.StairsDown);
-    case "monster": return monster(detail, Number(name.split(":")[2]));
+    case "monster": return monster(Number(detail), name.split(":")[2]);
+    case "boss": return boss(Number(detail), name.split(":")[2]);
+    case "group": return group(detail, name.split(":").slice(2));
     case "loot": return loot(detail);
     case "key": return key(Number(detail));
     case "number": return number(detail);
@@ -119,18 +121,33 @@ export function line(ctx: Context, points: number[][], width: number, colour: st
 }
 
 /** Colour, opacity, width of the line, its least width in pixels, and path. A shape without a width is filled. */
-type Shape = ["ink" | "trap" | "wood" | "stone" | "leaf" | "water" | "fire" | "light", number, number, number, string];
+type Shape = ["ink" | "letter" | "monster" | "trap" | "wood" | "stone" | "leaf" | "water" | "fire" | "light", number, number, number, string];
 
-/** What the names of the symbols of furniture begin with. The words that follow are those that a type's name may have. */
+/** What the names of the symbols of furniture and of monsters begin with. The words that follow are those that a type's name may have. */
 const FURNITURE = "furniture ";
-const BY_WORD = new Map(Object.keys(SYMBOLS).filter((name) => name.startsWith(FURNITURE))
-  .flatMap((name) => name.slice(FURNITURE.length).split(" ").map((word) => [word, name] as const)));
+const MONSTER = "monster ";
+const LARGE = "large ";
+
+/** The symbols of a sort by these words. */
+const byWord = (sort: string): Map<string, string> => new Map(Object.keys(SYMBOLS).flatMap((name) => {
+  const own = name.replace(LARGE, "");
+  return own.startsWith(sort) ? own.slice(sort.length).split(" ").map((word) => [word, name] as const) : [];
+}));
+const FURNITURES = byWord(FURNITURE);
+const MONSTERS = byWord(MONSTER);
+
+/** The last word of a type's name that has a symbol. */
+const lastKnown = (archetype: string, symbols: Map<string, string>): string | undefined =>
+  archetype.split("_").reverse().find((word) => symbols.has(word) && word !== "blocks" && word !== "lies");
 
 /** The symbol of a type of furniture: that of the last word of its name which has one, else a plain one. */
 export function furnitureSymbol(archetype: string, blocks: boolean): string {
-  const known = archetype.split("_").reverse().find((word) => BY_WORD.has(word) && word !== "blocks" && word !== "lies");
-  return (known && BY_WORD.get(known)) ?? `${FURNITURE}${blocks ? "blocks" : "lies"}`;
+  const known = lastKnown(archetype, FURNITURES);
+  return (known && FURNITURES.get(known)) ?? `${FURNITURE}${blocks ? "blocks" : "lies"}`;
 }
+
+/** The word that gives a monster its form, or the letter if its name has none. */
+export const monsterForm = (archetype: string, letter: string): string => lastKnown(archetype, MONSTERS) ?? letter;
 
 /** The symbol of that name, which floorctl draws alike. */
 const symbol = (name: string): Paint => (ctx, palette, side) => {
@@ -250,12 +267,49 @@ const BODIES = [
   scaled(round(0, 0, 1)),
 ];
 
-const monster = (of: string, behaviour: number): Paint => (ctx, palette, side) => {
+/** How much larger than a cell large monsters and bosses are. */
+const LARGER = 1.3;
+const BOSS = 1.8;
+
+/** A monster of a form, which is a word of `MONSTERS` or a letter. */
+const monster = (behaviour: number, form = ""): Paint => (ctx, palette, side) => {
   const body = BODIES[behaviour] ?? BODIES[3];
+  const name = MONSTERS.get(form);
+  if (name?.startsWith(LARGE)) enlarge(ctx, LARGER);
   polygon(ctx, body(0.52), css(palette.ink, 0.85));
   polygon(ctx, body(0.43), css(palette.monster));
-  if (side >= MIN_LETTER_SIDE) letter(ctx, of, css(palette.letter), side, 0.62, behaviour === 2 ? 0.42 : 0.5);
+  if (side < MIN_LETTER_SIDE) return;
+  if (!name) return letter(ctx, form, css(palette.letter), side, 0.62, behaviour === 2 ? 0.42 : 0.5);
+  ctx.translate(behaviour === 2 ? 0.1 : 0.15, 0.15);
+  ctx.scale(0.7, 0.7);
+  symbol(name)(ctx, palette, side * 0.7);
 };
+
+/** Larger, with a ring around it. */
+const boss = (behaviour: number, form: string): Paint => (ctx, palette, side) => {
+  enlarge(ctx, BOSS / (MONSTERS.get(form)?.startsWith(LARGE) ? LARGER : 1));
+  disc(ctx, 0.5, 0.5, 0.68, css(palette.ink));
+  disc(ctx, 0.5, 0.5, 0.6, css(palette.loot));
+  monster(behaviour, form)(ctx, palette, side * BOSS);
+};
+
+/** One of several that keep together, with their number. */
+const group = (count: string, [behaviour, form]: string[]): Paint => (ctx, palette, side) => {
+  ctx.save();
+  monster(Number(behaviour), form)(ctx, palette, side);
+  ctx.restore();
+  if (side < MIN_LETTER_SIDE) return;
+  disc(ctx, 0.95, 0.95, 0.36, css(palette.ink));
+  disc(ctx, 0.95, 0.95, 0.3, css(palette.light));
+  letter(ctx, count, css(palette.ink), side, 0.5, 0.95, 0.95);
+};
+
+/** Around the middle of the cell. */
+function enlarge(ctx: Context, times: number): void {
+  ctx.translate(0.5, 0.5);
+  ctx.scale(times, times);
+  ctx.translate(-0.5, -0.5);
+}
 
 const DIAMOND = [[0.5, 0.08], [0.92, 0.5], [0.5, 0.92], [0.08, 0.5]];
 /** Forms of loot, each of parts, by what an archetype's name says. */

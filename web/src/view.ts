@@ -1,7 +1,7 @@
 // A floor on the page: its canvas, what pointers and keys do there, and the note on the cell under the cursor.
 
 import type { Camera } from "./camera";
-import { describeCell, nameOfFloor, titleOf } from "./describe";
+import { describeCell, nameOfFloor, several, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { css, mix, type Palette, PLAYER } from "./palette";
 import type { Layers, Scene } from "./scene";
@@ -55,7 +55,7 @@ export class View {
     this.canvas.setAttribute("aria-describedby", describedBy);
     this.root.append(this.#caption, this.canvas, this.#marks, this.#note);
     this.#listen();
-    new ResizeObserver(() => this.#resize()).observe(this.root);
+    new ResizeObserver(() => this.#resize()).observe(this.canvas);
   }
 
   show(scene: Scene, layers: Layers, palette: Palette): void {
@@ -64,10 +64,21 @@ export class View {
     this.#palette = palette;
     this.#layers = layers;
     const title = nameOfFloor(scene.floor);
-    this.#caption.title = scene.floor.hook?.text ?? "";
-    this.#caption.textContent = this.walk ? `${title}. Walk: ${this.walk.steps} steps` : title;
+    this.#fillCaption(title, this.walk ? `Walk: ${several(this.walk.steps, "step")}` : scene.floor.hook?.text ?? "", palette);
     this.canvas.setAttribute("aria-label", scene.floor.name ? `${title}: ${titleOf(scene.floor)}` : title);
     this.redraw();
+  }
+
+  /** The title over the floor, on a map as a part of its paper. */
+  #fillCaption(title: string, below: string, palette: Palette): void {
+    const isMap = palette.name === "paper";
+    this.root.classList.toggle("map", isMap);
+    this.root.style.setProperty("--paper", css(palette.rock));
+    this.root.style.setProperty("--ink", css(palette.ink));
+    this.#caption.title = below;
+    const [name, sentence] = ["strong", "span"].map((tag) => document.createElement(tag));
+    [name.textContent, sentence.textContent] = [title, below];
+    this.#caption.replaceChildren(name, " ", sentence);
   }
 
   #layers?: Layers;

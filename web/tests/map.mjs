@@ -225,7 +225,7 @@ await check("the key says what is in a room, and the players' map has no secrets
   const page = await open(`#f=${await floorWhere("secrets >= 2 && locks >= 1")}`);
   await page.click("#print");
   const key = await page.locator("#paper ol").textContent();
-  assert.match(key, /\d+\. Guard room: .*level \d+/);
+  assert.match(key, /\d+\. Guard room: .*(asleep|on guard|on patrol|wandering)/);
   assert.match(key, /key 1/);
   assert.match(key, /lock 1 to \d+/);
   assert.match(key, /secret door to \d+/);
@@ -322,6 +322,41 @@ await check("search and legend are in sight, and the map has the room that there
   }
 });
 
+await check("on a phone the controls leave the screen to the map", async () => {
+  const page = await open("", PHONE);
+  const { height } = await box(page, "header");
+  assert(height <= 0.15 * PHONE.viewport.height, `the controls are ${height} pixels high`);
+  assert(await page.isHidden("#kind"));
+  await page.tap("#menu");
+  assert(await page.isVisible("#kind") && await page.isVisible("#print"));
+  assert.equal(await page.getAttribute("#menu", "aria-expanded"), "true");
+  await close(page);
+});
+
+await check("a card has the size that chats show", async () => {
+  for (const [spec, options] of [["42/7", {}], ["42/50", {}], ["1/1@16x16", PHONE], ["42/35@512x512", {}]]) {
+    const page = await open(`#f=${spec}`, options);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#card")]);
+    const file = readFileSync(await download.path());
+    assert.deepEqual([file.readUInt32BE(16), file.readUInt32BE(20)], [1200, 630]);
+    if (shots) await download.saveAs(`${shots}/card-${spec.replace(/\W/g, "-")}.png`);
+    await close(page);
+  }
+});
+
+await check("of a group in small cells there is one mark, and a boss is drawn alone", async () => {
+  const page = await open("#f=42/10:boss");
+  const { bosses, groups } = await page.evaluate(() => {
+    const [{ things, groups }] = window.floorViewer.page.scenes;
+    const bosses = [...things].filter(([, { sprite }]) => sprite.startsWith("boss:"));
+    return { bosses: bosses.map(([index, { group }]) => [index, groups.get(group)?.includes(index) ?? false]), groups: groups.size };
+  });
+  assert.equal(bosses.length, 1);
+  assert.equal(bosses[0][1], false);
+  assert(groups > 5);
+  await close(page);
+});
+
 await check("the first floor has a loop", async () => {
   const page = await open();
   assert(Number((await text(page, "facts")).match(/Loops(\d+)/)[1]) >= 1);
@@ -331,13 +366,15 @@ await check("the first floor has a loop", async () => {
 await check("a map in ink on paper shows each theme", async () => {
   const papers = new Map();
   for (const [theme, number] of Object.entries(THEMES)) {
-    const page = await open(`#f=42/${number}`);
+    const page = await open(`#f=42/${number}&style=data`);
     const data = await pixels(page);
-    await page.click("#map");
+    await page.click("#data");
     await drawn(page);
     assert.notEqual(await pixels(page), data);
-    await fragment(page, "style=map");
+    await page.waitForFunction(() => !location.hash.includes("style"));
     assert(await page.isDisabled("#layer-areas") && await page.isEnabled("#layer-path"));
+    const { floor } = await page.evaluate(() => ({ floor: window.floorViewer.page.scenes[0].floor.name.text }));
+    assert.equal(await page.textContent(".caption strong"), floor, "its name is the title");
     assert.match(await text(page, "facts"), new RegExp(`^Theme${theme}`));
     papers.set(theme, await page.evaluate(() => [...document.querySelector(".view canvas").getContext("2d").getImageData(2, 2, 1, 1).data].join()));
     await close(page);
@@ -362,10 +399,10 @@ await check("nothing is told by colour alone", async () => {
       const light = (at) => data[at] * 0.3 + data[at + 1] * 0.59 + data[at + 2] * 0.11;
       const form = [];
       for (let at = 0; at < data.length; at += 4) form.push(Math.abs(light(at) - light(0)) > 24 ? 1 : 0);
-      return [item.textContent.replace(/ ×.*/, ""), form.join("")];
+      return [item.textContent, form.join("")];
     }));
     const of = (names) => forms.filter(([name]) => names.test(name)).map(([, form]) => form);
-    for (const names of [/^it (sleeps|guards|patrols|wanders)/, /^(gold|potion|bread|scroll|gem|blade)$/, /^(lock|key of lock) 1$/, /^stairs/,
+    for (const names of [/^it is (asleep|on guard|on patrol|wandering)/, /\b(gold|bread|potion|scroll|gem|blade)s?\b/, /^(lock|key of lock) 1$/, /^stairs/,
       /^\d+ (entry|exit|treasure|key|shrine|shop|boss|vault|secret) rooms?$/]) {
       const found = of(names);
       assert(found.length >= 2, `${names}: ${forms.map(([name]) => name)}`);

@@ -34,6 +34,12 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text as HTML, also between double quotes.
+#[must_use]
+pub fn in_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// A writer that [escapes](escaped) the text that is written to it. What is no UTF-8 becomes U+FFFD.
 #[derive(Debug)]
 pub struct Escaped<W>(W);

@@ -9,7 +9,9 @@ use floor_proto::{
 use serde_json::{Value, json};
 
 use crate::{
-    ExportError, ExportedFile, names,
+    ExportError, ExportedFile,
+    escape::in_html,
+    names,
     picture::{Appearance, colour},
     room_key::{self, RoomEntry},
     uvtt,
@@ -162,7 +164,7 @@ impl Documents<'_> {
     /// A page for the floor, and one for each room, which players do not see.
     fn journal(&mut self, entries: &[RoomEntry]) -> Value {
         let id = self.id();
-        let paragraph = |text: &str| format!("<p>{}</p>", escaped(text));
+        let paragraph = |text: &str| format!("<p>{}</p>", in_html(text));
         let landmark =
             self.floor.landmark().map(|room| format!("Landmark: {}", room_key::entry(self.floor, room).title));
         let about = [self.floor.hook(), &self.what(), &landmark.unwrap_or_default()].map(paragraph).concat();
@@ -188,11 +190,6 @@ fn pages(journal: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn html(entry: &RoomEntry) -> String {
-    let list = |lines: &[String]| lines.iter().map(|line| format!("<li>{}</li>", escaped(line))).collect::<String>();
+    let list = |lines: &[String]| lines.iter().map(|line| format!("<li>{}</li>", in_html(line))).collect::<String>();
     format!("<ul>{}</ul><p>Ways:</p><ul>{}</ul>", list(&entry.contents), list(&entry.ways))
-}
-
-/// Names may come from any server.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -22,6 +22,7 @@ pub mod room_key;
 pub mod tiled;
 mod uvtt;
 mod walls;
+mod words;
 
 pub use self::{
     error::ExportError,

@@ -108,6 +108,11 @@ impl Canvas {
         self.text((x - width / 2.0).round(), (y - height / 2.0).round(), size, text, colour);
     }
 
+    /// Width of a text in letters of a hand, each of that side, in pixels.
+    pub(crate) fn hand_width(letter: f32, text: &str) -> f32 {
+        hand::line(0.0, 0.0, letter, text).1
+    }
+
     fn dots(&mut self, x: f32, y: f32, size: f32, text: &str, colour: RgbColor) {
         for (i, letter) in text.chars().enumerate() {
             let left = LETTER.mul_add(size * i as f32, x);

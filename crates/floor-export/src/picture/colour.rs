@@ -16,6 +16,8 @@ pub(crate) const ROCK: RgbColor = RgbColor(0x17, 0x16, 0x1d);
 pub(crate) const INK: RgbColor = RgbColor(0x10, 0x0e, 0x14);
 /// Text on a saturated colour.
 pub(crate) const LIGHT: RgbColor = RgbColor(0xff, 0xf6, 0xe0);
+/// The token of a monster.
+pub(crate) const MONSTER: RgbColor = RgbColor(0xe5, 0x4b, 0x3c);
 /// Text of the legend.
 pub(crate) const TEXT: RgbColor = RgbColor(0xd8, 0xd2, 0xc4);
 /// The segment of the critical path to the exit.
@@ -89,7 +91,7 @@ pub(crate) const fn lock(id: u32) -> RgbColor {
 
 pub(crate) const fn object(object: Object) -> RgbColor {
     match object {
-        Object::Monster(_) => RgbColor(0xe5, 0x4b, 0x3c),
+        Object::Monster(_) => MONSTER,
         Object::Key(id) => lock(id),
         Object::Loot => RgbColor(0xff, 0xd2, 0x4a),
         Object::Trap => RgbColor(0xd0, 0x6b, 0xe8),

@@ -12,7 +12,7 @@ pub(crate) fn mark(mark: Mark) -> char {
         Mark::Terrain(terrain) => of(terrain),
         Mark::Locked(lock @ 1..=9) => char::from_digit(lock, 10).unwrap_or('L'),
         Mark::Locked(_) => of(Terrain::LockedDoor),
-        Mark::Object(Object::Monster(letter)) => letter,
+        Mark::Object(Object::Monster(monster)) => monster.letter,
         Mark::Object(Object::Key(_)) => '%',
         Mark::Object(Object::Loot) => '$',
         Mark::Object(Object::Trap) => '^',

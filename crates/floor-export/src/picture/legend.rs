@@ -13,7 +13,7 @@ use super::{
     scene::{Mark, Object, Piece, Scene, Style},
     text,
 };
-use crate::{counts, counts::thousands, escape::escaped, names};
+use crate::{counts, counts::thousands, escape::escaped, names, words};
 use anstyle::Reset;
 use floor_proto::v1::{Item, Lock, Room, RoomRole, Spawn, Terrain};
 
@@ -197,15 +197,15 @@ fn overlays(scene: &Scene<'_>) -> Vec<(Mark, String)> {
 }
 
 fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
-    let mut groups = BTreeMap::<&str, Vec<u32>>::new();
+    let mut groups = BTreeMap::<&str, Vec<&Spawn>>::new();
     for spawn in &scene.floor.wire().spawns {
-        groups.entry(&spawn.archetype).or_default().push(spawn.level);
+        groups.entry(&spawn.archetype).or_default().push(spawn);
     }
-    let entry = |(archetype, levels): (&str, Vec<u32>)| {
-        (
-            Mark::Object(Object::Monster(scene.letter(archetype))),
-            format!("{}, {}", counted(archetype, levels.len()), range(&levels)),
-        )
+    let entry = |(archetype, spawns): (&str, Vec<&Spawn>)| {
+        let states = words::states(spawns.iter().map(|spawn| spawn.behaviour()));
+        let comma = if states.is_empty() { "" } else { ", " };
+        let words = format!("{}{comma}{states}", counted(archetype, spawns.len()));
+        (Mark::Object(Object::Monster(scene.monster(archetype))), words)
     };
     groups.into_iter().map(entry).collect()
 }
@@ -225,26 +225,27 @@ fn behaviours(spawns: &[Spawn]) -> String {
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     let loot = scene.floor.wire().items.iter().filter(|item| item.opens_lock == 0);
-    each(Mark::Object(Object::Loot), loot.map(|item| item.archetype.as_str()))
+    let entry = |(archetype, count)| (Mark::Object(Object::Loot), counted(archetype, count));
+    counts(loot.map(|item| item.archetype.as_str())).into_iter().map(entry).collect()
 }
 
 fn traps(scene: &Scene<'_>) -> Vec<(Mark, String)> {
-    let traps = scene.floor.wire().traps.iter();
-    each(Mark::Object(Object::Trap), traps.map(|trap| trap.archetype.as_str()))
+    let entry = |(archetype, count): (&str, usize)| {
+        (Mark::Object(Object::Trap), format!("{}: {}", counted("trap", count), names::archetype(archetype)))
+    };
+    counts(scene.floor.wire().traps.iter().map(|trap| trap.archetype.as_str())).into_iter().map(entry).collect()
 }
 
-/// An entry for each archetype with its count.
-fn each<'a>(mark: Mark, names: impl Iterator<Item = &'a str>) -> Vec<(Mark, String)> {
-    let mut counts = BTreeMap::<&str, usize>::new();
-    for name in names {
-        *counts.entry(name).or_default() += 1;
-    }
-    counts.iter().map(|(name, count)| (mark, counted(name, *count))).collect()
+/// How many there are of each archetype.
+fn counts<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    counts
 }
 
-/// `bone archer x 2`.
+/// `two bone archers`.
 fn counted(archetype: &str, count: usize) -> String {
-    format!("{} x {}", names::archetype(archetype), thousands(count as u64))
+    words::some(count, &names::archetype(archetype))
 }
 
 fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
@@ -254,10 +255,4 @@ fn tints(scene: &Scene<'_>) -> Vec<(RoomRole, String)> {
     let roles = scene.floor.rooms().iter().map(Room::role).collect::<BTreeSet<_>>();
     let tinted = roles.into_iter().filter(|role| colour::tint(*role).is_some());
     tinted.map(|role| (role, format!("{} room", names::role(role)))).collect()
-}
-
-fn range(levels: &[u32]) -> String {
-    let least = levels.iter().min().copied().unwrap_or(0);
-    let greatest = levels.iter().max().copied().unwrap_or(0);
-    if least == greatest { format!("level {least}") } else { format!("level {least}-{greatest}") }
 }

@@ -107,13 +107,17 @@ pub(super) fn sample(canvas: &mut Canvas, square: Square, scene: &Scene<'_>, mar
     }
 }
 
+/// The side of a letter of the title over a floor of that width, in pixels.
+pub(super) fn title_letter(width: f32, title: &str) -> f32 {
+    (width / 36.0).min(width / title.len().max(1) as f32).max(LETTER)
+}
+
 /// Writes the title over the floor, whose first cell is `first`, and below it how far ten cells are.
 pub(super) fn frame(canvas: &mut Canvas, scene: &Scene<'_>, title: &str, first: Square) {
     let Square { left, top, side } = first;
-    let width = scene.floor.width() as f32 * side;
-    let fitting = width / (LETTER * title.len().max(1) as f32);
-    let (ink, size) = (ink(&scene.look), (side / 8.0).min(fitting).floor().clamp(1.0, 3.0));
-    canvas.text(left, (LETTER.mul_add(-size, top) - side * 0.7).max(0.0), size, title, ink);
+    let letter = title_letter(scene.floor.width() as f32 * side, title);
+    let ink = ink(&scene.look);
+    canvas.text(left, (1.4f32.mul_add(-letter, top) - side * 0.7).max(0.0), letter / LETTER, title, ink);
     let bar = (scene.floor.height() as f32).mul_add(side, top) + side * 0.7;
     for cell in 0..SCALE_CELLS {
         let x = (cell as f32).mul_add(side, left);

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod canvas;
+mod card;
 pub(crate) mod colour;
 mod contour;
 mod diff;
@@ -26,6 +27,7 @@ pub(crate) mod tiles;
 
 pub use self::{
     blocks::draw as draw_blocks,
+    card::draw as draw_card,
     colour::Depth,
     diff::draw as draw_diff,
     legend::Legend,

@@ -132,7 +132,10 @@ impl ImageLayout {
         };
         // A printed map has a margin on each side, for the title and the scale too.
         let margin = if scene.style == Style::Map { map::MARGIN * side } else { 0 };
-        let (width, height) = (width + 2 * margin, height + 2 * margin);
+        let title =
+            legend.filter(|_| margin > 0).map_or(0.0, |legend| map::title_letter(width as f32, &legend.heading[0]));
+        let above = margin + (1.5 * title).ceil() as u32;
+        let (width, height) = (width + 2 * margin, height + margin + above);
         let below = Self::below(width as f32, height as f32, side, &size);
         // A legend that is about as high as the floor goes beside it.
         let planned = if (below.height - height) * 5 <= height * 4 {
@@ -140,7 +143,7 @@ impl ImageLayout {
         } else {
             Self::beside(width as f32, height as f32, side, &size)
         };
-        Self { left: planned.left + margin as f32, top: margin as f32, ..planned }
+        Self { left: planned.left + margin as f32, top: above as f32, ..planned }
     }
 
     fn below(floor_width: f32, floor_height: f32, side: u32, size: &LegendSize) -> Self {

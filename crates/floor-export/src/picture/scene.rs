@@ -1,6 +1,7 @@
 //! Decides what each cell of a floor shows.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     ops::Range,
 };
@@ -9,7 +10,7 @@ use floor_gen::pack::Look;
 use floor_proto::{
     floor::{Floor, Furniture},
     glyph,
-    v1::{RoomRole, Terrain},
+    v1::{Point, Room, RoomRole, Spawn, Terrain},
 };
 
 use super::{
@@ -72,12 +73,22 @@ pub enum Style {
 /// An object on a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Object {
-    /// A monster, with the letter of its archetype.
-    Monster(char),
+    Monster(Monster),
     /// The key of a lock.
     Key(u32),
     Loot,
     Trap,
+}
+
+/// A monster on a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Monster {
+    /// The letter of its archetype.
+    pub(crate) letter: char,
+    /// The name of the symbol of its form, if its name has one.
+    pub(crate) symbol: Option<&'static str>,
+    /// Whether no other in its boss room has so high a level.
+    pub(crate) is_boss: bool,
 }
 
 /// Furniture on a cell.
@@ -125,8 +136,10 @@ impl<'a> Scene<'a> {
 
     fn with_letters(floor: &'a Floor, letters: Letters<'a>) -> Self {
         let wire = floor.wire();
-        let monster = |archetype: &str| Object::Monster(letters.monsters[archetype]);
-        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, monster(&spawn.archetype)));
+        let bosses = bosses(floor);
+        let monster =
+            |spawn: &Spawn| Monster { is_boss: bosses.contains(&spawn.at), ..letters.monster(&spawn.archetype) };
+        let spawns = wire.spawns.iter().map(|spawn| (spawn.at, Object::Monster(monster(spawn))));
         let piece = |piece: Furniture<'_>| {
             let blocks = floor.terrain_at(piece.at.x, piece.at.y) == Some(Terrain::Pillar);
             let symbol = symbol_table::of_furniture(piece.archetype, blocks);
@@ -231,6 +244,15 @@ impl<'a> Scene<'a> {
         first..last + 1
     }
 
+    /// The columns from the first to the last that show anything but rock.
+    pub(crate) fn columns(&self) -> Range<u32> {
+        let shows = |x: &u32| (0..self.floor.height()).any(|y| self.mark(*x, y) != Mark::Rock);
+        let mut columns = 0..self.floor.width();
+        let first = columns.by_ref().find(shows).unwrap_or(0);
+        let last = columns.rev().find(shows).unwrap_or(first);
+        first..last + 1
+    }
+
     pub(crate) fn object(&self, x: u32, y: u32) -> Option<Object> {
         self.objects.get(&(x, y)).copied()
     }
@@ -265,8 +287,8 @@ impl<'a> Scene<'a> {
         near(y).any(|y| near(x).any(|x| is_ground(x, y)))
     }
 
-    pub(crate) fn letter(&self, archetype: &str) -> char {
-        self.letters.monsters.get(archetype).copied().unwrap_or(ANY_MONSTER)
+    pub(crate) fn monster(&self, archetype: &str) -> Monster {
+        self.letters.monster(archetype)
     }
 
     /// The furniture of the floor: its archetype, and what a cell with it shows.
@@ -291,6 +313,26 @@ impl<'a> Letters<'a> {
             furniture: letters(furniture, capitals.collect(), ANY_FURNITURE),
         }
     }
+
+    /// A monster of a type, not as a boss.
+    fn monster(&self, archetype: &str) -> Monster {
+        let letter = self.monsters.get(archetype).copied().unwrap_or(ANY_MONSTER);
+        Monster { letter, symbol: symbol_table::of_monster(archetype), is_boss: false }
+    }
+}
+
+/// Where bosses are: of each boss room the monster with the highest level, if no other has it.
+fn bosses(floor: &Floor) -> Vec<Option<Point>> {
+    let rooms = floor.rooms().iter().filter(|room| room.role() == RoomRole::Boss);
+    let boss = |room: &Room| {
+        let is_here =
+            |spawn: &&Spawn| spawn.at.is_some_and(|at| floor.room_at(at.x, at.y).is_some_and(|at| at.id == room.id));
+        let mut here = floor.wire().spawns.iter().filter(is_here).collect::<Vec<_>>();
+        here.sort_by_key(|spawn| Reverse(spawn.level));
+        let (boss, rest) = here.split_first()?;
+        rest.first().is_none_or(|next| next.level < boss.level).then_some(boss.at)
+    };
+    rooms.filter_map(boss).collect()
 }
 
 /// Whether the terrain is plain ground.

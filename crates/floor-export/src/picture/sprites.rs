@@ -8,8 +8,8 @@ use super::{
     canvas::{Canvas, Square},
     colour::{self, INK, LIGHT},
     hatch,
-    scene::{Mark, Object, Scene, Style},
-    symbols,
+    scene::{Mark, Monster, Object, Scene, Style},
+    symbol_table, symbols,
 };
 use crate::names;
 
@@ -19,6 +19,9 @@ pub(crate) const LOCKED_OPACITY: f32 = 0.34;
 const MIN_LETTER_SIDE: f32 = 10.0;
 const MIN_FORM_SIDE: f32 = 5.0;
 const MIN_HATCH_SIDE: f32 = 8.0;
+/// How much larger than a cell large monsters and bosses are.
+const LARGE: f32 = 1.3;
+const BOSS: f32 = 1.8;
 /// The door of a lock that players know nothing of, and any other door.
 const WOOD: RgbColor = RgbColor(0xb9, 0x7a, 0x3d);
 
@@ -271,15 +274,8 @@ fn stairs(canvas: &mut Canvas, square: Square, terrain: Terrain, style: Style) {
 pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
     let colour = colour::object(object);
     let side = square.side;
-    let (x, y) = square.at(0.5, 0.5);
     match object {
-        Object::Monster(letter) => {
-            canvas.disc(x, y, 0.52 * side, INK, 0.75);
-            canvas.disc(x, y, 0.45 * side, colour, 1.0);
-            if side >= MIN_LETTER_SIDE {
-                canvas.label((x, y), (side / 14.0).floor().max(1.0), &letter.to_string(), LIGHT);
-            }
-        }
+        Object::Monster(monster) => token(canvas, square, monster),
         Object::Loot => {
             let diamond = |reach: f32| {
                 [(0.5, 0.5 - reach), (0.5 + reach, 0.5), (0.5, 0.5 + reach), (0.5 - reach, 0.5)]
@@ -300,6 +296,28 @@ pub(crate) fn object(canvas: &mut Canvas, square: Square, object: Object) {
             number(canvas, bow, side, lock);
         }
         Object::Trap => symbols::draw(canvas, square, "trap", Style::Data),
+    }
+}
+
+/// Paints a monster: its form, or the letter of its type if its name has none. A boss has a ring.
+fn token(canvas: &mut Canvas, square: Square, Monster { letter, symbol, is_boss }: Monster) {
+    let (x, y) = square.at(0.5, 0.5);
+    let times =
+        if is_boss { BOSS } else { symbol.filter(|symbol| symbol_table::is_large(symbol)).map_or(1.0, |_| LARGE) };
+    let side = times * square.side;
+    if is_boss {
+        canvas.disc(x, y, 0.68 * side, INK, 1.0);
+        canvas.disc(x, y, 0.6 * side, colour::object(Object::Loot), 1.0);
+    }
+    canvas.disc(x, y, 0.52 * side, INK, 0.75);
+    canvas.disc(x, y, 0.45 * side, colour::MONSTER, 1.0);
+    match symbol {
+        _ if side < MIN_LETTER_SIDE => {}
+        Some(symbol) => {
+            let form = Square { left: x - 0.35 * side, top: y - 0.35 * side, side: 0.7 * side };
+            symbols::draw(canvas, form, symbol, Style::Data);
+        }
+        None => canvas.label((x, y), (side / 14.0).floor().max(1.0), &letter.to_string(), LIGHT),
     }
 }
 

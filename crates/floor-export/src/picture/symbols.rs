@@ -14,6 +14,9 @@ use super::{
 fn colour_of(name: &str, style: Style) -> Option<RgbColor> {
     let colour = match name {
         "ink" => return Some(INK),
+        // Monsters are as dark on paper.
+        "letter" => return Some(LIGHT),
+        "monster" => return Some(colour::MONSTER),
         "trap" => colour::object(Object::Trap),
         "light" => LIGHT,
         "wood" => RgbColor(0xb0, 0x7a, 0x46),

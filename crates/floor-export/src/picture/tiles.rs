@@ -10,7 +10,7 @@ use super::{
     canvas::{Canvas, LETTER, Square},
     colour::{self, INK},
     png as file,
-    scene::{Mark, Object},
+    scene::{Mark, Monster, Object},
     sprites,
 };
 use crate::{ExportError, walls::is_open};
@@ -160,7 +160,7 @@ pub(crate) fn cells_png(look: &Look) -> Result<Vec<u8>, ExportError> {
 fn paint(canvas: &mut Canvas, square: Square, look: &Look, tile: Tile) {
     let mut object = |object| sprites::object(canvas, inset(square), object);
     match tile {
-        Tile::Monster => object(Object::Monster('m')),
+        Tile::Monster => object(Object::Monster(Monster { letter: 'm', symbol: None, is_boss: false })),
         Tile::Key(lock) => object(Object::Key(lock)),
         Tile::Loot => object(Object::Loot),
         Tile::Trap => object(Object::Trap),
