@@ -11,7 +11,7 @@ import { browser, check, close, colours, drawn, errors, fragment, open, PHONE, p
 const KINDS = ["standard", "keep", "halls", "cavern", "cyclic", "maze", "boss", "event", "story"];
 const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
 /** What the browser receives until the page is interactive, compressed, in bytes. */
-const MAX_TRANSFER = 320 * 1024;
+const MAX_TRANSFER = 300_000;
 /** From the start of the navigation until a floor is drawn and the keyboard answers, in milliseconds. */
 const MAX_START = 1000;
 /** From the last key in a pack's file until its 16 floors are drawn, in milliseconds. */

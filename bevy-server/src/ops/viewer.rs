@@ -34,19 +34,24 @@ struct File {
     content_type: &'static str,
     plain: &'static [u8],
     gzip: &'static [u8],
+    /// Of the largest file that the page needs at first.
+    brotli: Option<&'static [u8]>,
 }
 
 /// Defines [`FILES`] from names and content types.
 macro_rules! files {
-    ($($path:literal $name:literal $content_type:literal,)+) => {
+    ($($path:literal $name:literal $content_type:literal $($brotli:literal)?,)+) => {
         /// Every file, the page first.
         static FILES: [File; [$($name),+].len()] = [$(File {
             path: $path,
             content_type: $content_type,
             plain: include_bytes!(concat!("../../../web/dist/", $name)),
             gzip: include_bytes!(concat!("../../../web/dist/", $name, ".gz")),
+            brotli: files!(@brotli $($brotli)?),
         }),+];
     };
+    (@brotli $name:literal) => { Some(include_bytes!(concat!("../../../web/dist/", $name))) };
+    (@brotli) => { None };
 }
 
 files! {
@@ -60,7 +65,7 @@ files! {
     "/service-worker.js" "service-worker.js" "text/javascript; charset=utf-8",
     "/style.css" "style.css" "text/css; charset=utf-8",
     "/export.wasm" "export.wasm" "application/wasm",
-    "/floors.wasm" "floors.wasm" "application/wasm",
+    "/floors.wasm" "floors.wasm" "application/wasm" "floors.wasm.br",
     "/modules.wasm" "modules.wasm" "application/wasm",
     "/icon.svg" "icon.svg" "image/svg+xml",
     "/manifest.webmanifest" "manifest.webmanifest" "application/manifest+json",
@@ -95,16 +100,18 @@ impl File {
             (header::REFERRER_POLICY, "no-referrer"),
         ];
         if lists(request, &header::IF_NONE_MATCH, tag) {
-            (StatusCode::NOT_MODIFIED, headers).into_response()
-        } else if lists(request, &header::ACCEPT_ENCODING, "gzip") {
-            (headers, [(header::CONTENT_ENCODING, "gzip")], Body::from(self.gzip)).into_response()
-        } else {
-            (headers, Body::from(self.plain)).into_response()
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        let encodings = [("br", self.brotli), ("gzip", Some(self.gzip))];
+        let is_accepted = |(name, _): &(&str, _)| lists(request, &header::ACCEPT_ENCODING, name);
+        match encodings.into_iter().filter(is_accepted).find_map(|(name, body)| Some((name, body?))) {
+            Some((name, body)) => (headers, [(header::CONTENT_ENCODING, name)], Body::from(body)).into_response(),
+            None => (headers, Body::from(self.plain)).into_response(),
         }
     }
 }
 
-/// Whether a header whose value is a list, separated by commas, has `wanted` in it. Browsers give `gzip` no weight.
+/// Whether a header whose value is a list, separated by commas, has `wanted` in it. Browsers give encodings no weight.
 fn lists(headers: &HeaderMap, name: &header::HeaderName, wanted: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|part| part.trim() == wanted)
@@ -189,6 +196,11 @@ mod tests {
             let response = FILES[0].respond("", &headers(header::ACCEPT_ENCODING, accepted));
             let sent = response.headers().get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap());
             assert_eq!(sent, encoding, "{accepted}");
+        }
+        let module = FILES.iter().find(|file| file.path == "/floors.wasm").unwrap();
+        for (accepted, encoding) in [("gzip, deflate, br, zstd", "br"), ("gzip, deflate", "gzip")] {
+            let response = module.respond("", &headers(header::ACCEPT_ENCODING, accepted));
+            assert_eq!(response.headers()[header::CONTENT_ENCODING], encoding, "{accepted}");
         }
         // Only who exports, or opens a pack with a generator, loads the module for that.
         let compressed = |paths: fn(&str) -> bool| {
