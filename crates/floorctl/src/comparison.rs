@@ -1,7 +1,7 @@
 //! All differences between any two floors, for `floorctl diff`.
 
 use floor_client::{
-    Floor, Furniture, Terrain,
+    Floor, Terrain,
     v1::{Connection, Item, Lock, Point, Room, Spawn},
 };
 use floor_export::names;
@@ -39,6 +39,7 @@ pub(crate) struct ListDiff {
 impl Comparison {
     pub(crate) fn of(one: &Floor, other: &Floor) -> Self {
         let (a, b) = (one.wire(), other.wire());
+        let furniture = [one, other].map(|floor| floor.furniture().collect::<Vec<_>>());
         let lists = [
             list("rooms", &a.rooms, &b.rooms, room),
             list("connections", &a.connections, &b.connections, connection),
@@ -46,7 +47,7 @@ impl Comparison {
             list("items", &a.items, &b.items, item),
             list("spawns", &a.spawns, &b.spawns, spawn),
             list("traps", &a.traps, &b.traps, |trap| with_level(&trap.archetype, trap.at, trap.level)),
-            list("furniture", &furniture(one), &furniture(other), |piece| {
+            list("furniture", &furniture[0], &furniture[1], |piece| {
                 format!("{} at {}", piece.archetype, names::position(Some(piece.at)))
             }),
         ];
@@ -114,10 +115,6 @@ fn without<'a, T: PartialEq>(list: &'a [T], others: &[T]) -> Vec<&'a T> {
         position.map(|position| matched[position] = true).is_some()
     };
     list.iter().filter(|element| !is_matched(element)).collect()
-}
-
-fn furniture(floor: &Floor) -> Vec<Furniture<'_>> {
-    floor.furniture().collect()
 }
 
 fn room(room: &Room) -> String {

@@ -1,6 +1,6 @@
 //! Describes the first difference between two floors, for `floorctl verify`.
 
-use floor_client::{Floor, Furniture, v1};
+use floor_client::{Floor, v1};
 use floor_export::names;
 
 /// The first difference between two floors of one spec, `None` if they are equal. The strings name the floors in the
@@ -26,8 +26,9 @@ pub(crate) fn between(first: (&str, &Floor), second: (&str, &Floor)) -> Option<S
     if let Some(index) = unequal(first.region(), second.region()) {
         return Some(describe(&format!("region at {}", cell(index)), &first.region()[index], &second.region()[index]));
     }
+    let furniture = [first, second].map(|floor| floor.furniture().collect::<Vec<_>>());
     in_lists(a, b)
-        .or_else(|| first_unequal("furniture", &furniture(first), &furniture(second)))
+        .or_else(|| first_unequal("furniture", &furniture[0], &furniture[1]))
         .map(|(list, index, one, other)| describe(&format!("{list}[{index}]"), &one, &other))
         .or_else(|| (a.name != b.name).then(|| describe("name", &first.name(), &second.name())))
         .or_else(|| (a.hook != b.hook).then(|| describe("hook", &first.hook(), &second.hook())))
@@ -48,10 +49,6 @@ fn in_lists(a: &v1::Floor, b: &v1::Floor) -> Option<(&'static str, usize, String
         .or_else(|| first_unequal("items", &a.items, &b.items))
         .or_else(|| first_unequal("locks", &a.locks, &b.locks))
         .or_else(|| first_unequal("traps", &a.traps, &b.traps))
-}
-
-fn furniture(floor: &Floor) -> Vec<Furniture<'_>> {
-    floor.furniture().collect()
 }
 
 fn first_unequal<T: PartialEq + std::fmt::Debug>(

@@ -71,7 +71,10 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Measures floors of `size` in 28 s. `streams` load the server, each on a connection of its own.
+    /// How long [`measure`](Self::measure) takes.
+    pub(crate) const TIME: Duration = Duration::from_secs(28);
+
+    /// Measures floors of `size` for [`TIME`](Self::TIME). `streams` load the server, each on a connection of its own.
     pub(crate) async fn measure(server: &Server, size: (u32, u32), streams: u16) -> anyhow::Result<Self> {
         let operations = server.operations()?;
         let stats_before: Stats = operations.get("/stats").await?;

@@ -29,6 +29,9 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_millis(100);
 /// How long the last answers of an open loop may take, counted from the end of the measurement.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The parts of a measurement in which answers are counted apart.
+const SLICES: usize = 40;
+
 /// Chooses the next floor of a stream.
 pub(crate) type FloorPicker = Box<dyn FnMut() -> u32 + Send>;
 
@@ -57,6 +60,8 @@ pub(crate) struct Measurements {
     pub(crate) late: u64,
     /// Calls of an open loop that had no answer at its end. Their latency is the time that they had waited.
     pub(crate) unanswered: u64,
+    /// The floors that came in each part of the measurement.
+    slices: [u64; SLICES],
 }
 
 impl Period {
@@ -65,6 +70,12 @@ impl Period {
         let start = Instant::now();
         let measured_from = start + warm_up;
         Self { start, measured_from, until: measured_from + measured }
+    }
+
+    /// The part of the measurement that `time` is in.
+    fn slice(&self, time: Instant) -> Option<usize> {
+        let (since, all) = (time.checked_duration_since(self.measured_from)?, self.until - self.measured_from);
+        Some((since.div_duration_f64(all) * SLICES as f64) as usize).filter(|slice| *slice < SLICES)
     }
 }
 
@@ -129,7 +140,7 @@ async fn run_paced(
         if due >= period.measured_from {
             measurements.late += u64::from(free_since > due);
             match answer {
-                Ok(answer) => measurements.add_call(due.elapsed(), &answer),
+                Ok(answer) => measurements.add_call(due, &answer, period),
                 Err(_) => measurements.add_unanswered(due.elapsed()),
             }
         }
@@ -155,7 +166,7 @@ impl LoadStream {
             }
             let answer = self.client.get_encoded(self.tower.floor((self.next_floor)())).await;
             if started >= period.measured_from {
-                measurements.add_call(started.elapsed(), &answer);
+                measurements.add_call(started, &answer, period);
             }
             if matches!(answer, Err(ClientError::Unreachable { .. })) {
                 tokio::time::sleep(UNREACHABLE_PAUSE).await;
@@ -181,6 +192,7 @@ impl Measurements {
             failures: BTreeMap::new(),
             late: 0,
             unanswered: 0,
+            slices: [0; SLICES],
         })
     }
 
@@ -189,10 +201,20 @@ impl Measurements {
         self.latency.len() - self.unanswered
     }
 
-    fn add_call(&mut self, took: Duration, answer: &CallResult) {
+    /// The floors a second in each part of a measurement that took `measured`.
+    pub(crate) fn rates(&self, measured: Duration) -> [f64; SLICES] {
+        self.slices.map(|floors| floors as f64 * SLICES as f64 / measured.as_secs_f64())
+    }
+
+    /// Adds a call that was due at `due`, and whose answer came now.
+    fn add_call(&mut self, due: Instant, answer: &CallResult, period: Period) {
+        let now = Instant::now();
         match answer {
             Ok(answer) => {
-                self.add_latency(took);
+                self.add_latency(now - due);
+                if let Some(slice) = period.slice(now) {
+                    self.slices[slice] += 1;
+                }
                 self.served.add(&answer.served);
                 self.bytes += answer.value.bytes().len() as u64;
             }
@@ -215,6 +237,7 @@ impl Measurements {
         self.bytes += other.bytes;
         self.late += other.late;
         self.unanswered += other.unanswered;
+        self.slices.iter_mut().zip(other.slices).for_each(|(sum, floors)| *sum += floors);
         for (failure, count) in &other.failures {
             *self.failures.entry(failure.clone()).or_default() += count;
         }
@@ -235,6 +258,20 @@ mod tests {
             }
             .boxed()
         })
+    }
+
+    #[test]
+    fn answers_are_counted_in_the_part_of_the_measurement_in_which_they_come() {
+        let period = Period::starting_now(Duration::from_secs(1), Duration::from_secs(10));
+        let Period { start, measured_from, until } = period;
+        let [second, instant] = [Duration::from_secs(1), Duration::from_nanos(1)];
+        let slices =
+            [start, measured_from, measured_from + second, until - instant, until].map(|time| period.slice(time));
+        assert_eq!(slices, [None, Some(0), Some(SLICES / 10), Some(SLICES - 1), None]);
+        let (mut sum, mut other) = (Measurements::new().unwrap(), Measurements::new().unwrap());
+        (sum.slices[1], other.slices[1]) = (3, 5);
+        sum.add(&other).unwrap();
+        assert_eq!(sum.rates(10 * second)[..3], [0.0, 8.0 * SLICES as f64 / 10.0, 0.0]);
     }
 
     #[tokio::test]

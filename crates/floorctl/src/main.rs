@@ -1,5 +1,6 @@
 //! `floorctl`: the command-line client of the floor server. It generates floors itself to explain and search them.
 
+mod chart;
 mod cmd;
 mod comparison;
 mod credentials;
@@ -30,6 +31,7 @@ mod server;
 mod source;
 mod target;
 mod tenant;
+mod tier_rates;
 
 use std::process::ExitCode;
 

@@ -118,6 +118,10 @@ impl Destination {
         self.format
     }
 
+    pub(crate) const fn is_file(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// Opens the destination. Fails if binary data would go to a terminal.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn Write>> {
         match &self.output {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use floor_gen::{
-    Floor, Generator, Kind, Pack,
+    Floor, Generator, Kind, Pack, Point,
     explain::{Observer, bare_cells},
     validate::validate,
 };
@@ -210,7 +210,7 @@ impl Observer for Recorder {
         self.placed.borrow_mut().clear();
     }
 
-    fn vault_placed(&self, vault: usize) {
+    fn vault_placed(&self, vault: usize, _: Point, _: Point) {
         self.placed.borrow_mut().insert(vault);
     }
 

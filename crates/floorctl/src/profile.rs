@@ -3,10 +3,12 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
+    fmt,
     time::{Duration, Instant},
 };
 
-use floor_gen::{Floor, FloorSpec, Generator, Pack, explain::Observer};
+use floor_gen::{Floor, FloorSpec, Generator, Pack, Point, explain::Observer};
 use serde::{Serialize, Serializer};
 
 /// A floor and how it was generated.
@@ -17,6 +19,8 @@ pub(crate) struct GenerationProfile<'p> {
     pub(crate) took: Duration,
     /// The last attempt produced the floor; those before it were rejected.
     pub(crate) attempts: Vec<Attempt>,
+    /// The pack's furniture sets that the floor has, with the ids of their rooms.
+    pub(crate) furniture: BTreeMap<String, Vec<u8>>,
 }
 
 /// One layout that the generator tried. Serialized as in `floorctl explain --json`.
@@ -28,6 +32,28 @@ pub(crate) struct Attempt {
     /// Why the layout was rejected, `None` for the one that became the floor.
     pub(crate) rejected: Option<&'static str>,
     pub(crate) stages: Vec<Stage>,
+    /// The vaults that were drawn for it.
+    pub(crate) vaults: Vec<DrawnVault>,
+}
+
+/// A vault of the pack that was drawn for a layout.
+#[derive(Debug, Serialize)]
+pub(crate) struct DrawnVault {
+    /// Its name.
+    pub(crate) vault: String,
+    /// Where its map lies.
+    pub(crate) cells: Option<Cells>,
+    /// Why the layout does not hold it.
+    pub(crate) rejected: Option<&'static str>,
+}
+
+/// The north-west and the south-east cell of a rectangle.
+#[derive(Debug, Serialize)]
+pub(crate) struct Cells {
+    #[serde(serialize_with = "serialize_point")]
+    pub(crate) min: Point,
+    #[serde(serialize_with = "serialize_point")]
+    pub(crate) max: Point,
 }
 
 #[derive(Debug, Serialize)]
@@ -38,7 +64,24 @@ pub(crate) struct Stage {
     #[serde(rename = "tookUs", serialize_with = "serialize_micros")]
     pub(crate) took: Duration,
     #[serde(serialize_with = "serialize_choices")]
-    pub(crate) choices: Vec<(&'static str, usize)>,
+    pub(crate) choices: Vec<(&'static str, Choice)>,
+}
+
+/// What a stage chose: how many, or one of several things, by its key in the pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Choice {
+    Number(usize),
+    Key(&'static str),
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Key(key) => f.write_str(key),
+        }
+    }
 }
 
 pub(crate) fn micros(time: Duration) -> f64 {
@@ -50,13 +93,17 @@ fn serialize_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::
 }
 
 /// Writes each choice as an object: `{"what": "rooms", "value": 9}`.
-fn serialize_choices<S: Serializer>(choices: &[(&str, usize)], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_choices<S: Serializer>(choices: &[(&str, Choice)], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Choice<'a> {
+    struct Entry<'a> {
         what: &'a str,
-        value: usize,
+        value: Choice,
     }
-    serializer.collect_seq(choices.iter().map(|(what, value)| Choice { what, value: *value }))
+    serializer.collect_seq(choices.iter().map(|(what, value)| Entry { what, value: *value }))
+}
+
+fn serialize_point<S: Serializer>(point: &Point, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("x", point.x), ("y", point.y)])
 }
 
 impl<'p> GenerationProfile<'p> {
@@ -79,12 +126,13 @@ impl<'p> GenerationProfile<'p> {
     }
 
     fn run(generator: &mut Generator, pack: &'p Pack, spec: &FloorSpec) -> Self {
-        let recorder = Recorder::default();
+        let recorder = Recorder::of(pack);
         let started = Instant::now();
         let floor = generator.generate_observed_of(pack, spec, &recorder);
         let took = started.elapsed();
         recorder.end_stage();
-        Self { floor, took, attempts: recorder.0.into_inner().attempts }
+        let Recording { attempts, furniture, .. } = recorder.recording.into_inner();
+        Self { floor, took, attempts, furniture }
     }
 
     /// The stages of all attempts, in the order in which they ran.
@@ -94,21 +142,42 @@ impl<'p> GenerationProfile<'p> {
 }
 
 /// Records the calls of a generator.
-#[derive(Default)]
-struct Recorder(RefCell<Recording>);
+struct Recorder<'p> {
+    pack: &'p Pack,
+    recording: RefCell<Recording>,
+}
 
 #[derive(Default)]
 struct Recording {
     attempts: Vec<Attempt>,
+    furniture: BTreeMap<String, Vec<u8>>,
     /// When the current stage began.
     began: Option<Instant>,
 }
 
-impl Recorder {
+impl<'p> Recorder<'p> {
+    fn of(pack: &'p Pack) -> Self {
+        Self { pack, recording: RefCell::default() }
+    }
+
+    fn add_choice(&self, what: &'static str, choice: Choice) {
+        let recording = &mut *self.recording.borrow_mut();
+        if let Some(stage) = recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
+            stage.choices.push((what, choice));
+        }
+    }
+
+    fn add_vault(&self, vault: usize, cells: Option<Cells>, rejected: Option<&'static str>) {
+        let vault = self.pack.vaults()[vault].name.clone();
+        if let Some(attempt) = self.recording.borrow_mut().attempts.last_mut() {
+            attempt.vaults.push(DrawnVault { vault, cells, rejected });
+        }
+    }
+
     /// Ends the current stage, if there is one.
     fn end_stage(&self) {
         let now = Instant::now();
-        let recording = &mut *self.0.borrow_mut();
+        let recording = &mut *self.recording.borrow_mut();
         if let (Some(began), Some(stage)) =
             (recording.began.take(), recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()))
         {
@@ -117,14 +186,14 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for Recorder<'_> {
     fn attempt(&self, _: u32) {
-        self.0.borrow_mut().attempts.push(Attempt::default());
+        self.recording.borrow_mut().attempts.push(Attempt::default());
     }
 
     fn stage(&self, name: &'static str) {
         self.end_stage();
-        let recording = &mut *self.0.borrow_mut();
+        let recording = &mut *self.recording.borrow_mut();
         // Stages after a rejection without a new attempt belong to the fallback layout.
         if recording.attempts.last().is_none_or(|attempt| attempt.rejected.is_some()) {
             recording.attempts.push(Attempt { fallback: true, ..Attempt::default() });
@@ -136,15 +205,28 @@ impl Observer for Recorder {
     }
 
     fn note(&self, what: &'static str, value: usize) {
-        let recording = &mut *self.0.borrow_mut();
-        if let Some(stage) = recording.attempts.last_mut().and_then(|attempt| attempt.stages.last_mut()) {
-            stage.choices.push((what, value));
-        }
+        self.add_choice(what, Choice::Number(value));
+    }
+
+    fn chose(&self, what: &'static str, key: &'static str) {
+        self.add_choice(what, Choice::Key(key));
+    }
+
+    fn vault_placed(&self, vault: usize, min: Point, max: Point) {
+        self.add_vault(vault, Some(Cells { min, max }), None);
+    }
+
+    fn vault_rejected(&self, vault: usize, why: &'static str) {
+        self.add_vault(vault, None, Some(why));
+    }
+
+    fn furnished(&self, room: u8, set: &str) {
+        self.recording.borrow_mut().furniture.entry(set.to_owned()).or_default().push(room);
     }
 
     fn rejected(&self, why: &'static str) {
         self.end_stage();
-        if let Some(attempt) = self.0.borrow_mut().attempts.last_mut() {
+        if let Some(attempt) = self.recording.borrow_mut().attempts.last_mut() {
             attempt.rejected = Some(why);
         }
     }
@@ -172,8 +254,32 @@ mod tests {
     }
 
     #[test]
+    fn vaults_families_and_furniture_have_the_names_of_the_pack() {
+        let pack = Pack::tower();
+        for seed in 0..20 {
+            let spec = FloorSpec::resolve(seed, 7, 64, 64, Some(floor_gen::Kind::Event)).unwrap();
+            let profile = GenerationProfile::run(&mut Generator::new(), pack, &spec);
+            let attempt = profile.attempts.last().unwrap();
+            let DrawnVault { vault, cells, rejected: None } = &attempt.vaults[0] else { panic!("{attempt:?}") };
+            let Some(Cells { min, max }) = cells else { panic!("{attempt:?}") };
+            let vault = pack.vaults().iter().find(|other| other.name == *vault).unwrap();
+            let size = (usize::from(max.x - min.x) + 1, usize::from(max.y - min.y) + 1);
+            assert!([(vault.width, vault.height), (vault.height, vault.width)].contains(&size), "{attempt:?}");
+            let is_inside = |at: Point| (min.x..=max.x).contains(&at.x) && (min.y..=max.y).contains(&at.y);
+            assert!(profile.floor.rooms.iter().any(|room| is_inside(room.min) && is_inside(room.max)), "{attempt:?}");
+            let mut choices = attempt.stages.iter().flat_map(|stage| &stage.choices);
+            let Some((_, Choice::Key(family))) = choices.find(|(what, _)| *what == "family") else {
+                panic!("{attempt:?}")
+            };
+            assert!(["closed", "half", "island", "garden", "way"].contains(family), "{family}");
+            assert!(profile.furniture.values().flatten().all(|room| usize::from(*room) < profile.floor.rooms.len()));
+            assert!(!profile.furniture.is_empty());
+        }
+    }
+
+    #[test]
     fn rejected_attempts_are_recorded_separately() {
-        let recorder = Recorder::default();
+        let recorder = Recorder::of(Pack::tower());
         recorder.attempt(0);
         recorder.stage("layout");
         recorder.note("rooms", 3);
@@ -183,13 +289,13 @@ mod tests {
         recorder.rejected("a key out of reach");
         recorder.stage("refuge");
         recorder.end_stage();
-        let recording = recorder.0.into_inner();
+        let recording = recorder.recording.into_inner();
         let attempts =
             recording.attempts.iter().map(|attempt| (attempt.stages.len(), attempt.rejected, attempt.fallback));
         assert_eq!(
             attempts.collect::<Vec<_>>(),
             [(1, Some("a room out of reach"), false), (1, Some("a key out of reach"), false), (1, None, true)]
         );
-        assert_eq!(recording.attempts[0].stages[0].choices, [("rooms", 3)]);
+        assert_eq!(recording.attempts[0].stages[0].choices, [("rooms", Choice::Number(3))]);
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     failure::UsageError,
     numbers::{self, Numbers},
     pack_source::PackSource,
+    progress,
 };
 
 /// The flags for tower, size and kind: a floor without its number.
@@ -96,7 +97,11 @@ impl Tower {
     /// The pack that this program generates with: that of the flag, else the built-in one.
     pub(crate) fn pack_or_built_in(&self) -> anyhow::Result<Arc<LoadedPack>> {
         match &self.pack {
-            Some(PackArg::Local(source)) => Ok(source.read()?),
+            Some(PackArg::Local(source)) => {
+                // Compiling a generator of the pack's own takes seconds on slow machines.
+                let _clock = progress::clock("reading the pack");
+                Ok(source.read()?)
+            }
             Some(PackArg::Named(name)) if !PackRef::matches(name, "") => Err(UsageError(format!(
                 "this program has only the built-in pack tower, and --pack is {name}: name the folder or the .floorpack \
                  file of the pack, which `floorctl pack get {name}` saves, or ask a server that has it"

@@ -157,6 +157,8 @@ const USAGE_ERRORS: &[(&[&str], &str)] = &[
     (&["batch", "--numbers", "5-2"], "write 2-5"),
     (&["render", "--plain", "--png", "x.png"], "cannot be used with"),
     (&["warm", "--deadline", "soon"], "--deadline"),
+    (&["tiers", "--interval", "1s"], "--watch"),
+    (&["tiers", "--watch", "--interval", "1ms"], "write 100ms or more"),
     (&["bench", "--rate", "0"], "'--rate <CALLS>'"),
     (&["get", "42/7", "--number", "7"], "cannot be used with"),
     (&["get", "42"], "SEED/NUMBER"),

@@ -682,3 +682,29 @@ fn what_players_may_see_is_the_same_in_every_output() {
     let (code, _, stderr) = floorctl(&["search", "--players", "--where", "rooms > 3"]);
     assert!(code == Some(2) && stderr.contains("--players cannot be used here"), "{stderr}");
 }
+
+#[test]
+fn a_card_and_its_page_name_the_floor() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (picture, page) = (path("a \"card\".png"), path("card.html"));
+    let viewer = "https://floors.example/";
+    let (code, _, stderr) =
+        floorctl(&["card", "42/7", "--offline", "--output", &picture, "--page", &page, "--viewer", viewer]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let file = std::fs::File::open(&picture).unwrap();
+    let reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().unwrap();
+    assert_eq!((reader.info().width, reader.info().height), (1200, 630));
+    let page = std::fs::read_to_string(&page).unwrap();
+    let title = FloorSpec::resolve(42, 7, 0, 0, None).map(|spec| floor_wire::message(&floor_gen::generate(&spec)));
+    let title = title.unwrap().name.unwrap().text;
+    for part in [
+        format!("<meta property=\"og:title\" content=\"{title}\">"),
+        "<meta property=\"og:image\" content=\"a &quot;card&quot;.png\">".to_owned(),
+        "<a href=\"https://floors.example/#f=42/7:keep@100x100\">".to_owned(),
+    ] {
+        assert!(page.contains(&part), "{part} in\n{page}");
+    }
+    let (code, _, stderr) = floorctl(&["card", "42/7", "--offline", "--output", "-", "--page", &path("other.html")]);
+    assert!(code == Some(2) && stderr.contains("name one with --output"), "{stderr}");
+}

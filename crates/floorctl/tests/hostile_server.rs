@@ -9,10 +9,12 @@ use std::{
     fs,
     future::ready,
     io::{BufRead as _, BufReader, Write as _},
+    iter,
     net::{SocketAddr, TcpListener},
     process::{Command, Output, Stdio},
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -210,7 +212,12 @@ impl Hostile {
 
     /// Serves until the test's runtime shuts down.
     async fn serve(answers: Answers) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::serve_at("127.0.0.1:0".parse().unwrap(), answers).await
+    }
+
+    /// The same at `address`.
+    async fn serve_at(address: SocketAddr, answers: Answers) -> Self {
+        let listener = tokio::net::TcpListener::bind(address).await.unwrap();
         let grpc = listener.local_addr().unwrap();
         let service = FloorServiceServer::new(answers.clone());
         tokio::spawn(Server::builder().add_service(service).serve_with_incoming(TcpListenerStream::new(listener)));
@@ -277,6 +284,7 @@ const COMMANDS: &[&str] = &[
     "stream 42/1@16x16 --count 2",
     "render 42/1@16x16 --color never",
     "render 42/1@16x16 --pack mine --png {dir}/a.png",
+    "card 42/1@16x16 --output {dir}/card.png",
     "info",
     "info --json",
     "pack list",
@@ -359,6 +367,46 @@ async fn no_command_prints_what_a_terminal_acts_on() {
             });
         }
     });
+}
+
+#[cfg(unix)]
+#[test]
+fn watching_tiers_goes_on_while_the_server_restarts_and_ends_with_ctrl_c() {
+    let started = |address: &str| {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let server = runtime.block_on(Hostile::serve_at(address.parse().unwrap(), Answers::new(HOSTILE)));
+        (runtime, server)
+    };
+    let (runtime, server) = started("127.0.0.1:0");
+    let watch = |format: &[&str]| {
+        let mut command = server.command(&[&["tiers", "--watch", "--interval", "100ms"], format].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        thread::spawn(move || output.try_for_each(|line| sender.send(line)));
+        (child, lines)
+    };
+    let next = |lines: &mpsc::Receiver<String>, part: &str| {
+        let found = iter::repeat_with(|| lines.recv_timeout(Duration::from_secs(30)).unwrap());
+        found.inspect(|line| assert_printable("tiers", line)).find(|line| line.contains(part)).unwrap()
+    };
+    let (mut text, lines) = watch(&[]);
+    let (mut json, documents) = watch(&["--json"]);
+    assert!(next(&lines, "lookups/s").ends_with(r"end  - lookups/s, hit rate -"), "there is no interval yet");
+    assert!(next(&lines, "lookups/s").ends_with(r"end  0 lookups/s, hit rate -"));
+    next(&documents, "tiers");
+    drop(runtime);
+    assert!(next(&lines, "no answer: ").contains(&server.grpc.to_string()));
+    // What was written before.
+    documents.try_iter().for_each(drop);
+    let _restarted = started(&server.grpc.to_string());
+    next(&lines, "lookups/s");
+    let document: serde_json::Value = serde_json::from_str(&next(&documents, "tiers")).unwrap();
+    assert_eq!(document.pointer("/tiers/0/name").unwrap(), HOSTILE);
+    for child in [&mut text, &mut json] {
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -243,11 +243,20 @@ fn a_difference_is_shown_by_file_by_key_and_by_floors() {
 #[test]
 fn a_sheet_is_a_picture_of_16_floors() {
     let dir = with_new_pack();
-    let arguments = ["pack", "show", "mine", "--output", "out", "--kind", "maze", "--size", "32x24", "--scale", "2"];
-    run(dir.path(), &arguments);
-    let file = fs::File::open(dir.path().join("out/mine-maze.png")).unwrap();
-    let info = png::Decoder::new(BufReader::new(file)).read_info().unwrap();
-    assert_eq!((info.info().width, info.info().height), (4 * (32 * 2 + 8) + 8, 28 + 4 * (24 * 2 + 14 + 8)));
+    let manifest = dir.path().join("mine/pack.toml");
+    let text = fs::read_to_string(&manifest).unwrap() + "\n[schedule]\nwidth = 40\nheight = 30\n";
+    fs::write(&manifest, text).unwrap();
+    let sheet = |arguments: &[&str], path: &str| {
+        run(dir.path(), &[&["pack", "show", "mine", "--output", "out"], arguments].concat());
+        let file = fs::File::open(dir.path().join("out").join(path)).unwrap();
+        let info = png::Decoder::new(BufReader::new(file)).read_info().unwrap();
+        (info.info().width, info.info().height)
+    };
+    let of = |width: u32, height: u32, side: u32| (4 * (width * side + 8) + 8, 28 + 4 * (height * side + 14 + 8));
+    assert_eq!(sheet(&["--kind", "maze", "--size", "32x24", "--scale", "5"], "mine-maze.png"), of(32, 24, 5));
+    assert_eq!(sheet(&["--kind", "maze"], "mine-maze.png"), of(40, 30, 6), "of the size of the pack");
+    assert_eq!(sheet(&["--seed", "42", "--number", "7"], "mine-42.png"), of(40, 30, 6));
+    assert_eq!(sheet(&["--seed", "42", "--kind", "boss", "--size", "200x100"], "mine-42-boss.png"), of(200, 100, 3));
 }
 
 #[test]
@@ -328,13 +337,27 @@ fn the_page_follows_each_save() {
     let mut events = get(&address, "/events");
     let first = event(&mut events);
     assert!(first["pack"].as_str().unwrap().starts_with("mine@") && first["errors"].is_null(), "{first}");
-    let sheet = || {
-        let mut answer = Vec::new();
-        get(&address, "/floors/event").read_to_end(&mut answer).unwrap();
-        answer
+    // The status and the body.
+    let answer = |path: &str| {
+        let (mut head, mut body) = (String::new(), Vec::new());
+        let mut answer = get(&address, path);
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(answer.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        answer.read_to_end(&mut body).unwrap();
+        (head.split(' ').nth(1).unwrap().to_owned(), body)
     };
-    let drawn = sheet();
-    assert!(drawn.starts_with(b"HTTP/1.1 200") && drawn.windows(8).any(|bytes| bytes == b"\x89PNG\r\n\x1a\n"));
+    let names = |path| serde_json::from_slice::<Vec<String>>(&answer(path).1).unwrap();
+    let floors = names("/floors/*/7:event");
+    assert!(floors.len() == 16 && floors.iter().all(|name| name.contains(":event@100x100")), "{floors:?}");
+    assert_eq!(names("/floors/42/7:keep@48x40")[0], "42/7:keep@48x40");
+    let (status, why) = answer("/floors/42/9@9x9");
+    assert!(status == "400" && String::from_utf8(why).unwrap().contains("16 to 512 cells"));
+    let drawn = || answer("/small/1%2F7:event@48x48").1;
+    let before = drawn();
+    assert!(before.starts_with(b"\x89PNG\r\n\x1a\n") && answer("/large/1/7:event@48x48").1.len() > before.len());
+    let page = String::from_utf8(answer("/").1).unwrap();
+    assert!(page.contains("value=\"24x24\"") && page.contains("<option>cavern") && page.contains(" --pack mine<"));
 
     let manifest = dir.path().join("mine/pack.toml");
     let text = fs::read_to_string(&manifest).unwrap();
@@ -345,13 +368,13 @@ fn the_page_follows_each_save() {
     };
     save(format!("{text}\n[nonsense]\n"));
     let broken = event(&mut events);
-    assert!(broken["pack"].is_null() && broken["errors"].as_str().unwrap().contains("nonsense"), "{broken}");
-    assert!(sheet().starts_with(b"HTTP/1.1 409"));
+    assert!(broken["errors"].as_str().unwrap().contains("nonsense"), "{broken}");
+    assert!(broken["pack"] == first["pack"] && drawn() == before, "the floors of before stay");
 
-    save(format!("{text}\n[kinds.event]\nmoat = 0\nhedge = 50\n"));
+    save(format!("{text}\n[kinds.event.rooms]\ncells = 2000\n"));
     let repaired = event(&mut events);
     assert!(repaired["errors"].is_null() && repaired["pack"] != first["pack"], "{repaired}");
-    assert_ne!(sheet(), drawn);
+    assert!(drawn() != before);
 
     let mut socket = TcpStream::connect(&address).unwrap();
     socket.write_all(b"GET / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n").unwrap();

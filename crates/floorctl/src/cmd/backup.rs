@@ -40,7 +40,7 @@ impl Backup {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (operations, path) = (server.operations()?, self.whose.path(&format!("/backup?tier={}", self.tier)));
         let copying = operations.post::<BackedUp>(&path);
-        let copied = progress::waiting(|| operations.url.to_owned(), copying).await?;
+        let copied = progress::waiting(&progress::clock("copying"), || operations.url.to_owned(), copying).await?;
         if self.report.json {
             output::print_json(&copied)?;
         } else if let (Some(path), Some(bytes)) = (&copied.path, copied.bytes) {

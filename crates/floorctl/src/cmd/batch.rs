@@ -13,6 +13,7 @@ use crate::{
     json::{FloorJson, ServedJson},
     numbers::Numbers,
     output::{self, Destination, Format},
+    progress,
     server::{FetchOptions, Server},
     target::Tower,
 };
@@ -60,7 +61,9 @@ impl Batch {
         }
         let client = self.fetch.connect(server).await?;
         let specs = self.numbers.iter().map(|n| self.tower.floor(n)).collect::<Vec<FloorSpec>>();
+        let clock = progress::clock("fetching");
         let answer = client.batch_encoded(&specs).await?;
+        clock.finish_and_clear();
         let checked = answer.value.iter().zip(&specs).map(|(encoded, spec)| encoded.decode_for(spec));
         let floors = checked.collect::<Result<Vec<_>, _>>()?;
         let mut out = self.to.open()?;

@@ -1,19 +1,27 @@
 //! `floorctl bench`: a small load test, in a closed or an open loop.
 
-use std::{collections::BTreeMap, io::Write, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal as _, Write},
+    iter,
+    time::Duration,
+};
 
 use clap::{Args, ValueEnum};
 use floor_client::{FloorClient, is_loopback};
+use hdrhistogram::Histogram;
 use indicatif::HumanCount;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use rand_distr::{Distribution as _, Zipf};
 use serde::Serialize;
 
 use crate::{
+    chart,
     json::ServedJson,
     load::{self, ANSWER_TIMEOUT, FloorPicker, LoadStream, Measurements, Period},
     numbers,
     output::{self, ReportFormat},
+    progress,
     server::Server,
     target::Tower,
 };
@@ -26,6 +34,9 @@ busy starts late and is counted. Its latency counts from when it was due, and so
 2 s after the end. If client and server run on the same machine, they share its cores. The client does not decode the \
 floors. The first second is not counted. A call that fails is counted and named; in the closed loop, a stream whose \
 call does not reach the server pauses for 100 ms.
+
+In a terminal the report ends with two figures: the answers a second in each fortieth of the time, and how many calls \
+took how long.
 
 Examples:
   floorctl bench --connections 2 --streams 50 --seconds 10
@@ -120,10 +131,12 @@ impl Bench {
         clients[0].get(self.tower.floor(1)).await?;
         let period = Period::starting_now(WARM_UP, Duration::from_secs(self.seconds.into()));
         let streams = self.streams(&clients);
+        let bar = progress::timer("measuring", period.until - period.start);
         let sum = match self.rate {
             None => load::closed_loop(streams, period).await?,
             Some(rate) => load::open_loop(streams, rate, period).await?,
         };
+        bar.finish_and_clear();
         // The last answers may come before the end.
         self.print(&sum, period.measured_from.elapsed().max(period.until - period.measured_from))
     }
@@ -196,6 +209,9 @@ impl Bench {
         for (failure, count) in &sum.failures {
             writeln!(out, "  failed     {} times: {failure}", HumanCount(*count))?;
         }
+        if io::stdout().is_terminal() {
+            write_figures(&mut out, &sum.rates(Duration::from_secs(self.seconds.into())), &sum.latency)?;
+        }
         Ok(out.flush()?)
     }
 
@@ -211,6 +227,16 @@ impl Bench {
     }
 }
 
+/// Draws the answers a second over the run, and how many calls took how long.
+fn write_figures(out: &mut impl Write, rates: &[f64], latency: &Histogram<u64>) -> io::Result<()> {
+    let (least, most) = rates.iter().fold((f64::MAX, 0.0), |(least, most), rate| (rate.min(least), rate.max(most)));
+    let [least, most_count] = [least, most].map(|rate: f64| HumanCount(rate.round() as u64));
+    let line = chart::sparkline(rates.iter().copied().map(Some), most);
+    writeln!(out, "  answers/s  {line}  {least} to {most_count}")?;
+    let names = iter::once("latencies").chain(iter::repeat(""));
+    names.zip(chart::histogram(latency)).try_for_each(|(name, line)| writeln!(out, "  {name:<9}  {line}"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -221,6 +247,20 @@ mod tests {
     struct TestArgs {
         #[command(flatten)]
         bench: Bench,
+    }
+
+    #[test]
+    fn figures_stand_under_the_lines_of_the_report() {
+        let mut latency = Histogram::new(3).unwrap();
+        latency.record_n(100, 3).unwrap();
+        latency.record(101).unwrap();
+        let mut out = Vec::new();
+        write_figures(&mut out, &[1_000.0, 4_000.0, 2_000.4], &latency).unwrap();
+        let expected = "  answers/s  ▂█▅  1,000 to 4,000
+  latencies  to        100 us  ██████████████████████████████   75.0 %
+             to        101 us  ██████████                       25.0 %
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]

@@ -110,7 +110,10 @@ impl Capacity {
             None => u32::try_from(thread::available_parallelism().context("name the number of --cores")?.get())?,
         };
         let measuring = Figures::measure(server, self.load.size, self.streams);
-        let figures = progress::waiting(|| "the measurement, which takes 28 s".to_owned(), measuring).await?;
+        let bar = progress::timer("measuring", Figures::TIME);
+        let what = || format!("the measurement, which takes {} s", Figures::TIME.as_secs());
+        let figures = progress::waiting(&bar, what, measuring).await?;
+        bar.finish_and_clear();
         let needs = self.players.iter().map(|players| self.load.needs(*players, cores, &figures)).collect::<Vec<_>>();
         if self.report.json {
             let load = &self.load;

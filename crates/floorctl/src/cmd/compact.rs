@@ -35,7 +35,8 @@ impl Compact {
     pub(crate) async fn run(self, server: &Server) -> anyhow::Result<()> {
         let (operations, path) = (server.operations()?, self.whose.path("/compact"));
         let compacting = operations.post::<Compacted>(&path);
-        let compacted = progress::waiting(|| operations.url.to_owned(), compacting).await?;
+        let compacted =
+            progress::waiting(&progress::clock("compacting"), || operations.url.to_owned(), compacting).await?;
         if self.report.json {
             output::print_json(&compacted)?;
         } else {

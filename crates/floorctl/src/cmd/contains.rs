@@ -1,6 +1,6 @@
 //! `floorctl contains`: shows which tiers hold which floors.
 
-use std::{collections::BTreeSet, io::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, io::Write as _};
 
 use anyhow::bail;
 use clap::Args;
@@ -9,6 +9,7 @@ use floor_proto::operations::{Contained, FailedTier, FloorTiers};
 use super::purge::queries;
 use crate::{
     output::{self, ReportFormat},
+    progress,
     server::Server,
     target::FloorSelection,
     tenant::{Whose, owned},
@@ -40,14 +41,19 @@ impl Contains {
         let mut out = output::stdout();
         let mut all = Contained::default();
         let mut failures = BTreeSet::new();
-        for path in queries("/contains", &self.selection.pattern(), &self.selection.numbers()) {
-            let Contained { floors } = server.operations()?.get(&self.whose.path(&path)).await?;
+        let numbers = self.selection.numbers();
+        let paths: Vec<_> = queries("/contains", &self.selection.pattern(), &numbers).collect();
+        let bar = progress::bar("asking for", numbers.len());
+        for (done, path) in (1..).zip(&paths) {
+            let Contained { floors } = server.operations()?.get(&self.whose.path(path)).await?;
+            bar.set_position(numbers.len() * done / paths.len() as u64);
             let failed = floors.iter().flat_map(|floor| &floor.failed);
             failures.extend(failed.map(|FailedTier { tier, error }| format!("{tier} failed: {error}")));
             if self.report.json {
                 all.floors.extend(floors);
                 continue;
             }
+            let mut rows = String::new();
             for FloorTiers { floor, pack, tenant, tiers, failed } in floors {
                 let held = tiers.iter().map(|tier| owned(tenant.as_deref(), tier));
                 let unknown = failed.iter().map(|failed| owned(tenant.as_deref(), &failed.tier) + "?");
@@ -55,10 +61,11 @@ impl Contains {
                 let none = || owned(tenant.as_deref(), "-");
                 let tiers = if tiers.is_empty() { none() } else { tiers.join(" ") };
                 let of_pack = pack.map(|pack| format!(" --pack {pack}")).unwrap_or_default();
-                writeln!(out, "{floor}{of_pack}  {tiers}")?;
+                writeln!(rows, "{floor}{of_pack}  {tiers}")?;
             }
+            bar.suspend(|| out.write_all(rows.as_bytes()).and_then(|()| out.flush()))?;
         }
-        out.flush()?;
+        bar.finish_and_clear();
         drop(out);
         if self.report.json {
             output::print_json(&all)?;

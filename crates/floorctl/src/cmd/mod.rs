@@ -4,6 +4,7 @@ mod backup;
 mod batch;
 mod bench;
 mod capacity;
+mod card;
 mod compact;
 mod completions;
 mod contains;
@@ -104,6 +105,7 @@ commands! {
     batch::Batch calls Grpc,
     stream::Stream calls Grpc,
     render::Render calls Grpc,
+    card::Card calls Grpc,
     info::Info calls Grpc,
     pack::Pack calls Grpc,
     tiers::Tiers calls Grpc,

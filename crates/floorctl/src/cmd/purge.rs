@@ -12,6 +12,7 @@ use floor_proto::{
     pack::{InvalidPackRef, PackRef},
 };
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::{
@@ -128,7 +129,8 @@ impl Purge {
         let mut open: Vec<_> = ports.iter().map(|operations| operations.url).collect();
         let mut calls: FuturesUnordered<_> = ports.iter().copied().map(purge).collect();
         let (mut servers, mut failed) = (Vec::new(), Vec::new());
-        while let Some((url, answer)) = next_done(&mut open, &mut calls).await {
+        let clock = progress::clock("purging");
+        while let Some((url, answer)) = next_done(&clock, &mut open, &mut calls).await {
             let (tiers, error) = match answer {
                 Ok(PurgedTiers { tiers }) => (tiers, None),
                 Err(error) if ports.len() == 1 => return Err(error),
@@ -136,13 +138,14 @@ impl Purge {
             };
             let server = ServerJson { server: url.to_owned(), tiers, error };
             if !self.report.json {
-                output::print(&server)?;
+                clock.suspend(|| output::print(&server))?;
             }
             if !server.is_purged() {
                 failed.push(url);
             }
             servers.push(server);
         }
+        clock.finish_and_clear();
         if self.report.json {
             output::print_json(&StoresJson { servers })?;
         }
@@ -175,7 +178,7 @@ impl Purge {
         let mut calls: FuturesUnordered<_> = ports.iter().copied().map(purge).collect();
         let mut all = PurgeJson { floors: numbers.len(), ..PurgeJson::default() };
         let mut failed = Vec::new();
-        while let Some((url, (answers, error))) = next_done(&mut open, &mut calls).await {
+        while let Some((url, (answers, error))) = next_done(&bar, &mut open, &mut calls).await {
             let name = (ports.len() > 1).then_some(url);
             let mut one = PurgeJson { floors: numbers.len(), ..PurgeJson::default() };
             for purged in answers {
@@ -213,10 +216,11 @@ impl Purge {
 
 /// The result of the next server that is done, which is then `open` no more. `None`: all are.
 async fn next_done<'a, T>(
+    bar: &ProgressBar,
     open: &mut Vec<&'a str>,
     calls: &mut FuturesUnordered<impl Future<Output = (&'a str, T)>>,
 ) -> Option<(&'a str, T)> {
-    let done = progress::waiting(|| open.join(", "), calls.next()).await;
+    let done = progress::waiting(bar, || open.join(", "), calls.next()).await;
     if let Some((url, _)) = &done {
         open.retain(|other| other != url);
     }

@@ -169,16 +169,17 @@ struct Results {
     /// Floors that the pack's own generator failed to make, and the first error.
     failures: u64,
     failure: Option<ModuleError>,
+    /// That the generator is not asked any more.
+    closed: Option<ModuleError>,
 }
 
 impl Results {
     fn summarise(&self, generated: u64, time: Duration) -> anyhow::Result<()> {
         let (scanned, generated) = (HumanCount(self.scanned), HumanCount(generated));
-        let matches =
-            if self.matches == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(self.matches)) };
         writeln!(
             output::stderr(),
-            "{matches} in {scanned} floors, {generated} of them generated, in {:.2} s",
+            "{} in {scanned} floors, {generated} of them generated, in {:.2} s",
+            matches(self.matches),
             time.as_secs_f64()
         )?;
         if let Some(error) = &self.failure {
@@ -187,6 +188,10 @@ impl Results {
         }
         Ok(())
     }
+}
+
+fn matches(count: u64) -> String {
+    if count == 1 { "1 match".to_owned() } else { format!("{} matches", HumanCount(count)) }
 }
 
 impl Search {
@@ -213,8 +218,10 @@ impl Search {
             },
         );
         bar.finish_and_clear();
-        if let ControlFlow::Break(printed) = end {
-            printed?;
+        match (end, results.closed.take()) {
+            (ControlFlow::Break(printed), _) => printed?,
+            (ControlFlow::Continue(()), Some(closed)) => return Err(closed.into()),
+            (ControlFlow::Continue(()), None) => {}
         }
         results.summarise(generated.into_inner(), started.elapsed())?;
         Ok(if results.matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -231,21 +238,24 @@ impl Search {
             Ok(found) => {
                 let printed = self.print(bar, &found);
                 results.matches += 1;
+                bar.set_message(format!("searching, {}", matches(results.matches)));
                 if printed.is_err() || Some(results.matches) == self.limit {
                     return ControlFlow::Break(printed);
                 }
             }
-            // The rest would not be tried.
             Err(closed @ ModuleError::Closed { .. }) => {
-                let cause = results.failure.take().map(|error| format!(": {error}")).unwrap_or_default();
-                return ControlFlow::Break(Err(anyhow!("{closed}{cause}")));
+                results.closed.get_or_insert(closed);
             }
             Err(error) => {
                 results.failures += 1;
                 results.failure.get_or_insert(error);
             }
         }
-        ControlFlow::Continue(())
+        // The rest would not be tried. Why may be known only from a later block, which another thread tested.
+        match (&results.closed, &results.failure) {
+            (Some(closed), Some(cause)) => ControlFlow::Break(Err(anyhow!("{closed}: {cause}"))),
+            _ => ControlFlow::Continue(()),
+        }
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
@@ -425,6 +435,21 @@ mod tests {
     fn a_search_space_too_large_to_count_is_rejected() {
         let all = format!("--seeds 0-{} --numbers 1-2", u64::MAX);
         assert!(SearchSpace::new(&search(&all)).is_err());
+    }
+
+    /// Two threads share a breaker, so the block of the first refusal may come before that of the first failure.
+    #[test]
+    fn a_generator_that_is_not_asked_any_more_has_a_cause() {
+        let (search, bar, mut results) = (search("--limit 1"), ProgressBar::hidden(), Results::default());
+        let pack = || "trap@0".to_owned();
+        let closed = search.report(&bar, Err(ModuleError::Closed { pack: pack() }), &mut results);
+        assert!(closed.is_continue(), "the cause is not known yet");
+        let fault = ModuleError::Fault { pack: pack(), fault: "unreachable".to_owned() };
+        let ControlFlow::Break(Err(error)) = search.report(&bar, Err(fault), &mut results) else {
+            panic!("the rest is not tried")
+        };
+        let error = error.to_string();
+        assert!(error.contains("has failed too often") && error.ends_with("trap@0 failed: unreachable"), "{error}");
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::io::Write as _;
 use clap::Args;
 use floor_client::limits::{MAX_FLOOR, MAX_STREAM};
 use floor_export::json_layout;
-use indicatif::HumanCount;
+use indicatif::{HumanCount, ProgressBar};
 
 use crate::{
     failure::UsageError,
     json::FloorJson,
     output::{self, Destination, Format},
+    progress,
     server::{FetchOptions, Server},
     target::Target,
 };
@@ -50,6 +51,8 @@ impl Stream {
         let client = self.fetch.connect(server).await?;
         let mut floors = client.stream(self.first.floor(), self.count).await?;
         let mut out = self.to.open()?;
+        // Other output may go to the terminal of the bar.
+        let bar = if self.to.is_file() { progress::bar("streaming", self.count.into()) } else { ProgressBar::hidden() };
         while let Some((spec, encoded)) = floors.next_encoded().await? {
             let floor = encoded.decode_for(&spec)?;
             match self.to.format() {
@@ -58,7 +61,9 @@ impl Stream {
             }
             // Shows each floor immediately, and detects a closed pipe early.
             out.flush()?;
+            bar.inc(1);
         }
+        bar.finish_and_clear();
         let served = floors.served().await?;
         writeln!(
             output::stderr(),
