@@ -28,11 +28,8 @@ export function drawData(ctx: Context, scene: Scene, frame: Frame, layers: Layer
   const painter = new Painter(ctx, scene, frame, layers, palette, fog);
   cells((x, y, index) => painter.ground(x, y, index));
   if (layers.has("rooms")) cells((x, y, index) => painter.role(x, y, index));
-  ctx.save();
-  ctx.lineCap = ctx.lineJoin = "round";
   if (layers.has("names")) cells((x, y, index) => painter.outline(x, y, index));
   if (layers.has("path") && !fog) drawPath(ctx, scene, frame, palette);
-  ctx.restore();
   cells((x, y, index) => painter.things(x, y, index));
   if (layers.has("names") && !fog) painter.names();
   else painter.landmark();
@@ -226,6 +223,8 @@ class Painter {
 /** The shortest walk to the exit. */
 export function drawPath(ctx: Context, { floor, path }: Scene, frame: Frame, palette: Palette): void {
   const { left, top, side } = frame;
+  ctx.save();
+  ctx.lineCap = ctx.lineJoin = "round";
   for (const [width, casing] of [[0.5, true], [0.28, false]] as const) {
     for (const { key, cells } of path) {
       ctx.strokeStyle = casing ? css(palette.ink, 0.55) : css(key ? lockColour(key) : palette.exitPath);
@@ -237,6 +236,7 @@ export function drawPath(ctx: Context, { floor, path }: Scene, frame: Frame, pal
       ctx.stroke();
     }
   }
+  ctx.restore();
   for (const { key, cells } of path) {
     const middle = cells[Math.floor(cells.length / 2)];
     if (key) drawMark(ctx, frame, palette, `number:${key}`, middle % floor.width, Math.floor(middle / floor.width));

@@ -335,6 +335,7 @@ await check("it works by touch, and saves a picture", async () => {
   const box = await page.locator(".view canvas").first().boundingBox();
   await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForSelector(".note:not([hidden])");
+  await page.tap("#menu");
   const [download] = await Promise.all([page.waitForEvent("download"), page.tap("#png")]);
   assert.equal(download.suggestedFilename(), "floor-42-7.png");
   const file = readFileSync(await download.path());
