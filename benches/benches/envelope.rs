@@ -5,7 +5,7 @@ use std::{cell::LazyCell, hint::black_box, time::Duration};
 
 use benches::floors::{self, Entries};
 use bytes::Bytes;
-use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group};
 use floor_cache::{
     Key,
     envelope::{Envelope, MasterKeys, Namespace},
@@ -83,4 +83,4 @@ criterion_group! {
     config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = envelope
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

@@ -12,7 +12,7 @@ use benches::{
     stores::{self, Store},
     timing::{answered, timed},
 };
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use floor_cache::{Key, Tier};
 
 /// Length of the values: about that of a floor.
@@ -100,4 +100,4 @@ criterion_group! {
     config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = tiers
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

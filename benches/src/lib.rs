@@ -9,7 +9,7 @@
 //! - [`regret`]: the benchmark of `cache.bypass`.
 //! - [`counts`]: instruction and allocation counts. [`callgrind`]: the file with the instructions.
 //! - [`timing`]: timed loops and statistics. [`sample`]: the figures of a load. [`mod@table`]: tables. [`report`]:
-//!   reports.
+//!   reports, and the name of criterion's. [`figure`]: pictures. [`record`]: a report that was kept. [`progress`]: the time left.
 //!
 //! What goes wrong ends a measurement: a process that does not start, a call whose status is not OK, an answer that does
 //! not come or has other bytes. Commands return it as an error, and set-ups of benches panic.
@@ -17,6 +17,7 @@
 
 pub mod callgrind;
 pub mod counts;
+pub mod figure;
 pub mod floors;
 mod http2_client;
 pub mod load;
@@ -24,6 +25,8 @@ pub mod open_loop;
 pub mod peer_servers;
 pub mod pregenerated;
 pub mod process;
+pub mod progress;
+pub mod record;
 pub mod redis_server;
 pub mod regret;
 pub mod report;

@@ -240,6 +240,13 @@ pub struct Window {
     pub measured: Duration,
 }
 
+impl Window {
+    /// Both parts.
+    pub fn total(self) -> Duration {
+        self.settle + self.measured
+    }
+}
+
 /// The result of a timed run.
 #[derive(Debug)]
 pub struct TimedRun<S> {

@@ -1,6 +1,6 @@
 //! Reports: where and how a run was made, its samples, and the text that is printed at its end.
 
-use std::{env, fs, num::NonZero, process::Command, thread};
+use std::{env, fs, num::NonZero, path::PathBuf, process::Command, thread};
 
 use anyhow::ensure;
 
@@ -38,13 +38,41 @@ impl Report {
 
     /// Prints the heading `title`, the machine, the command and `text`.
     pub fn finish(&self, title: &str, text: &str) {
+        println!("# {title}\n\n{}\n\n{text}", self.origin());
+    }
+
+    /// The machine, and in a second paragraph the command and when it started.
+    pub fn origin(&self) -> String {
         let Self { started, machine, command, .. } = self;
-        println!("# {title}\n\n{machine}\n\n`{command}`, started {started}.\n\n{text}");
+        format!("{machine}\n\n`{command}`, started {started}.")
     }
 
     /// Keeps a sample.
     pub fn add(&mut self, sample: Sample) {
         self.samples.push(sample);
+    }
+}
+
+/// The `main` of a bench: criterion's, which then names the page with criterion's pictures.
+#[macro_export]
+macro_rules! bench_main {
+    ($group:path) => {
+        fn main() {
+            $group();
+            criterion::Criterion::default().configure_from_args().final_summary();
+            $crate::report::name_criterion_page();
+        }
+    };
+}
+
+/// Prints the path of the page with criterion's pictures to standard error, if there is one.
+pub fn name_criterion_page() {
+    let named = |variable| env::var_os(variable).map(PathBuf::from);
+    // Benches are in TARGET/release/deps.
+    let target = || named("CARGO_TARGET_DIR").or_else(|| Some(env::current_exe().ok()?.ancestors().nth(3)?.into()));
+    let directory = named("CRITERION_HOME").or_else(|| Some(target()?.join("criterion")));
+    if let Some(Ok(page)) = directory.map(|directory| directory.join("report/index.html").canonicalize()) {
+        eprintln!("pictures: {}", page.display());
     }
 }
 

@@ -8,7 +8,7 @@ mod tiers;
 
 use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 
 criterion_group! {
     name = benches;
@@ -16,4 +16,4 @@ criterion_group! {
     config = Criterion::default().sample_size(30).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = tiers::tiers, grpc::grpc
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

@@ -9,7 +9,7 @@ mod stores;
 
 use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 
 /// Floors of the chain's source.
 const COUNT: u32 = 1024;
@@ -20,4 +20,4 @@ criterion_group! {
     config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = memory::layers, stores::hits, stores::through
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

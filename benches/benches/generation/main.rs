@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use benches::floors::{self, SIDE};
-use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group};
 use floor_gen::{FloorSpec, Generator, Kind, validate::validate};
 
 /// Sides of square floors, in cells: the least, the default and the greatest.
@@ -41,4 +41,4 @@ criterion_group! {
     config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
     targets = generation
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

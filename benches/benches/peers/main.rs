@@ -16,7 +16,7 @@ use std::{
 
 use benches::{floors::Entries, regret::Keys, timing::in_rounds};
 use caches::{Dashmap, LruMutex, Moka, OurChain, OurLru, Peer, QuickCache, filled};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, criterion_group};
 
 /// Floors in each cache.
 const COUNT: u32 = 1024;
@@ -124,4 +124,4 @@ criterion_group! {
     config = Criterion::default().sample_size(50).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(1));
     targets = hits, writes
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

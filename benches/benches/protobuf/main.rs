@@ -4,7 +4,7 @@
 use std::{cell::LazyCell, time::Duration};
 
 use benches::{floors, timing::median};
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group};
 use prost::Message;
 
 /// Distinct floors: enough that the branch predictor does not learn them.
@@ -51,4 +51,4 @@ criterion_group! {
     config = Criterion::default().sample_size(100).nresamples(10_000).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
     targets = encode, decode
 }
-criterion_main!(benches);
+benches::bench_main!(benches);

@@ -9,6 +9,7 @@ use floor_cache::Bypass;
 use super::{cell::Cell, delay_proxy};
 use crate::{
     load::{ClosedLoop, Rpc, Shape, Window},
+    progress::Progress,
     redis_server::RedisServer,
     sample::{Sample, Snapshot},
     server::{Server, Setup},
@@ -32,6 +33,14 @@ pub struct Plan {
     pub warmup: Duration,
 }
 
+impl Plan {
+    /// The time of a cell, without the time in which its stores are filled.
+    pub fn total(&self) -> Duration {
+        let turns = (SETTLE + self.turn) * self.turns as u32;
+        (self.warmup + turns) * Bypass::ALL.len() as u32
+    }
+}
+
 /// The servers with one value of `cache.bypass`, and their load.
 struct Variant {
     bypass: Bypass,
@@ -42,13 +51,22 @@ struct Variant {
 /// Starts servers for `cell`, warms them up, runs the turns of `auto`, `off` and `forced`, and passes each sample to
 /// `take`. The turns of a round run in an order that rotates, so that no variant always follows the same one. `setup`
 /// has settings of all servers.
-pub fn measure(cell: Cell, setup: &Setup, plan: &Plan, mut take: impl FnMut(Sample)) -> anyhow::Result<()> {
+pub fn measure(
+    cell: Cell,
+    setup: &Setup,
+    plan: &Plan,
+    progress: &Progress,
+    mut take: impl FnMut(Sample),
+) -> anyhow::Result<()> {
+    progress.show(format!("filling the stores of {cell}"));
     let redis = if cell.store.is_shared() { vec![RedisServer::start()?] } else { Vec::new() };
     let mut variants = start(cell, setup, redis.first())?;
     let mut turn = |variant: usize, window: Window, round: usize| {
         let Variant { bypass, servers, load } = &mut variants[variant];
+        progress.show(format!("{cell}, {bypass}"));
         let timed = load.run_for(window, || Snapshot::of(servers, &redis));
         let timed = timed.with_context(|| format!("{cell}, {bypass}"))?;
+        progress.advance(window.total());
         anyhow::Ok(Sample::of(&timed.tally, &timed.before, &timed.after).named(cell, *bypass, round))
     };
     let all: Vec<usize> = (0..Bypass::ALL.len()).collect();

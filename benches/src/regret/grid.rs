@@ -13,6 +13,13 @@ const REDIS: StoreKind = StoreKind::redis(0);
 const REDIS_200_US: StoreKind = StoreKind::redis(200);
 const REDIS_1_MS: StoreKind = StoreKind::redis(1000);
 const REDIS_6_MS: StoreKind = StoreKind::redis(6000);
+/// Redis at each distance.
+pub const DISTANCES: [StoreKind; 4] = [REDIS, REDIS_200_US, REDIS_1_MS, REDIS_6_MS];
+/// The sides of floors.
+pub const SIDES: [u16; 4] = [32, 100, 256, 512];
+/// The loads: one caller, a gateway, many callers.
+pub const LOADS: [Shape; 3] = [ONE, FORTY, MANY];
+
 const LMDB: StoreKind = StoreKind::of(TierKind::Lmdb);
 const SLED: StoreKind = StoreKind::of(TierKind::Sled);
 
@@ -61,6 +68,15 @@ pub const GRID: &[Cell] = &[
     cell(LMDB, ONE, ZIPF_07, 256, 16, 1),
     cell(SLED, ONE, Keys::Uniform, 32, 16, 1),
 ];
+
+/// Cells of one floor a call for the pictures of the documents: from Redis at each distance, by side for one caller,
+/// and by calls in flight.
+pub fn distances() -> impl Iterator<Item = Cell> {
+    let sides = SIDES.map(|side| Cell { shape: ONE, side, ..Cell::PLAIN });
+    let loads = LOADS.map(|shape| Cell { shape, ..Cell::PLAIN });
+    let loads = loads.into_iter().filter(move |cell| !sides.contains(cell));
+    sides.into_iter().chain(loads).flat_map(|cell| DISTANCES.map(|store| Cell { store, ..cell }))
+}
 
 const fn cell(store: StoreKind, shape: Shape, keys: Keys, side: u16, batch: u32, servers: usize) -> Cell {
     Cell { store, shape, keys, side, batch, servers }

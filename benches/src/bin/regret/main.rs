@@ -10,6 +10,7 @@ use std::{fmt::Write as _, ops::RangeInclusive, time::Duration};
 
 use anyhow::{Context, ensure};
 use benches::{
+    progress::Progress,
     regret::{Cell, Plan, Verdict, grid, measure},
     report::{Report, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, GENERATED, P50, P99, RATE, REDIS_CPU},
@@ -26,10 +27,10 @@ struct Args {
     #[command(flatten)]
     common: Common,
     /// Only these cells: part of a name, or numbers and ranges of the list, as in 0,4,7-9
-    #[arg(long, value_name = "FILTER")]
+    #[arg(long, value_name = "FILTER", global = true)]
     cells: Option<String>,
     /// Only print the cells
-    #[arg(long)]
+    #[arg(long, global = true)]
     list: bool,
 }
 
@@ -38,6 +39,8 @@ struct Args {
 enum Mode {
     /// Compare auto with off for three servers on one Redis: generations, answers and CPU
     Servers,
+    /// Measure other cells: from one floor a call of a Redis at four distances, by size and by calls in flight
+    Distances,
 }
 
 /// Options of all commands.
@@ -75,7 +78,8 @@ impl Common {
 
 fn main() -> anyhow::Result<()> {
     let Args { part, common, cells, list } = Args::parse();
-    let cells = select(cells.as_deref().unwrap_or_default())?;
+    let all = if matches!(part, Some(Mode::Distances)) { grid::distances().collect() } else { grid::GRID.to_vec() };
+    let cells = select(&all, cells.as_deref().unwrap_or_default())?;
     if list {
         cells.iter().for_each(|(number, cell)| println!("{number:2}  {cell}"));
         return Ok(());
@@ -83,21 +87,21 @@ fn main() -> anyhow::Result<()> {
     ensure_release()?;
     match part {
         Some(Mode::Servers) => servers::run(&common),
-        None => run(&cells, &common),
+        None | Some(Mode::Distances) => run(&cells, &common),
     }
 }
 
-/// Measures the cells and prints the progress on standard error.
+/// Measures the cells.
 fn run(cells: &[(usize, Cell)], common: &Common) -> anyhow::Result<()> {
     let (setup, plan, mut verdicts) = (common.setup()?, common.plan(), Vec::new());
     let mut report = Report::start("regret");
-    for (done, (number, cell)) in cells.iter().enumerate().filter(|(_, (_, cell))| cell.can_run()) {
-        eprintln!("cell {number}: {cell}; {} of {}", done + 1, cells.len());
-        measure(*cell, &setup, &plan, |sample| report.add(sample))?;
-        let verdict = Verdict::of(*cell, &report.samples);
-        eprintln!("  auto to {}: {}", verdict.best, verdict.primary);
-        verdicts.push((*number, verdict));
+    let cells: Vec<_> = cells.iter().filter(|(_, cell)| cell.can_run()).collect();
+    let progress = Progress::start(plan.total() * cells.len() as u32);
+    for (number, cell) in cells {
+        measure(*cell, &setup, &plan, &progress, |sample| report.add(sample))?;
+        verdicts.push((*number, Verdict::of(*cell, &report.samples)));
     }
+    drop(progress);
     verdicts.sort_by(|(_, one), (_, other)| one.primary.value.total_cmp(&other.primary.value));
     report.finish("Regret", &markdown(&report, &verdicts, &plan));
     Ok(())
@@ -137,9 +141,9 @@ fn markdown(report: &Report, verdicts: &[(usize, Verdict)], plan: &Plan) -> Stri
     )
 }
 
-/// The cells that `filter` selects, with their numbers in the list.
-fn select(filter: &str) -> anyhow::Result<Vec<(usize, Cell)>> {
-    let numbered = grid::GRID.iter().copied().enumerate();
+/// The cells of `all` that `filter` selects, with their numbers in the list.
+fn select(all: &[Cell], filter: &str) -> anyhow::Result<Vec<(usize, Cell)>> {
+    let numbered = all.iter().copied().enumerate();
     let chosen: Vec<(usize, Cell)> = match ranges(filter) {
         Some(ranges) => numbered.filter(|(number, _)| ranges.iter().any(|range| range.contains(number))).collect(),
         None => numbered.filter(|(_, cell)| cell.to_string().contains(filter)).collect(),
@@ -163,10 +167,11 @@ mod tests {
 
     #[test]
     fn cells_are_chosen_by_number_range_or_name() {
-        let numbers = |filter| select(filter).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+        let numbers =
+            |filter| select(grid::GRID, filter).unwrap().into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("0,2-3"), [0, 2, 3]);
         assert_eq!(numbers("redis 4x10 uniform 100 b1 s1"), [0]);
         assert_eq!(numbers("").len(), grid::GRID.len());
-        assert!(select("rocksdb").unwrap_err().to_string().contains("rocksdb"));
+        assert!(select(grid::GRID, "rocksdb").unwrap_err().to_string().contains("rocksdb"));
     }
 }

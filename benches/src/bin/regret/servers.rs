@@ -14,6 +14,7 @@ use benches::{
     floors,
     load::{ClosedLoop, Rpc},
     process::wait_until,
+    progress::Progress,
     redis_server::RedisServer,
     regret::{Cell, Keys},
     report::Report,
@@ -29,6 +30,9 @@ const SERVERS: usize = 3;
 /// Calls in the parts *cold* and *small memory*.
 const COLD_CALLS: u64 = 60_000;
 const SMALL_CALLS: u64 = 150_000;
+
+/// About what a round of one setting takes.
+const ROUND: Duration = Duration::from_secs(13);
 
 /// Memory in the part *small memory*: a sixth of the floors.
 const SMALL: &str = "4MiB";
@@ -55,14 +59,17 @@ pub(crate) fn run(common: &crate::Common) -> anyhow::Result<()> {
     let runner = Runner { redis: RedisServer::start()?, setup: common.setup()?, messages: Cell::PLAIN.messages() };
     let mut report = Report::start("regret");
     let rounds = if common.quick { 1 } else { common.rounds };
+    let progress = Progress::start(ROUND * 2 * rounds as u32);
     for round in 0..rounds {
         for bypass in alternate(round, &[Bypass::Auto, Bypass::Off]) {
+            progress.show(format!("round {} of {rounds}, {bypass}", round + 1));
             for (part, sample) in runner.round(bypass)? {
                 report.add(sample.named(part, bypass, round));
             }
-            eprintln!("round {} of {rounds}, {bypass}", round + 1);
+            progress.advance(ROUND);
         }
     }
+    drop(progress);
     let (samples, mut text) = (&report.samples, String::new());
     let _ = writeln!(text, "Three servers, 5,000 floors of 100x100, {rounds} rounds; ratios with 95 % intervals.");
     for part in [COLD, JOINING, SMALL_MEMORY] {

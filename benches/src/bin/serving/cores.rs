@@ -29,6 +29,11 @@ pub(crate) fn default_counts() -> Vec<usize> {
 }
 
 impl Group {
+    /// How many there are on `count` processors.
+    pub(crate) fn count(count: usize) -> usize {
+        if count > 1 { 3 } else { 2 }
+    }
+
     /// Ours on the first `count` processors, as many of ours with one processor each, and a peer. With one processor ours
     /// are one group.
     pub(crate) fn start_all(count: usize) -> anyhow::Result<Vec<Self>> {

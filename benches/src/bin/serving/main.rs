@@ -17,6 +17,7 @@ use benches::{
     load::{Shape, Window},
     peer_servers::PeerServer,
     process::raise_open_files,
+    progress::Progress,
     report::{Report, ensure_release},
     sample::{CLIENT_CPU, CPU, Column, Figure, LATE, MEMORY, P50, P99, RATE},
     timing::alternate,
@@ -126,19 +127,25 @@ impl Closed {
     fn measure_cores(&self, counts: &[usize]) -> anyhow::Result<()> {
         let counts = if counts.is_empty() { &cores::default_counts()[..] } else { counts };
         let mut report = Report::start("serving");
+        let groups: usize = counts.iter().map(|count| Group::count(*count)).sum();
+        let progress = self.rounds.progress(groups * self.shapes.len())?;
         for count in counts {
             let groups: Vec<_> = Group::start_all(*count)?;
             for round in 0..self.rounds.count() {
                 for shape in &self.shapes {
                     let load = format!("{count} cores, {shape}");
                     for group in alternate(round, &groups.iter().collect::<Vec<_>>()) {
-                        let sample = group.load(*shape, self.rounds.window(round)?);
+                        let window = self.rounds.window(round)?;
+                        progress.show(format!("{load}, {}", group.name));
+                        let sample = group.load(*shape, window);
                         let sample = sample.with_context(|| format!("{load}, {}", group.name))?;
                         report.add(sample.named(&load, &group.name, round));
+                        progress.advance(window.total());
                     }
                 }
             }
         }
+        drop(progress);
         let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
                      client threads as cores share. They run on other cores if the machine has twice as many, else on the \
                      same.";
@@ -155,16 +162,20 @@ impl Closed {
         let mut fleet = Fleet::new(has_many);
         start(&mut fleet)?;
         let mut report = Report::start("serving");
+        let progress = self.rounds.progress(fleet.order(0).len() * self.shapes.len())?;
         for round in 0..self.rounds.count() {
             for shape in &self.shapes {
                 for server in fleet.order(round) {
-                    let sample = server.load(*shape, self.rounds.window(round)?);
+                    let window = self.rounds.window(round)?;
+                    progress.show(format!("{shape}, {}", server.name));
+                    let sample = server.load(*shape, window);
                     let sample = sample.with_context(|| format!("{shape}, {}", server.name))?;
                     report.add(sample.named(shape, &server.name, round));
+                    progress.advance(window.total());
                 }
             }
-            eprintln!("round {} of {} done", round + 1, self.rounds.count());
         }
+        drop(progress);
         let about = "Loads are named by connections and calls in flight on each. One client thread runs on the same cores \
                      as the servers.";
         report.finish("Serving", &self.rounds.markdown(&report, about, &Self::COLUMNS, &Self::RATIOS));
@@ -181,6 +192,13 @@ impl Rounds {
         Ok(Window { settle: time(settle)?, measured: time(seconds)? })
     }
 
+    /// The progress of all rounds, each with `turns`.
+    fn progress(&self, turns: usize) -> anyhow::Result<Progress> {
+        let rounds = (0..self.count()).map(|round| self.window(round));
+        let round: Duration = rounds.map(|window| Ok(window?.total())).sum::<anyhow::Result<_>>()?;
+        Ok(Progress::start(round * turns as u32))
+    }
+
     const fn count(&self) -> usize {
         if self.quick { 2 } else { self.rounds }
     }
@@ -191,15 +209,19 @@ impl Rounds {
         const RATIOS: [(&str, Figure); 2] =
             [("ratio, p50", |it| 1.0 / it.p50_us), ("ratio, p99", |it| 1.0 / it.p99_us)];
         let mut report = Report::start("serving");
+        let progress = self.progress(fleet.order(0).len() * rates.len())?;
         for round in 0..self.count() {
             for rate in rates {
                 for server in fleet.order(round) {
-                    let sample = server.at_rate(*rate, self.window(round)?)?;
+                    let window = self.window(round)?;
+                    progress.show(format!("{rate} calls a second, {}", server.name));
+                    let sample = server.at_rate(*rate, window)?;
                     report.add(sample.named(format!("{rate} calls a second"), &server.name, round));
+                    progress.advance(window.total());
                 }
             }
-            eprintln!("round {} of {} done", round + 1, self.count());
         }
+        drop(progress);
         let about = format!("{CONNECTIONS} connections; the client has a processor of its own.");
         report.finish("Latency at equal rates", &self.markdown(&report, &about, &COLUMNS, &RATIOS));
         Ok(())

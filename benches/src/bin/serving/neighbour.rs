@@ -10,6 +10,7 @@ use benches::{
     load::{self, Rpc, Window},
     open_loop::{OpenLoop, Pace},
     process::CpuPartition,
+    progress::Progress,
     report::Report,
     sample::{LATE, P50, P99, RATE, Sample, Snapshot},
     server::{Server, Setup},
@@ -63,6 +64,7 @@ impl Trial {
         let (mut report, mut towers) = (Report::start("serving"), TOWER + 1..);
         let server = Setup::new().with_all(self.settings).start()?;
         let _partition = CpuPartition::isolate(server.pid())?;
+        let progress = Progress::start(window.total() * 2 * rounds.count() as u32);
         for round in 0..rounds.count() {
             for turn in 0..2 {
                 let mut loads = vec![load(&server, window, MEASURED_RATE, iter::repeat(TOWER))];
@@ -72,13 +74,15 @@ impl Trial {
                     loads.push(load(&server, window, OTHER_RATE, towers.by_ref()));
                 }
                 let who = if is_beside { BESIDE } else { ALONE };
+                progress.show(format!("round {} of {}, {who}", round + 1, rounds.count()));
                 for (load, tally) in [MEASURED, OTHER].into_iter().zip(&OpenLoop::run_together(&loads)?) {
                     let sample = Sample::of(tally, &Snapshot::default(), &Snapshot::default());
                     report.add(sample.named(load, who, round));
                 }
+                progress.advance(window.total());
             }
-            eprintln!("round {} of {} done", round + 1, rounds.count());
         }
+        drop(progress);
         report.finish(self.title, &self.markdown(&report));
         Ok(())
     }

@@ -12,15 +12,14 @@ use crate::{all_cpu, chains::Candidate};
 const AS_GOOD: f64 = 1.03;
 const MOST: f64 = 1.1;
 
-/// The chain to use under `loads`, which count the same, and the reason, in Markdown.
-pub(crate) fn choose(samples: &Samples, chains: &[Candidate], loads: &[&str]) -> String {
+/// The chain to use under `loads`, which count the same, and the reason, in Markdown. `chains` are not empty.
+pub(crate) fn choose(samples: &Samples, chains: &[Candidate], loads: &[&str]) -> (Candidate, String) {
     let costs = |chain: Candidate| costs(samples, chain, loads);
     let cost = |chain: &Candidate| mean_and_interval(&costs(*chain)).0;
     // The ratio of the CPU of one chain to that of another, within rounds.
     let to = |one: Candidate, other: Candidate| Ratio::of(costs(one).into_iter().zip(costs(other)));
-    let Some(cheapest) = chains.iter().min_by(|one, other| cost(one).total_cmp(&cost(other))) else {
-        return "No chain was measured.".to_owned();
-    };
+    let cheapest = chains.iter().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+    let cheapest = cheapest.expect("a chain was measured");
     let is_as_good = |chain: &&Candidate| {
         let ratio = to(**chain, *cheapest);
         ratio.low <= AS_GOOD && ratio.value <= MOST
@@ -45,7 +44,7 @@ pub(crate) fn choose(samples: &Samples, chains: &[Candidate], loads: &[&str]) ->
         let reason = if has_more { "has more tiers to operate" } else { "costs the same within the noise" };
         text += &format!(" That is {} times those of `{:?}`, which {reason}.", interval(&ratio), cheapest.0);
     }
-    text + " Several servers that share floors need Redis: docs/operating.md has the cases."
+    (*chosen, text + " Several servers that share floors need Redis: docs/operating.md has the cases.")
 }
 
 /// CPU microseconds of a request in each round, the mean over `loads`.
@@ -88,7 +87,7 @@ mod tests {
     fn of_chains_that_cost_the_same_the_shorter_is_chosen() {
         let costs =
             [(Candidate(&[]), 90.0), (Candidate(&["lru", "lmdb"]), 20.2), (Candidate(&["lru", "lmdb", "redis"]), 20.0)];
-        let text = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
+        let (_, text) = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
         assert!(text.contains("Use `[\"lru\", \"lmdb\"]`") && text.contains("4.46 ("), "{text}");
         assert!(text.contains("1.01 (1.01 to 1.01) times those of"), "{text}");
         assert!(text.contains("take 21 CPU seconds, the mean of cold and warm"), "{text}");
@@ -97,7 +96,7 @@ mod tests {
     #[test]
     fn a_cheaper_chain_is_chosen_though_it_is_longer() {
         let costs = [(Candidate(&["lru"]), 30.0), (Candidate(&["lru", "lmdb"]), 20.0)];
-        let text = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
+        let (_, text) = choose(&samples(&costs), &costs.map(|(chain, _)| chain), &[COLD, WARM]);
         assert!(text.contains("Use `[\"lru\", \"lmdb\"]`") && text.contains("No chain takes fewer"), "{text}");
     }
 }

@@ -6,6 +6,7 @@
 
 mod chains;
 mod choice;
+mod output;
 mod replay;
 mod request_log;
 mod sources;
@@ -15,7 +16,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use benches::{
+    figure::{Bar, Estimate},
     load::Window,
+    progress::Progress,
     report::{self, Report},
     sample::{Figure, Sample, Samples},
     server::Setup,
@@ -23,7 +26,7 @@ use benches::{
 };
 use chains::Candidate;
 use clap::{Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
+use output::{Answer, Output};
 
 #[derive(Debug, Parser)]
 #[command(about = "Measures which chain to use on this machine, what each source of floors costs, and what to provide")]
@@ -33,6 +36,8 @@ struct Args {
     /// Measure for a shorter time. The intervals are wider
     #[arg(long, global = true)]
     quick: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Other loads.
@@ -68,7 +73,23 @@ impl Plan {
         floors: 1500,
         calls: 6000,
     };
+
+    /// About what the rounds over all sources and chains take.
+    fn total(&self, sources: usize, chains: usize) -> Duration {
+        let round = self.window.total() * sources as u32 + self.chain() * chains as u32;
+        round * self.rounds as u32 + FILLING * sources as u32
+    }
+
+    /// About what the cold and the warm run of a chain take.
+    fn chain(&self) -> Duration {
+        (START + CALL * self.calls as u32) * 2
+    }
 }
+
+/// About what filling a source takes, the start of a server, and a call of a chain.
+const FILLING: Duration = Duration::from_secs(2);
+const START: Duration = Duration::from_millis(500);
+const CALL: Duration = Duration::from_micros(50);
 
 /// CPU microseconds of the server and of Redis for an answer. As many CPU seconds for a million.
 fn all_cpu(sample: &Sample) -> f64 {
@@ -76,40 +97,32 @@ fn all_cpu(sample: &Sample) -> f64 {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Args { load, quick } = Args::parse();
+    let Args { load, quick, output } = Args::parse();
     report::ensure_release()?;
     ensure!(Setup::is_available(), "this measures the server: `cargo build --release -p bevy-server`");
+    output.ensure_writable()?;
     match load {
-        None => choose(if quick { Plan::QUICK } else { Plan::FULL }),
-        Some(Load::Replay(args)) => replay::run(&args, quick),
+        None => choose(if quick { Plan::QUICK } else { Plan::FULL }, &output),
+        Some(Load::Replay(args)) => replay::run(&args, quick, &output),
     }
 }
 
 /// Measures the sources and the chains.
-fn choose(plan: Plan) -> anyhow::Result<()> {
+fn choose(plan: Plan, output: &Output) -> anyhow::Result<()> {
     let (sources, chains) = (sources::available(), Candidate::available(&[]));
-    let progress = progress(sources.len() * (plan.rounds + 1) + chains.len() * plan.rounds);
+    let progress = Progress::start(plan.total(sources.len(), chains.len()));
     let mut report = Report::start("which-chain");
     let spaces = sources::measure(&sources, &plan, &progress, &mut report)?;
     workload::measure(&chains, &plan, &progress, &mut report)?;
-    progress.finish_and_clear();
-    let choice = choice::choose(&report.samples, &chains, &[workload::COLD, workload::WARM]);
-    let text = format!(
-        "{choice}\n\n{}\n\n{}\n\n{}\n",
-        sources::table(&report.samples, &spaces),
-        workload::table(&report.samples, &chains),
-        notes(&plan)
-    );
-    report.finish("What to deploy here", &text);
-    Ok(())
-}
-
-fn progress(steps: usize) -> ProgressBar {
-    const TEMPLATE: &str = "{bar:30} {pos}/{len}, {elapsed} of about {duration}: {msg}";
-    let bar = ProgressBar::new(steps as u64);
-    bar.set_style(ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
+    drop(progress);
+    let samples = &report.samples;
+    let (chosen, choice) = choice::choose(samples, &chains, &[workload::COLD, workload::WARM]);
+    let loads = [(workload::COLD, "cold: from empty stores"), (workload::WARM, "warm: after a restart on full stores")];
+    let parts = vec![
+        (sources::picture(samples, &sources)?, sources::table(samples, &spaces)),
+        (workload::picture(samples, &chains, chosen, &loads)?, workload::table(samples, &chains)),
+    ];
+    output.finish(&report, &Answer { title: "What to deploy here", choice, parts, notes: notes(&plan) })
 }
 
 fn notes(plan: &Plan) -> String {
@@ -130,4 +143,12 @@ fn figure(samples: &Samples, load: &str, who: &str, decimals: usize, figure: Fig
         (mean, half) if half.is_finite() => format!("{mean:.decimals$} ± {half:.decimals$}"),
         (mean, _) => format!("{mean:.decimals$}"),
     }
+}
+
+/// A bar of the same figure.
+fn bar(samples: &Samples, load: &str, who: &str, figure: Figure) -> Bar {
+    let (value, half) = mean_and_interval(&samples.figures(load, who, figure));
+    let half = if half.is_finite() { half } else { 0.0 };
+    let estimate = Estimate { value, low: value - half, high: value + half };
+    Bar { name: who.to_owned(), estimate, text: self::figure(samples, load, who, 1, figure), is_marked: false }
 }

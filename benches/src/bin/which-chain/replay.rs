@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use benches::{
+    progress::Progress,
     report::Report,
     sample::{Column, GENERATED, P50, P99, RATE},
     server::Setup,
@@ -11,10 +12,12 @@ use benches::{
 };
 
 use crate::{
-    all_cpu,
+    CALL, all_cpu,
     chains::{Candidate, Replay, Stores},
     choice,
+    output::{Answer, Output},
     request_log::RequestLog,
+    workload,
 };
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +56,7 @@ fn above_zero(text: &str) -> Result<f64, String> {
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("write a number above 0".to_owned()) }
 }
 
-pub(crate) fn run(args: &ReplayArgs, quick: bool) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ReplayArgs, quick: bool, output: &Output) -> anyhow::Result<()> {
     let setup = Setup::new().with("CACHE__LRU__CAPACITY", format!("{}MiB", args.lru));
     let (limit, rounds) = if quick { (args.limit.min(QUICK.0), QUICK.1) } else { (args.limit, args.rounds) };
     let (log, chains) = (RequestLog::read(&args.log, limit)?, Candidate::available(&args.chains));
@@ -62,19 +65,24 @@ pub(crate) fn run(args: &ReplayArgs, quick: bool) -> anyhow::Result<()> {
     let load = args.log.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let schedule = args.speed.map(|speed| log.schedule(speed));
     let replay = Replay { messages: log.messages(), schedule };
+    let schedule = replay.schedule.as_ref().and_then(|due| due.last().copied());
+    let part = schedule.unwrap_or(CALL * replay.messages.len() as u32);
+    let progress = Progress::start(part * (rounds * chains.len()) as u32);
     for round in 0..rounds {
         for chain in alternate(round, &chains) {
+            progress.show(format!("{}, round {} of {rounds}", chain.name(), round + 1));
             let sample = Stores::empty(chain.0)?.measure(&setup, &replay)?;
             report.add(sample.named(&load, chain.name(), round));
+            progress.advance(part);
         }
-        eprintln!("round {} of {rounds} done", round + 1);
     }
-    let text = format!(
-        "{}\n\n{} requests, from empty stores. Figures are medians with the least and the greatest.\n\n{}\n",
-        choice::choose(&report.samples, &chains, &[&load]),
-        replay.messages.len(),
-        report.samples.table(&load, &COLUMNS, &[])
+    drop(progress);
+    let (chosen, choice) = choice::choose(&report.samples, &chains, &[&load]);
+    let picture = workload::picture(&report.samples, &chains, chosen, &[(&load, "")])?;
+    let parts = vec![(picture, report.samples.table(&load, &COLUMNS, &[]))];
+    let requests = replay.messages.len();
+    let notes = format!(
+        "{requests} requests, from empty stores. Figures of the table are medians with the least and the greatest."
     );
-    report.finish("Replay", &text);
-    Ok(())
+    output.finish(&report, &Answer { title: "Replay", choice, parts, notes })
 }

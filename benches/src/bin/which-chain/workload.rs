@@ -2,6 +2,8 @@
 
 use anyhow::Context;
 use benches::{
+    figure::{Bar, Bars, Caption},
+    progress::Progress,
     regret::{Cell, Keys},
     report::Report,
     sample::{Figure, P99, RATE, Samples},
@@ -9,10 +11,9 @@ use benches::{
     timing::alternate,
 };
 use comfy_table::Table;
-use indicatif::ProgressBar;
 
 use crate::{
-    Plan, all_cpu,
+    Plan, all_cpu, bar,
     chains::{Candidate, Replay, Stores},
     figure,
 };
@@ -33,7 +34,7 @@ pub(crate) const LRU_CAPACITY: &str = "4MiB";
 pub(crate) fn measure(
     chains: &[Candidate],
     plan: &Plan,
-    progress: &ProgressBar,
+    progress: &Progress,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let messages = CELL.messages().iter().take(plan.calls as usize).cloned().collect();
@@ -42,16 +43,36 @@ pub(crate) fn measure(
     for round in 0..plan.rounds {
         for chain in alternate(round, chains) {
             let name = chain.name();
-            progress.set_message(format!("requests to {name}, round {} of {}", round + 1, plan.rounds));
+            progress.show(format!("requests to {name}, round {} of {}", round + 1, plan.rounds));
             let stores = Stores::empty(chain.0)?;
             for load in [COLD, WARM] {
                 let sample = stores.measure(&setup, &replay).with_context(|| format!("{load}, {name}"))?;
                 report.add(sample.named(load, &name, round));
             }
-            progress.inc(1);
+            progress.advance(plan.chain());
         }
     }
     Ok(())
+}
+
+/// The cost of a million requests by chain under `loads`, which have headings, as a picture. `chosen` stands out.
+pub(crate) fn picture(
+    samples: &Samples,
+    chains: &[Candidate],
+    chosen: Candidate,
+    loads: &[(&str, &str)],
+) -> anyhow::Result<benches::figure::Figure> {
+    let caption = Caption {
+        name: "cost-of-chains",
+        title: "What a million requests cost, by chain",
+        axes: "CPU seconds of the server and of Redis; thin lines: the 95 % interval. The chain to use is bold.",
+    };
+    let bars = |load: &str| {
+        let bar = |chain: &Candidate| Bar { is_marked: *chain == chosen, ..bar(samples, load, &chain.name(), all_cpu) };
+        chains.iter().map(bar).collect()
+    };
+    let groups = loads.iter().map(|(load, heading)| ((*heading).to_owned(), bars(load))).collect();
+    Bars { caption, groups }.draw()
 }
 
 /// The cost of a million requests by chain.
