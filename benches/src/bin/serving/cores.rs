@@ -19,6 +19,8 @@ pub(crate) struct Group {
     servers: Vec<MeasuredServer>,
     /// Its cores.
     cores: usize,
+    /// The processors of the clients.
+    clients: Vec<usize>,
 }
 
 /// The numbers of cores to measure by default: powers of two up to half of the machine, or to all of a small one.
@@ -35,14 +37,16 @@ impl Group {
     }
 
     /// Ours on the first `count` processors, as many of ours with one processor each, and a peer. With one processor ours
-    /// are one group.
-    pub(crate) fn start_all(count: usize) -> anyhow::Result<Vec<Self>> {
+    /// are one group. The clients have processors that no server has, if there are enough for `most`, the greatest count
+    /// that is measured; else those of the servers, so that all counts compare.
+    pub(crate) fn start_all(count: usize, most: usize) -> anyhow::Result<Vec<Self>> {
         let free = processors()?;
         ensure!((1..=free.len()).contains(&count), "this machine has {} processors, not {count}", free.len());
+        let clients = if free.len() >= 2 * most { &free[most..] } else { &free[..count] };
         let group = |name: &str, start: &dyn Fn(&mut Fleet) -> anyhow::Result<()>| {
             let mut fleet = Fleet::new(true);
             start(&mut fleet).with_context(|| name.to_owned())?;
-            anyhow::Ok(Self { name: name.to_owned(), servers: fleet.into_servers(), cores: count })
+            anyhow::Ok(Self { name: name.to_owned(), servers: fleet.into_servers(), cores: count, clients: clients.to_vec() })
         };
         let ours = |fleet: &mut Fleet| on_processors(&free[..count], || fleet.add_plain("ours"))?;
         let each = |fleet: &mut Fleet| {
@@ -58,16 +62,14 @@ impl Group {
     }
 
     /// Runs closed loops from as many threads as the servers have cores, each with its part of the connections to one
-    /// server, and checks the bytes of the answers. The threads have the other processors, if there are enough.
+    /// server, and checks the bytes of the answers.
     pub(crate) fn load(&self, shape: Shape, window: Window) -> anyhow::Result<Sample> {
         ensure!(shape.connections.is_multiple_of(self.cores), "{shape} cannot be divided by {} cores", self.cores);
         let part = Shape::new(shape.connections / self.cores, shape.streams);
-        let free = processors()?;
-        let of_clients = if free.len() >= 2 * self.cores { &free[self.cores..] } else { &free[..] };
         let pids = || self.servers.iter().map(MeasuredServer::pid);
         let ready = Barrier::new(self.cores);
         let client = |number: usize| {
-            let bound = bind_to_processors(of_clients);
+            let bound = bind_to_processors(&self.clients);
             let server = &self.servers[number % self.servers.len()];
             let mut load = ClosedLoop::new([server.target.clone()], Rpc::GetFloor, part, server.messages()?);
             let connected = load.connect();

@@ -129,8 +129,9 @@ impl Closed {
         let mut report = Report::start("serving");
         let groups: usize = counts.iter().map(|count| Group::count(*count)).sum();
         let progress = self.rounds.progress(groups * self.shapes.len())?;
+        let most = counts.iter().copied().max().unwrap_or(1);
         for count in counts {
-            let groups: Vec<_> = Group::start_all(*count)?;
+            let groups: Vec<_> = Group::start_all(*count, most)?;
             for round in 0..self.rounds.count() {
                 for shape in &self.shapes {
                     let load = format!("{count} cores, {shape}");
@@ -147,8 +148,8 @@ impl Closed {
         }
         drop(progress);
         let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
-                     client threads as cores share. They run on other cores if the machine has twice as many, else on the \
-                     same.";
+                     client threads as cores share. They run on other cores if the machine has twice as many as the most, \
+                     else on those of the servers.";
         report.finish("Cores", &self.rounds.markdown(&report, about, &Self::COLUMNS, &Self::RATIOS));
         Ok(())
     }
