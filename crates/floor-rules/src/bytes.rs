@@ -1,5 +1,5 @@
-//! The bytes of a saved state: numbers in LEB128, 7 bits a byte, the lowest first, in as few bytes as they need; and bits as
-//! the lengths of their runs. So a state has one form.
+//! The bytes of a saved state: numbers in LEB128, 7 bits a byte, the lowest first, in as few bytes as they need; and
+//! bits as the lengths of their runs. So a state has one form.
 
 use alloc::vec::Vec;
 use core::fmt;

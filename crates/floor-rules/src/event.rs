@@ -7,8 +7,8 @@ use crate::{act::Ware, point::Point};
 /// The most acts of a hero on a floor.
 pub const MAX_ACTS: u16 = 10_000;
 
-/// Something that came of a turn. Numbers of monsters, items and traps are their places in the lists of the floor; health is
-/// in points.
+/// Something that came of a turn. Numbers of monsters, items and traps are their places in the lists of the floor;
+/// health is in points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The hero struck a monster.

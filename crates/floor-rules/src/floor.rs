@@ -93,7 +93,7 @@ pub(crate) mod terrain {
     pub(crate) const LOCKED_DOOR: u8 = 4;
     pub(crate) const SECRET_DOOR: u8 = 5;
 
-    /// Whether everybody can enter it.
+    /// Whether everybody can enter it: floor, a door, stairs up and down, shallow water, a bridge, grass, rubble.
     pub(crate) const fn is_passable(terrain: u8) -> bool {
         matches!(terrain, 2 | DOOR | 6 | 7 | 8 | 12 | 13 | 14)
     }
@@ -202,34 +202,37 @@ impl Floor<'_> {
 
     /// Of all that the rules read.
     pub(crate) fn digest(&self) -> u64 {
+        /// After the entries of a list. None begins with it.
+        const END: u32 = u32::MAX;
         let mut digest = digest::EMPTY;
         let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| digest = digest::add(digest, *byte));
         let place = |at: Point| u32::from(at.y) << 16 | u32::from(at.x);
         let mut numbers = |numbers: &[u32]| numbers.iter().for_each(|number| add(&number.to_le_bytes()));
         let Self { width, height, entry, exit, .. } = *self;
         numbers(&[width.into(), height.into(), place(entry), place(exit), self.is_of_boss.into()]);
-        // Each list ends with a number that begins no entry.
-        const END: u32 = u32::MAX;
-        let name = |name: &str| name.bytes().fold(digest::EMPTY, digest::add);
+        let name = |name: &str| {
+            let digest = name.bytes().fold(digest::EMPTY, digest::add);
+            [digest as u32, (digest >> 32) as u32]
+        };
         self.shrines.iter().for_each(|at| numbers(&[place(*at)]));
         numbers(&[END]);
         self.shops.iter().for_each(|at| numbers(&[place(*at)]));
         numbers(&[END]);
         for Spawn { at, archetype, level, behaviour, group } in &self.spawns {
-            let name = name(archetype);
-            numbers(&[place(*at), name as u32, (name >> 32) as u32, *level, u32::from(*behaviour), *group]);
+            let [low, high] = name(archetype);
+            numbers(&[place(*at), low, high, *level, u32::from(*behaviour), *group]);
         }
         numbers(&[END]);
         for Item { at, archetype, value, opens_lock } in &self.items {
-            let name = name(archetype);
-            numbers(&[place(*at), name as u32, (name >> 32) as u32, *value, *opens_lock]);
+            let [low, high] = name(archetype);
+            numbers(&[place(*at), low, high, *value, *opens_lock]);
         }
         numbers(&[END]);
         self.locks.iter().for_each(|lock| numbers(&[place(lock.at), lock.id]));
         numbers(&[END]);
         for Trap { at, archetype, level } in &self.traps {
-            let name = name(archetype);
-            numbers(&[place(*at), name as u32, (name >> 32) as u32, *level]);
+            let [low, high] = name(archetype);
+            numbers(&[place(*at), low, high, *level]);
         }
         add(&self.terrain);
         add(&self.region);

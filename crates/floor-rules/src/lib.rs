@@ -1,8 +1,8 @@
-//! The rules of one floor in play: a floor, a hero and acts in, the hero and events out, the same on every machine. So a
-//! server plays a climb again from the bytes of its acts ([`replay`]) and sees whether it is true.
+//! The rules of one floor in play: a floor, a hero and acts in, the hero and events out, the same on every machine. So
+//! a server plays a climb again from the bytes of its acts ([`replay`]) and sees whether it is true.
 //!
-//! A [`Level`] is a floor in play. [`Level::act`] plays a turn and says what came of it as [`Event`]s, or refuses the act
-//! and changes nothing. A game makes pictures and sentences of that.
+//! A [`Level`] is a floor in play. [`Level::act`] plays a turn and says what came of it as [`Event`]s, or refuses the
+//! act and changes nothing. A game makes pictures and sentences of that.
 //!
 //! ```
 //! use floor_rules::{Act, Direction, Floor, Hero, Level, Point, Refusal, replay};
@@ -26,15 +26,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **A floor is plain data.** [`Floor`] holds what the rules need of a floor, in the numbers and names of `floors.v1`. So
-//! the crate names neither the generator nor the wire: who has a `floor_gen::Floor` or a decoded message copies it into
-//! this struct, field by field, and a client in WebAssembly brings no protobuf along.
+//! **A floor is plain data.** [`Floor`] holds what the rules need of a floor, in the numbers and names of `floors.v1`.
+//! So the crate names neither the generator nor the wire: who has a `floor_gen::Floor` or a decoded message copies it
+//! into this struct, field by field, and a client in WebAssembly brings no protobuf along.
 //!
 //! **Exact.** Integers only, and none of the machine's width is drawn from or hashed. Sums that a foreign floor or hero
 //! could overflow stay at the greatest number.
 //!
-//! **Rolls** are a pseudorandom function of a seed of 128 bits, which the server gives with the floor and may keep, and of
-//! the number of rolls so far, which is part of the state. Who has seen any number of rolls foresees no other.
+//! **Rolls** are a pseudorandom function of a seed of 128 bits, which the server gives with the floor and may keep, and
+//! of the number of rolls so far, which is part of the state. Who has seen any number of rolls foresees no other.
 //!
 //! **A saved state** ([`Level::to_bytes`]) has one form. It holds neither the floor nor the seed.
 //!

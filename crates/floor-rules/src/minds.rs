@@ -75,9 +75,9 @@ impl Level {
     /// The rest of a group flees when two thirds of it have fallen. Brutes and bosses never do.
     pub(crate) fn scatter(&mut self, index: usize) {
         let group = self.monsters[index].group;
-        let members = || self.monsters.iter().filter(|monster| group != 0 && monster.group == group);
+        let members = || self.monsters.iter().filter(|monster| monster.group == group);
         let alive = members().filter(|monster| monster.is_alive()).count();
-        if alive * 3 <= members().count() {
+        if group != 0 && alive * 3 <= members().count() {
             self.change_group(index, |mood, class| match class {
                 Class::Brute | Class::Boss => mood,
                 _ => Mood::Fleeing,

@@ -19,8 +19,8 @@ pub enum Class {
     Boss,
 }
 
-/// A class. Its health and its damage, each at level 0 and what four levels add, in points. How far it hits, in steps. The
-/// turns from one hit to the next. Its archetypes, one for each theme.
+/// A class. Its health and its damage, each at level 0 and what four levels add, in points. How far it hits, in steps.
+/// The turns from one hit to the next. Its archetypes, one for each theme.
 type Strength = (Class, [u32; 2], [u32; 2], u32, u8, &'static str);
 
 const CLASSES: [Strength; 6] = [

@@ -1,5 +1,5 @@
-//! Chance: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of a counter, with the
-//! seed as its key. A sequential generator would be faster, and foreseen by who has seen enough of it.
+//! Chance: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of a counter, with
+//! the seed as its key. A sequential generator would be faster, and foreseen by who has seen enough of it.
 
 use core::{fmt, hash::Hasher as _};
 
@@ -29,7 +29,7 @@ impl Rolls {
 }
 
 impl fmt::Debug for Rolls {
-    /// Leaves the seed out: a log must not betray it.
+    /// Leaves the seed out: what is printed must not betray it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rolls").field("count", &self.count).finish_non_exhaustive()
     }

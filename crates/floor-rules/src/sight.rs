@@ -1,5 +1,6 @@
-//! The field of view: symmetric shadow casting (Albert Ford, "Symmetric Shadowcasting", 2020), with slopes as fractions of
-//! integers. If an open cell sees another one, that one sees it too: so a hero sees every monster that could see them.
+//! The field of view: symmetric shadow casting (Albert Ford, "Symmetric Shadowcasting", 2020), with slopes as fractions
+//! of integers. If an open cell sees another one, that one sees it too: so a hero sees every monster that could see
+//! them.
 
 use crate::{bit_grid::BitGrid, point::Point};
 
@@ -51,7 +52,8 @@ struct Quarter<'a> {
 }
 
 impl Quarter<'_> {
-    /// Sees the cells of a row between two lines, then those behind the open ones. It calls itself at most [`SIGHT`] deep.
+    /// Sees the cells of a row between two lines, then those behind the open ones. It calls itself at most [`SIGHT`]
+    /// deep.
     fn scan(&mut self, row: i32, mut start: Slope, end: Slope) {
         if row > SIGHT {
             return;

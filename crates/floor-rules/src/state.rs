@@ -16,8 +16,9 @@ use crate::{
 };
 
 impl Level {
-    /// The canonical form: equal levels have equal bytes, and those that differ have others. It holds neither the floor nor
-    /// the seed, but a digest of the acts: levels that logs of one length lead to are equal only if no single act differs.
+    /// The canonical form: equal levels have equal bytes, and those that differ have others. It holds neither the floor
+    /// nor the seed, but a digest of the acts: levels that logs of one length lead to are equal only if no single act
+    /// differs.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
@@ -50,8 +51,8 @@ impl Level {
         out.into_bytes()
     }
 
-    /// The level of a canonical form, on the same floor and with the same seed. It goes on as the saved one would. Whether
-    /// acts lead to such a state, only [`replay`](crate::replay) knows.
+    /// The level of a canonical form, on the same floor and with the same seed. It goes on as the saved one would.
+    /// Whether acts lead to such a state, only [`replay`](crate::replay) knows.
     ///
     /// # Errors
     /// [`StateError`] if the bytes are none of this floor, or of another version.

@@ -29,8 +29,8 @@ impl Ways {
         Self { width, steps: vec![FAR; cells], reached: Vec::with_capacity(MOST_REACHED.min(cells)) }
     }
 
-    /// Finds the ways of at most `limit` steps to `goal`, and of no more than `until` needs. No cell of `passable` is on the
-    /// border, nor is the goal.
+    /// Finds the ways of at most `limit` steps to `goal`, and of no more than `until` needs. No cell of `passable` is
+    /// on the border, nor is the goal.
     pub(crate) fn find(&mut self, goal: Point, limit: u8, until: Option<Point>, passable: &BitGrid) {
         self.reached.iter().for_each(|cell| self.steps[*cell as usize] = FAR);
         self.reached.clear();

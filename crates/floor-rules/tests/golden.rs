@@ -9,7 +9,7 @@ use support::Player;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Changes when a rule changes, or when a floor does.
-const GOLDEN: u64 = 0xdf56_c9a9_bed8_7761;
+const GOLDEN: u64 = 0xe615_6c9f_6c78_a8f8;
 /// Plays on each of the floors, and acts in each.
 const PLAYS: u64 = 11_200;
 const ACTS: usize = 60;

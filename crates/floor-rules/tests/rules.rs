@@ -142,6 +142,16 @@ fn a_sleeper_takes_twice_the_damage_and_wakes() {
 }
 
 #[test]
+fn who_is_alone_does_not_flee() {
+    let mut level = level(&HALL, Hero { attack: 1, ..hero() }, |floor| {
+        floor.spawns = vec![spawn(2, 1, "skeleton", GUARDS, 0), spawn(7, 5, "rat", SLEEPS, 0)];
+    });
+    act(&mut level, Step(East));
+    assert!(level.monsters()[0].is_hunting());
+    assert_eq!(level.monsters()[1].mood, Mood::Asleep);
+}
+
+#[test]
 fn a_group_wakes_together_and_its_last_third_flees() {
     let map = ["#########", "#......>#", "#.......#", "#.......#", "#.......#", "#...<...#", "#########"];
     let mut level = level(&map, Hero { attack: 99, ..hero() }, |floor| {
