@@ -3,9 +3,12 @@
 use std::{ops::Deref, sync::Arc};
 
 use floor_client::{Floor, Terrain};
-use floor_rules::{Act, Door, Harm, Hero, Point};
+use floor_rules::{Act, Door, Hero, Point};
 
-use crate::{floor::of_rules, news::News};
+use crate::{
+    floor::of_rules,
+    news::{News, name},
+};
 
 /// The floor that the player is on. It also has all that [`floor_rules::Level`] has.
 #[derive(Debug, Clone)]
@@ -31,35 +34,28 @@ impl Level {
         // Nobody checks this climb, so nobody minds that its rolls can be foreseen.
         let seed = u128::from(floor.content_hash()) << 64 | u128::from(hero.turns);
         let rules = floor_rules::Level::new(&of_rules(&floor), hero, seed).expect("a server's floors are valid");
-        let mut level = Self { floor, news: Vec::new(), rules };
-        let (name, hook) = (level.floor.name(), level.floor.hook());
+        let mut news = Vec::new();
+        let (name, hook) = (floor.name(), floor.hook());
         if !name.is_empty() {
-            let words = format!("{name}. {hook}");
-            level.news.push(News::at_player(&level, words.trim(), 0));
+            let words = format!("{name}. {hook}").trim().to_owned();
+            news.push(News { words, at: rules.at(), change: 0 });
         }
-        level
+        Self { floor, news, rules }
     }
 
     /// A turn: the player's act and, if it is possible, what poison and monsters do.
     pub fn act(&mut self, act: Act) {
-        self.news = match self.rules.act(act) {
-            Ok(_) => self.events().iter().map(|event| News::of(self, *event)).collect(),
-            Err(why) => News::why_not(self, why).into_iter().collect(),
+        let result = self.rules.act(act).map(<[_]>::to_vec);
+        let (floor, player) = (&self.floor, self.at());
+        self.news = match result {
+            Ok(events) => events.into_iter().map(|event| News::of(event, floor, player)).collect(),
+            Err(why) => News::why_not(why, floor, player).into_iter().collect(),
         };
     }
 
     /// Who or what hurt the player last. Empty until then.
     pub fn foe_name(&self) -> String {
-        self.foe().map_or_else(String::new, |foe| self.name(foe))
-    }
-
-    /// The words for what hurts.
-    pub(crate) fn name(&self, harm: Harm) -> String {
-        match harm {
-            Harm::Gas => "gas".to_owned(),
-            Harm::Monster(index) => self.floor.spawns()[index as usize].archetype.replace('_', " "),
-            Harm::Trap(index) => self.floor.traps()[index as usize].archetype.replace('_', " "),
-        }
+        self.foe().map_or_else(String::new, |foe| name(&self.floor, foe))
     }
 
     /// The terrain as the player knows it.
