@@ -167,6 +167,25 @@ fn the_errors_of_a_state_say_what_is_wrong() {
 }
 
 #[test]
+fn a_hero_who_has_not_seen_what_they_see_is_refused() {
+    let floor = support::floor(42, 1, 32, 32, None);
+    let bytes = Level::new(&floor, hero(), 1).unwrap().to_bytes();
+    // After the version and two digests stand 15 numbers, up to the foe, and then the known cells.
+    let ends = |from: usize| (from..bytes.len()).filter(|at| bytes[*at] < 0x80).map(|at| at + 1);
+    let known = ends(17).nth(14).unwrap();
+    // One run for all cells: 1,024 in two bytes.
+    let (mut cells, mut end) = (0, known);
+    while cells < 32 * 32 {
+        let next = ends(end).next().unwrap();
+        cells += bytes[end..next].iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 0x7f));
+        end = next;
+    }
+    let unseen = [&bytes[..known], &[0x80, 0x08], &bytes[end..]].concat();
+    let error = Level::from_bytes(&floor, 1, &unseen).unwrap_err();
+    assert_eq!(error, StateError::Value { what: "sight of the hero", before: unseen.len() });
+}
+
+#[test]
 fn a_hero_acts_ten_thousand_times_and_no_more() {
     let floor = support::floor(42, 1, 32, 32, None);
     let hero = Hero { health: u32::MAX, most_health: u32::MAX, ..hero() };

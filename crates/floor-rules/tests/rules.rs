@@ -142,6 +142,31 @@ fn a_sleeper_takes_twice_the_damage_and_wakes() {
 }
 
 #[test]
+fn one_in_three_turns_nearby_wakes_a_sleeper() {
+    let mut floor = floor(&HALL);
+    floor.spawns = vec![spawn(3, 1, "rat", SLEEPS, 0), spawn(4, 1, "rat", SLEEPS, 0)];
+    let mut woken = [0; 2];
+    for seed in 0..300 {
+        let mut level = Level::new(&floor, hero(), seed).unwrap();
+        act(&mut level, Search);
+        woken.iter_mut().zip(level.monsters()).for_each(|(woken, rat)| *woken += u32::from(rat.is_hunting()));
+    }
+    assert!((80..120).contains(&woken[0]) && woken[1] == 0, "{woken:?}");
+}
+
+#[test]
+fn a_state_tells_logs_apart_that_end_alike() {
+    let end = |acts: [Act; 2]| {
+        let mut level = level(&HALL, hero(), |_| {});
+        acts.iter().for_each(|deed| _ = act(&mut level, *deed));
+        level
+    };
+    let (walked, waited) = (end([Step(East), Step(West)]), end([Search, Search]));
+    assert_eq!((walked.at(), walked.hero(), walked.known()), (waited.at(), waited.hero(), waited.known()));
+    assert_ne!(walked.to_bytes(), waited.to_bytes());
+}
+
+#[test]
 fn who_is_alone_does_not_flee() {
     let mut level = level(&HALL, Hero { attack: 1, ..hero() }, |floor| {
         floor.spawns = vec![spawn(2, 1, "skeleton", GUARDS, 0), spawn(7, 5, "rat", SLEEPS, 0)];
