@@ -3,13 +3,14 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 18] = [
+const CRATES: [(&str, &str); 19] = [
     ("floor-proto", "proto"),
     ("floor-gen", "crates/floor-gen"),
     ("floor-wire", "crates/floor-wire"),
     ("floor-pack", "crates/floor-pack"),
     ("floor-query", "crates/floor-query"),
     ("floor-export", "crates/floor-export"),
+    ("floor-rules", "crates/floor-rules"),
     ("floor-cache", "crates/floor-cache"),
     ("floor-http2", "crates/floor-http2"),
     ("bevy-server", "bevy-server"),
@@ -25,7 +26,7 @@ const CRATES: [(&str, &str); 18] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 29] = [
+const MAY_NAME: [(&str, &[&str]); 30] = [
     (
         "floor-proto",
         &[
@@ -82,6 +83,8 @@ const MAY_NAME: [(&str, &[&str]); 29] = [
     ("wasmtime", &["floor-pack"]),
     ("floor-query", &["bevy-server", "floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
+    // Only the game uses it.
+    ("floor-rules", &[]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("floor-http2", &["bevy-server"]),
@@ -167,6 +170,11 @@ fn each_crate_names_only_its_allowed_dependencies() {
 fn the_generator_depends_on_the_reader_of_packs_and_two_hashes_alone() {
     let allowed = ["once_cell", "siphasher", "toml", "xxhash-rust"];
     assert_eq!(named("crates/floor-gen"), BTreeSet::from(allowed.map(str::to_owned)));
+}
+
+#[test]
+fn the_rules_depend_on_a_hash_alone() {
+    assert_eq!(named("crates/floor-rules"), BTreeSet::from(["siphasher".to_owned()]));
 }
 
 #[test]

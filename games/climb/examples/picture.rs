@@ -71,14 +71,14 @@ fn quit(_: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>) {
 
 impl Scene {
     fn is_on(self, state: GameState, level: &Level) -> bool {
-        let near = level.monsters.iter().filter(|one| one.is_hunting() && level.visible.contains(&one.at));
+        let near = level.monsters().iter().filter(|one| one.is_hunting() && level.visible().contains(one.at));
         match self {
-            Self::Title => state == GameState::Title && level.hero.turns > 20,
+            Self::Title => state == GameState::Title && level.hero().turns > 20,
             Self::Death => state == GameState::Dead,
             Self::Victory => state == GameState::Won,
             Self::Shop => state == GameState::Climbing && level.merchant().is_some(),
             Self::Fight => {
-                let is_beside = near.clone().any(|one| one.at.manhattan_distance(level.player) == 1);
+                let is_beside = near.clone().any(|one| one.at.distance(level.at()) == 1);
                 state == GameState::Climbing && is_beside && near.count() > 1
             }
         }

@@ -1,7 +1,7 @@
 //! Draws the player and the monsters: where they go, what the monsters are about, and who is hurt.
 
 use bevy::prelude::*;
-use climb_rules::{Level, Mood};
+use climb_rules::{Level, Mood, Point};
 
 use crate::{
     art::{self, Pictures},
@@ -43,14 +43,14 @@ fn spawn(
     mut commands: Commands,
 ) {
     old.iter().for_each(|being| commands.entity(being).despawn());
-    commands.spawn((Being::Player, pictures.thing("player"), Transform::from_translation(goal(&level, level.player))));
-    for (index, monster) in level.monsters.iter().enumerate() {
+    commands.spawn((Being::Player, pictures.thing("player"), Transform::from_translation(goal(&level, level.at()))));
+    for (index, monster) in level.monsters().iter().enumerate() {
         let sprite = pictures.monster(monster.class, level.floor.theme());
         commands.spawn((Being::Monster(index), sprite, Transform::from_translation(goal(&level, monster.at))));
     }
 }
 
-fn goal(level: &Level, at: UVec2) -> Vec3 {
+fn goal(level: &Level, at: Point) -> Vec3 {
     view::place(level, at).extend(2.0)
 }
 
@@ -62,8 +62,8 @@ fn show_monsters(
 ) {
     for (entity, being, mut sprite, mut visibility) in &mut beings {
         let Being::Monster(index) = being else { continue };
-        let monster = &level.monsters[*index];
-        let is_seen = monster.is_alive() && level.visible.contains(&monster.at);
+        let monster = &level.monsters()[*index];
+        let is_seen = monster.is_alive() && level.visible().contains(monster.at);
         *visibility = if is_seen { Visibility::Inherited } else { Visibility::Hidden };
         sprite.color = view::shade(&level, monster.at);
         let mut marks = commands.entity(entity);
@@ -97,8 +97,8 @@ fn glide(
 ) {
     for (being, mut transform) in &mut beings {
         let at = match being {
-            Being::Player => level.player,
-            Being::Monster(index) => level.monsters[*index].at,
+            Being::Player => level.at(),
+            Being::Monster(index) => level.monsters()[*index].at,
         };
         transform.translation.smooth_nudge(&goal(&level, at), GLIDE, time.delta_secs());
         if matches!(being, Being::Player) {

@@ -81,11 +81,11 @@ fn write_player(
         Status,
         bar,
         BackgroundColor(NIGHT),
-        children![health(&level.hero), text(belongings(&level), 15.0, INK), text(place(&level), 15.0, GOLD)],
+        children![health(level.hero()), text(belongings(&level), 15.0, INK), text(place(&level), 15.0, GOLD)],
     ));
     if level.merchant().is_some() {
         let above_news = Node { bottom: px(56), justify_content: JustifyContent::Center, ..strip() };
-        commands.spawn((Status, above_news, BackgroundColor(NIGHT), children![text(offer(&level.hero), 15.0, INK)]));
+        commands.spawn((Status, above_news, BackgroundColor(NIGHT), children![text(offer(level.hero()), 15.0, INK)]));
     }
     let news: Vec<_> = level.news.iter().map(|news| &*news.words).collect();
     if !news.is_empty() {
@@ -108,13 +108,14 @@ fn health(Hero { health, most_health, .. }: &Hero) -> impl Bundle {
     (bar, BackgroundColor(SCAR), children![(blood, BackgroundColor(BLOOD)), number])
 }
 
-fn belongings(Level { hero, poison, held, keys, .. }: &Level) -> String {
-    let ill = match (poison, held) {
+fn belongings(level: &Level) -> String {
+    let hero = level.hero();
+    let ill = match (level.poison(), level.held()) {
         (1.., _) => "  poisoned",
         (_, 1..) => "  in a net",
         _ => "",
     };
-    let keys: String = keys.iter().map(|key| format!("  key {key}")).collect();
+    let keys: String = level.keys().map(|key| format!("  key {key}")).collect();
     let worn = format!("attack {}  armour {}", hero.attack, hero.armour);
     format!("{worn}  potions {}  gold {}{keys}{ill}", hero.potions, hero.gold)
 }
@@ -163,7 +164,7 @@ fn open_panel(
         (GameState::Title, _) => ("CLIMB", HELP.to_owned()),
         (GameState::Loading, _) if ahead.is_empty() => ("CLIMB", format!("Floor {number} is on its way.")),
         (GameState::Dead, Some(level)) => {
-            ("YOU DIED", format!("Killed by: {}\n{}\n\nreturn climbs again", level.foe, deeds(level)))
+            ("YOU DIED", format!("Killed by: {}\n{}\n\nreturn climbs again", level.foe_name(), deeds(level)))
         }
         (GameState::Won, Some(level)) => {
             ("VICTORY", format!("The lord has fallen.\n{}\n\nreturn climbs on", deeds(level)))
@@ -181,7 +182,7 @@ fn open_panel(
     commands.spawn((DespawnOnExit(*state.get()), panel, ZIndex(-1), BackgroundColor(NIGHT), lines));
 }
 
-fn deeds(Level { hero, floor, .. }: &Level) -> String {
-    let Hero { turns, slain, gold, .. } = hero;
-    format!("floor {}, {turns} turns, {slain} slain, {gold} gold", floor.spec().number)
+fn deeds(level: &Level) -> String {
+    let Hero { turns, slain, gold, .. } = level.hero();
+    format!("floor {}, {turns} turns, {slain} slain, {gold} gold", level.floor.spec().number)
 }

@@ -8,7 +8,7 @@ use bevy::{
     input::{InputSystems, common_conditions::input_just_pressed},
     prelude::*,
 };
-use climb_rules::{Action, Ware};
+use climb_rules::{Act, Direction, Ware};
 
 use crate::play::Order;
 
@@ -17,16 +17,16 @@ const REPEAT: f32 = 0.13;
 
 /// The keys and the button of each order.
 const CONTROLS: [(Order, [KeyCode; 2], GamepadButton); 10] = [
-    (Order::Turn(Action::Step(IVec2::NEG_Y)), [ArrowUp, KeyW], DPadUp),
-    (Order::Turn(Action::Step(IVec2::Y)), [ArrowDown, KeyS], DPadDown),
-    (Order::Turn(Action::Step(IVec2::NEG_X)), [ArrowLeft, KeyA], DPadLeft),
-    (Order::Turn(Action::Step(IVec2::X)), [ArrowRight, KeyD], DPadRight),
+    (Order::Turn(Act::Step(Direction::North)), [ArrowUp, KeyW], DPadUp),
+    (Order::Turn(Act::Step(Direction::South)), [ArrowDown, KeyS], DPadDown),
+    (Order::Turn(Act::Step(Direction::West)), [ArrowLeft, KeyA], DPadLeft),
+    (Order::Turn(Act::Step(Direction::East)), [ArrowRight, KeyD], DPadRight),
     (Order::Confirm, [Enter, Enter], Start),
-    (Order::Turn(Action::Search), [Space, Space], South),
-    (Order::Turn(Action::Drink), [KeyQ, KeyQ], East),
-    (Order::Turn(Action::Buy(Ware::Potion)), [Digit1, Digit1], West),
-    (Order::Turn(Action::Buy(Ware::Blade)), [Digit2, Digit2], North),
-    (Order::Turn(Action::Buy(Ware::Mail)), [Digit3, Digit3], RightTrigger),
+    (Order::Turn(Act::Search), [Space, Space], South),
+    (Order::Turn(Act::Drink), [KeyQ, KeyQ], East),
+    (Order::Turn(Act::Buy(Ware::Potion)), [Digit1, Digit1], West),
+    (Order::Turn(Act::Buy(Ware::Blade)), [Digit2, Digit2], North),
+    (Order::Turn(Act::Buy(Ware::Mail)), [Digit3, Digit3], RightTrigger),
 ];
 
 /// Reads keys and gamepads.
@@ -52,7 +52,7 @@ fn read(
         let is_pressed = keys.any_just_pressed(codes) || pads.iter().any(|pad| pad.just_pressed(button));
         let is_held = || keys.any_pressed(codes) || pads.iter().any(|pad| pad.pressed(button));
         let again = |step| is_held() || pads.iter().any(|pad| leans(pad, step));
-        let repeats = matches!(order, Order::Turn(Action::Step(step)) if *since >= REPEAT && again(step));
+        let repeats = matches!(order, Order::Turn(Act::Step(step)) if *since >= REPEAT && again(step));
         if is_pressed || repeats {
             *since = 0.0;
             orders.write(order);
@@ -60,7 +60,13 @@ fn read(
     }
 }
 
-/// Whether the left stick leans that way. Its y axis points up.
-fn leans(pad: &Gamepad, step: IVec2) -> bool {
-    (pad.left_stick() * Vec2::new(1.0, -1.0)).dot(step.as_vec2()) > 0.7
+/// Whether the left stick leans that way. Its y axis points up, to the north.
+fn leans(pad: &Gamepad, step: Direction) -> bool {
+    let way = match step {
+        Direction::North => Vec2::Y,
+        Direction::West => Vec2::NEG_X,
+        Direction::East => Vec2::X,
+        Direction::South => Vec2::NEG_Y,
+    };
+    pad.left_stick().dot(way) > 0.7
 }

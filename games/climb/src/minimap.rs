@@ -5,7 +5,7 @@ use bevy::{
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
 };
-use climb_rules::{Door, Level, cells};
+use climb_rules::{Door, Level, Point, cells};
 use floor_client::Terrain;
 
 use crate::{
@@ -41,7 +41,7 @@ fn draw(
 ) {
     let pixels = cells(&level.floor).flat_map(|at| {
         let [_, r, g, b] = colour(&level, at).to_be_bytes();
-        [r, g, b, if level.known.contains(&at) { 240 } else { 200 }]
+        [r, g, b, if level.known().contains(at) { 240 } else { 200 }]
     });
     let (width, height) = (level.floor.width(), level.floor.height());
     let extent = Extent3d { width, height, depth_or_array_layers: 1 };
@@ -52,16 +52,16 @@ fn draw(
 }
 
 /// As 0xRRGGBB.
-fn colour(level: &Level, at: UVec2) -> u32 {
-    let is_visible = level.visible.contains(&at);
+fn colour(level: &Level, at: Point) -> u32 {
+    let is_visible = level.visible().contains(at);
     match level.seen_terrain(at) {
-        _ if at == level.player => 0xff_ffff,
-        _ if !level.known.contains(&at) => 0x14_141c,
+        _ if at == level.at() => 0xff_ffff,
+        _ if !level.known().contains(at) => 0x14_141c,
         _ if is_visible && level.monster_at(at).is_some() => 0xff_4033,
-        _ if level.items.contains_key(&at) => 0xf2_cc59,
-        _ if level.merchants.contains(&at) => 0xb3_66f2,
-        _ if level.shrines.contains(&at) => 0x66_e6ff,
-        _ if let Some(Door::Locked(lock)) = level.doors.get(&at) => art::lock(*lock),
+        _ if level.items().any(|(_, item)| item == at) => 0xf2_cc59,
+        _ if level.merchants().contains(&at) => 0xb3_66f2,
+        _ if level.shrines().any(|shrine| shrine == at) => 0x66_e6ff,
+        _ if let Some(Door::Locked(lock)) = level.door(at) => art::lock(lock),
         Terrain::StairsDown => 0x66_ff66,
         Terrain::Wall | Terrain::Pillar => 0x1f_1f1f,
         Terrain::Door | Terrain::SecretDoor => 0x99_6b40,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bevy::{prelude::*, time::common_conditions::on_timer};
-use climb_rules::{Action, Hero, Level, bot};
+use climb_rules::{Act, Hero, Level, bot};
 use floor_client::{
     FloorKind, FloorSpec,
     plugin::{FloorArrived, FloorFailed, RequestFloor},
@@ -32,7 +32,7 @@ pub enum GameState {
 /// What the player orders, with keys or a gamepad.
 #[derive(Message, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    Turn(Action),
+    Turn(Act),
     /// Starts, or goes on.
     Confirm,
 }
@@ -159,13 +159,12 @@ fn take_turn(
     mut journey: ResMut<Journey>,
     mut next: ResMut<NextState<GameState>>,
 ) {
-    let Some(Order::Turn(action)) = orders.read().next() else { return };
-    level.act(*action);
+    let Some(Order::Turn(act)) = orders.read().next() else { return };
+    level.act(*act);
     if level.is_lost() {
         next.set(GameState::Dead);
-    } else if level.is_left() {
-        journey.hero = level.hero.clone();
-        journey.hero.rest();
+    } else if let Some(hero) = level.next_hero() {
+        journey.hero = hero;
         // The last floor of the tower has nothing above it.
         journey.request = journey.request.next().unwrap_or_else(|| journey.request.clone());
         next.set(if level.floor.kind() == FloorKind::Boss { GameState::Won } else { GameState::Loading });
@@ -175,8 +174,8 @@ fn take_turn(
 /// A climber plays by itself on the first floor, again and again.
 fn play_title(level: Option<ResMut<Current>>, arrived: Query<&FloorArrived>, mut commands: Commands) {
     if let Some(mut level) = level.filter(|level| !level.is_left() && !level.is_lost()) {
-        let action = bot::choose(&level);
-        level.act(action);
+        let act = bot::choose(&level);
+        level.act(act);
     } else if let Some(arrived) = arrived.iter().next() {
         enter(arrived, Hero::default(), &mut commands);
     }

@@ -31,28 +31,27 @@ fn clear(things: Query<Entity, With<Thing>>, mut commands: Commands) {
 }
 
 fn draw_things(level: Res<Current>, pictures: Res<Pictures>, mut commands: Commands) {
-    let items = level.items.iter().map(|(at, item)| (at, &*item.archetype));
-    let traps = level.traps.iter().map(|(at, trap)| (at, &*trap.archetype));
-    let traps = traps.filter(|(at, _)| level.seen_traps.contains(*at));
-    let merchants = level.merchants.iter().map(|at| (at, "merchant"));
-    let shrines = level.shrines.iter().map(|at| (at, "shrine"));
+    let items = level.items().map(|(index, at)| (at, &*level.floor.items()[index].archetype));
+    let traps = level.traps().map(|(index, at)| (at, &*level.floor.traps()[index].archetype));
+    let merchants = level.merchants().iter().map(|at| (*at, "merchant"));
+    let shrines = level.shrines().map(|at| (at, "shrine"));
     let things = items.chain(traps).chain(merchants).chain(shrines);
-    for (at, archetype) in things.filter(|(at, _)| level.known.contains(*at)) {
-        let sprite = Sprite { color: view::shade(&level, *at), ..pictures.thing(archetype) };
-        commands.spawn((Thing, sprite, Transform::from_translation(view::place(&level, *at).extend(1.0))));
+    for (at, archetype) in things.filter(|(at, _)| level.known().contains(*at)) {
+        let sprite = Sprite { color: view::shade(&level, at), ..pictures.thing(archetype) };
+        commands.spawn((Thing, sprite, Transform::from_translation(view::place(&level, at).extend(1.0))));
     }
 }
 
 /// Writes the digit of each lock on its door and, in a corner, on its key.
 fn draw_digits(level: Res<Current>, mut commands: Commands) {
-    let keys = level.items.iter().map(|(at, item)| (at, item.opens_lock, Vec2::new(9.0, -9.0)));
-    let doors = level.doors.iter().filter_map(|(at, door)| match door {
-        Door::Locked(lock) => Some((at, *lock, Vec2::ZERO)),
+    let keys = level.items().map(|(index, at)| (at, level.floor.items()[index].opens_lock, Vec2::new(9.0, -9.0)));
+    let doors = level.doors().iter().filter_map(|(at, door)| match door {
+        Door::Locked(lock) => Some((*at, *lock, Vec2::ZERO)),
         _ => None,
     });
     let locks = keys.filter(|(_, lock, _)| *lock != 0).chain(doors);
-    for (at, lock, corner) in locks.filter(|(at, ..)| level.known.contains(*at)) {
-        let place = (view::place(&level, *at) + corner).extend(1.1);
+    for (at, lock, corner) in locks.filter(|(at, ..)| level.known().contains(*at)) {
+        let place = (view::place(&level, at) + corner).extend(1.1);
         commands.spawn((Thing, art::sign(lock.to_string(), art::lock(lock), place)));
     }
 }
@@ -62,7 +61,7 @@ fn draw_changes(level: Res<Current>, mut commands: Commands) {
     for news in level.news.iter().filter(|news| news.change != 0) {
         let colour = match news.change {
             1.. => HEALED,
-            _ if news.at == level.player => HURT,
+            _ if news.at == level.at() => HURT,
             _ => STRUCK,
         };
         let place = (view::place(&level, news.at) + Vec2::new(-18.0, 14.0)).extend(3.0);

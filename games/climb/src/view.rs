@@ -4,7 +4,7 @@ use bevy::{
     prelude::*,
     sprite_render::{TileData, TilemapChunk, TilemapChunkTileData},
 };
-use climb_rules::{Door, Level, SIGHT, cells};
+use climb_rules::{Door, Level, Point, SIGHT, cells};
 use floor_client::{Terrain, plugin::TileMap};
 
 use crate::{
@@ -32,13 +32,17 @@ impl Plugin for ViewPlugin {
 }
 
 /// Where a cell lies in the world.
-pub fn place(level: &Level, at: UVec2) -> Vec2 {
-    map(level).to_world(at)
+pub fn place(level: &Level, at: Point) -> Vec2 {
+    map(level).to_world(cell(at))
 }
 
 /// The light on what is in a cell.
-pub fn shade(level: &Level, at: UVec2) -> Color {
+pub fn shade(level: &Level, at: Point) -> Color {
     Srgba::from_vec3(light(level, at).clamp(Vec3::splat(GLIMMER), Vec3::ONE)).into()
+}
+
+fn cell(at: Point) -> UVec2 {
+    UVec2::new(at.x.into(), at.y.into())
 }
 
 fn map(level: &Level) -> TileMap {
@@ -68,30 +72,32 @@ fn light_tiles(level: Res<Current>, mut chunk: Single<&mut TilemapChunkTileData>
     let (map, look) = (map(&level), art::look(level.floor.theme()));
     for at in cells(&level.floor) {
         let tile = tile(&level, at);
-        let of_lock = match level.doors.get(&at) {
-            Some(Door::Locked(lock)) => art::rgb(art::lock(*lock)),
+        let of_lock = match level.door(at) {
+            Some(Door::Locked(lock)) => art::rgb(art::lock(lock)),
             _ => Vec3::ONE,
         };
         let light = (light(&level, at) * art::tint(&look, tile) * of_lock).min(Vec3::ONE);
         let lit = TileData { color: Srgba::from_vec3(light).into(), ..TileData::from_tileset_index(tile) };
-        chunk[map.chunk_index(at)] = level.known.contains(&at).then_some(lit);
+        chunk[map.chunk_index(cell(at))] = level.known().contains(at).then_some(lit);
     }
 }
 
-fn light(level: &Level, at: UVec2) -> Vec3 {
-    let far = at.as_vec2().distance(level.player.as_vec2()) / SIGHT as f32;
-    if level.visible.contains(&at) { TORCH * (1.0 - 0.75 * far).max(0.3) } else { MEMORY }
+fn light(level: &Level, at: Point) -> Vec3 {
+    let far = cell(at).as_vec2().distance(cell(level.at()).as_vec2()) / SIGHT as f32;
+    if level.visible().contains(at) { TORCH * (1.0 - 0.75 * far).max(0.3) } else { MEMORY }
 }
 
 /// The layer of the tileset for a cell.
-fn tile(level: &Level, at: UVec2) -> u16 {
-    let is_wall = |at: UVec2| matches!(level.seen_terrain(at), Terrain::Wall | Terrain::Unspecified);
+fn tile(level: &Level, at: Point) -> u16 {
+    let Point { x, y } = at;
+    let is_wall = |at: Point| matches!(level.seen_terrain(at), Terrain::Wall | Terrain::Unspecified);
+    let pattern = |by_x, by_y| u32::from(x) * by_x + u32::from(y) * by_y + u32::from(x) * u32::from(y);
     match level.seen_terrain(at) {
-        _ if level.doors.get(&at) == Some(&Door::Open) => art::OPEN_DOOR,
+        _ if level.door(at) == Some(Door::Open) => art::OPEN_DOOR,
         Terrain::SecretDoor => Terrain::Door as u16,
-        Terrain::Floor if (at.x * 7 + at.y * 13 + at.x * at.y).is_multiple_of(29) => art::CRACKED_FLOOR,
-        Terrain::Floor if (at.x * 5 + at.y * 3 + at.x * at.y).is_multiple_of(7) => art::WORN_FLOOR,
-        _ if is_wall(at) && !is_wall(at + UVec2::Y) => art::WALL_FRONT,
+        Terrain::Floor if pattern(7, 13).is_multiple_of(29) => art::CRACKED_FLOOR,
+        Terrain::Floor if pattern(5, 3).is_multiple_of(7) => art::WORN_FLOOR,
+        _ if is_wall(at) && !is_wall(Point::new(x, y + 1)) => art::WALL_FRONT,
         _ if is_wall(at) => Terrain::Wall as u16,
         terrain => terrain as u16,
     }

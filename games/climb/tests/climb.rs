@@ -18,7 +18,7 @@ use climb::{
     input::InputPlugin,
     play::{Current, GameState, Journey, Order, PlayPlugin},
 };
-use climb_rules::{Action, Class, Mood, bot};
+use climb_rules::{Act, bot};
 use floor_client::{
     FloorSpec,
     plugin::{FloorClientPlugin, FloorFailed},
@@ -57,7 +57,7 @@ fn climb(mut app: App) -> App {
     app.add_systems(PreUpdate, steer.run_if(in_state(GameState::Climbing)));
     run_until(&mut app, |world| matches!(state(world), GameState::Won | GameState::Dead));
     let journey = app.world().resource::<Journey>();
-    let foe = &app.world().resource::<Current>().foe;
+    let foe = &app.world().resource::<Current>().foe_name();
     let deeds = format!("floor {}: {:?}, last hurt by {foe}", journey.request.0.number, journey.hero);
     assert_eq!(state(app.world()), GameState::Won, "{deeds}");
     assert_eq!(journey.request.0.number, FLOORS + 1, "{deeds}");
@@ -91,21 +91,19 @@ fn who_only_waits_beside_a_monster_dies_and_starts_again() {
     let mut app = game(FloorClientPlugin::offline());
     app.world_mut().write_message(Order::Confirm);
     run_until(&mut app, |world| state(world) == GameState::Climbing);
-    let mut level = app.world_mut().resource_mut::<Current>();
-    // A monster comes to the player and wakes.
-    let beside = climb_rules::STEPS.into_iter().filter_map(|step| level.player.checked_add_signed(step));
-    let beside = beside.into_iter().find(|at| level.floor.passable(at.x, at.y)).unwrap();
-    let monster = level.monsters.iter_mut().find(|monster| monster.class == Class::Skirmisher).unwrap();
-    (monster.at, monster.home, monster.mood) = (beside, beside, Mood::Calm);
+    // Plays on until a monster is beside.
     while state(app.world()) != GameState::Dead {
-        app.world_mut().write_message(Order::Turn(Action::Search));
+        let level = app.world().resource::<Current>();
+        let is_met = level.at().neighbours().any(|at| level.monster_at(at).is_some());
+        let act = if is_met { Act::Search } else { bot::choose(level) };
+        assert!(level.acts() < 2_000 && !level.is_left());
+        app.world_mut().write_message(Order::Turn(act));
         app.update();
-        assert!(app.world().resource::<Current>().hero.turns < 200);
     }
-    assert_ne!(app.world().resource::<Current>().foe, "");
+    assert_ne!(app.world().resource::<Current>().foe_name(), "");
     app.world_mut().write_message(Order::Confirm);
     run_until(&mut app, |world| state(world) == GameState::Climbing);
-    let hero = &app.world().resource::<Current>().hero;
+    let hero = app.world().resource::<Current>().hero();
     assert_eq!((hero.health, hero.turns), (hero.most_health, 0));
 }
 

@@ -1,15 +1,12 @@
-//! The rules of climb: what the player and the monsters of a floor can do. They know no Bevy, so their tests run within
-//! seconds. README.md of the game says in which order to read the files.
+//! Between the rules of a floor (`floor-rules`) and the game: floors of the client, what the player reads, and a player
+//! that plays by itself. It knows no Bevy, so its tests run within seconds.
 
 pub mod bot;
-pub mod fov;
-mod hero;
+mod floor;
 mod level;
-mod minds;
-mod monster;
+mod news;
 mod ways;
 
-pub use hero::{Hero, Ware};
-pub use level::{Action, Door, Level, News, SIGHT, cells};
-pub use monster::{Class, Monster, Mood};
-pub use ways::{STEPS, cell};
+pub use floor_rules::{Act, Class, Direction, Door, Hero, Mood, Point, SIGHT, Ware};
+pub use level::{Level, cells};
+pub use news::News;

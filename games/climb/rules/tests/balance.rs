@@ -9,7 +9,7 @@ const TOWERS: u64 = 12;
 /// The last floor of a climb.
 const TOP: u32 = 10;
 /// Turns in which the bot leaves a floor, alive or not. It needs about 350.
-const LIMIT: u32 = 5_000;
+const LIMIT: u16 = 5_000;
 
 /// Climbs until the bot dies or is at the top. Returns the floor, and who killed it.
 fn climb(seed: u64) -> (u32, Option<String>) {
@@ -18,17 +18,14 @@ fn climb(seed: u64) -> (u32, Option<String>) {
     for number in 1..=TOP {
         let floor = floors.get(&FloorSpec::new(seed, number).with_size(64, 48)).unwrap().value;
         let mut level = Level::new(Arc::new(floor), hero);
-        let last_turn = level.hero.turns + LIMIT;
         while !level.is_left() && !level.is_lost() {
-            let action = bot::choose(&level);
-            level.act(action);
-            assert!(level.hero.turns < last_turn, "tower {seed}, floor {number}: no way on from {}", level.player);
+            let acts = level.acts();
+            level.act(bot::choose(&level));
+            assert!(level.acts() > acts, "tower {seed}, floor {number}: an impossible act, {:?}", level.news);
+            assert!(level.acts() < LIMIT, "tower {seed}, floor {number}: no way on from {}", level.at());
         }
-        if level.is_lost() {
-            return (number, Some(level.foe));
-        }
-        hero = level.hero;
-        hero.rest();
+        let Some(rested) = level.next_hero() else { return (number, Some(level.foe_name())) };
+        hero = rested;
     }
     (TOP, None)
 }
