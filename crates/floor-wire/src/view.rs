@@ -75,10 +75,8 @@ impl Sight {
     fn look(&mut self, mut queue: Vec<usize>, reached: &[bool; 256]) {
         while let Some(cell) = queue.pop() {
             for next in self.beside(cell) {
-                let is_seen = matches!(
-                    self.terrain[next],
-                    Terrain::DeepWater | Terrain::Lava | Terrain::Chasm | Terrain::Pillar
-                );
+                let is_seen =
+                    matches!(self.terrain[next], Terrain::DeepWater | Terrain::Lava | Terrain::Chasm | Terrain::Pillar);
                 if !self.known[next] && is_seen && reached[usize::from(self.region[next])] {
                     self.known[next] = true;
                     queue.push(next);

@@ -46,7 +46,12 @@ impl Group {
         let group = |name: &str, start: &dyn Fn(&mut Fleet) -> anyhow::Result<()>| {
             let mut fleet = Fleet::new(true);
             start(&mut fleet).with_context(|| name.to_owned())?;
-            anyhow::Ok(Self { name: name.to_owned(), servers: fleet.into_servers(), cores: count, clients: clients.to_vec() })
+            anyhow::Ok(Self {
+                name: name.to_owned(),
+                servers: fleet.into_servers(),
+                cores: count,
+                clients: clients.to_vec(),
+            })
         };
         let ours = |fleet: &mut Fleet| on_processors(&free[..count], || fleet.add_plain("ours"))?;
         let each = |fleet: &mut Fleet| {
