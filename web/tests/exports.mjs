@@ -122,6 +122,10 @@ await check("the module is loaded when a floor is exported, and not before", asy
 await check("the dialog needs no pointer, and says what is wrong", async () => {
   for (const [name, options] of Object.entries({ desktop: {}, phone: PHONE })) {
     const page = await open("#f=42/35@512x512", options);
+    if (options === PHONE) {
+      await page.focus("#menu");
+      await page.keyboard.press("Enter");
+    }
     await page.focus("#export");
     await page.keyboard.press("Enter");
     assert.deepEqual(await violations(page), []);
