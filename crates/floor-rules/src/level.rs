@@ -291,7 +291,7 @@ impl Level {
         taken.filter_map(|item| if let LootKind::Key(lock) = item.kind { Some(lock) } else { None })
     }
 
-    /// Whether the hero could step into a cell beside that nobody is in, and that no boss bars.
+    /// Whether the ground of a cell, or a key to its door, lets the hero enter it. Monsters and a boss may still block it.
     #[must_use]
     pub fn can_pass(&self, at: Point) -> bool {
         let has_key = |door| matches!(door, Door::Locked(lock) if self.keys().any(|key| key == lock));

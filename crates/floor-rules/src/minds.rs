@@ -8,7 +8,7 @@ use crate::{
     ways::{Route, SEEK},
 };
 
-/// Turns for which a monster hunts a hero whom it does not see.
+/// Turns for which a monster goes on hunting after it last saw the hero.
 pub(crate) const MEMORY: u8 = 8;
 /// How far a patrol or a wanderer goes from its home, in steps.
 const ROUND: u8 = 14;

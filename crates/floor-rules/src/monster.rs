@@ -52,7 +52,7 @@ pub enum Mood {
     Asleep,
     /// As its behaviour says.
     Calm,
-    /// After the hero, whom it forgets when it has not seen them for so many turns.
+    /// After the hero: the turns until it gives up, unless it sees them again.
     Hunting(u8),
     /// Away from the hero.
     Fleeing,
@@ -119,7 +119,7 @@ impl Monster {
         }
     }
 
-    /// Whether it has not fallen.
+    /// Whether it is alive.
     #[must_use]
     pub const fn is_alive(&self) -> bool {
         self.health > 0

@@ -31,7 +31,7 @@ impl Level {
     /// # Panics
     /// If the floor breaks the rules of docs/protocol.md, which every server keeps.
     pub fn new(floor: Arc<Floor>, hero: Hero) -> Self {
-        // Nobody checks this climb, so nobody minds that its rolls can be foreseen.
+        // No server verifies this climb, so its rolls may be predictable.
         let seed = u128::from(floor.content_hash()) << 64 | u128::from(hero.turns);
         let rules = floor_rules::Level::new(&of_rules(&floor), hero, seed).expect("a server's floors are valid");
         let mut news = Vec::new();
