@@ -87,6 +87,7 @@ fn an_answered_call_allocates_what_http_takes_and_no_floor() {
         refusals: Refusals::register(&registry).unwrap(),
         in_flight: InFlight::default(),
         access_recorder: None,
+        towers: None,
         budgets: Budgets::new(usize::MAX, false),
         no_cache: NoCache::None,
         observer: None,

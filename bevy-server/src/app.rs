@@ -26,6 +26,7 @@ use crate::{
     reload::ReloadPlugin,
     runtime::RuntimePlugin,
     start_error::StartError,
+    towers::TowersPlugin,
 };
 
 /// Opens stores and ports and returns an app that is ready to run.
@@ -61,6 +62,7 @@ fn plugins(config: &Config) -> Result<Vec<Add>, StartError> {
     let callers = Callers::new(config.client_identity.clone());
     let generation = GenerationPlugin::new(config, &callers, &packs, metrics.registry())?;
     let cache = CachePlugin::open(config, generation.queue(), metrics.registry(), runtime.handle())?;
+    let towers = TowersPlugin::open(config, generation.queue(), cache.chains())?;
     let calls = CallObserverPlugin::start(config, runtime.handle())?;
     let auth = tokens.map(|tokens| AuthPlugin::new(&tokens, &callers, generation.queue(), &metrics));
     let mut plugins = vec![
@@ -79,6 +81,7 @@ fn plugins(config: &Config) -> Result<Vec<Add>, StartError> {
         add(DrainPlugin { delay: config.drain_delay, deadline: config.drain }),
     ];
     plugins.extend(auth.map(add));
+    plugins.extend(towers.map(add));
     plugins.extend(PrefetchPlugin::new(config).map(add));
     Ok(plugins)
 }
@@ -161,12 +164,12 @@ mod tests {
     #[test]
     fn plugins_work_in_any_order() {
         let data = TempDir::new().unwrap();
-        let (tokens, store) = (data.path().join("tokens.toml"), data.path().join("lmdb"));
+        let [tokens, store, key] = ["tokens.toml", "lmdb", "towers.key"].map(|name| data.path().join(name));
         let digest: String = Sha256::digest(TOKEN).iter().map(|byte| format!("{byte:02x}")).collect();
         fs::write(&tokens, format!("[[token]]\nname = \"game\"\nsha256 = \"{digest}\"\n")).unwrap();
         let config = format!(
             "[grpc]\nlisten = \"127.0.0.1:0\"\n[ops]\nlisten = \"127.0.0.1:0\"\n[auth]\ntokens_file = {tokens:?}\n\
-             [cache.lmdb]\npath = {store:?}\n[log]\nlevel = \"error\"\n"
+             [cache.lmdb]\npath = {store:?}\n[towers]\nkey_file = {key:?}\n[log]\nlevel = \"error\"\n"
         );
         let config = Config::from_toml(&config).unwrap();
         let mut served_by = "generated";

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use crate::{
     chain_metrics,
     config::Config,
-    generation::{GenerationQueue, TenantAccount},
+    generation::{GenerationQueue, TenantSource},
     start_error::StartError,
     tenants::{TenantId, TenantNames},
 };
@@ -37,10 +37,9 @@ impl CachePlugin {
     ) -> Result<Self, StartError> {
         let common = floor_cache::assemble_tuned(&config.cache, &config.tuning, Arc::new(queue.clone()), runtime)?;
         let tenants = config.tenants.iter().map(|tenant| {
-            let source = queue.for_tenant(&tenant.name);
-            let account = Arc::clone(source.account());
-            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, Arc::new(source))?;
-            Ok(TenantChain { chain, account })
+            let source = Arc::new(queue.for_tenant(&tenant.name));
+            let chain = floor_cache::assemble_beside(&common, &tenant.cache, &config.tuning, source.clone())?;
+            Ok(TenantChain { chain, source })
         });
         let tenants = tenants.collect::<Result<_, StartError>>()?;
         let chains = Chains { common, tenants, names: config.tenant_names() };
@@ -49,6 +48,13 @@ impl CachePlugin {
             move || read.all().map(|(tenant, chain)| (tenant.unwrap_or_default().into(), chain.metrics())).collect();
         chain_metrics::register(metrics, registry)?;
         Ok(Self(chains))
+    }
+}
+
+impl CachePlugin {
+    /// The chains, for what opens others beside them.
+    pub(crate) const fn chains(&self) -> &Chains {
+        &self.0
     }
 }
 
@@ -66,11 +72,11 @@ pub struct Chains {
     names: TenantNames,
 }
 
-/// The chain of a tenant, and its account in the queue.
+/// The chain of a tenant, and the source behind it.
 #[derive(Debug)]
 struct TenantChain {
     chain: Chain,
-    account: Arc<TenantAccount>,
+    source: Arc<TenantSource>,
 }
 
 impl From<Chain> for Chains {
@@ -88,9 +94,15 @@ impl Chains {
         tenant.map_or(&self.common, |tenant| &self.tenants[tenant.index()].chain)
     }
 
+    /// What generates for the tenants, in their order.
+    pub(crate) fn tenant_sources(&self) -> impl Iterator<Item = &Arc<TenantSource>> {
+        self.tenants.iter().map(|tenant| &tenant.source)
+    }
+
     /// The cells that were generated for each tenant, prefetched floors included.
     pub(crate) fn generated_cells(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.tenants.iter().map(|tenant| (&*tenant.account.name, tenant.account.cells.load(Relaxed)))
+        let accounts = self.tenant_sources().map(|source| source.account());
+        accounts.map(|account| (&*account.name, account.cells.load(Relaxed)))
     }
 
     /// The names of the tenants.

@@ -10,11 +10,17 @@
 //! | 16..20 | generator version | big-endian |
 //! | 20..28 | hash of the pack, 0 for the built-in one | big-endian |
 //! | 28 | view: 0 everything, 1 a player's | |
-//! | 29..31 | zero | |
+//! | 29 | id of the server's key, of a floor of a sealed tower, else 0 | |
+//! | 30 | zero | |
 //! | 31 | kind | the key's [`Class`] |
+//!
+//! A floor of a sealed tower has in place of its seed, which is secret, a number that stands for the name of the tower
+//! ([`towers`](crate::towers)).
 //!
 //! Big-endian, so that an ordered store keeps the floors of a tower adjacent. Before packs a key had 24 bytes. Keys of
 //! another length are other keys, so a store evicts those floors as it evicts all that is not read.
+
+use std::num::NonZeroU8;
 
 use floor_cache::{Class, Key, KeyPattern};
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind, PackHash, View};
@@ -27,10 +33,22 @@ use floor_proto::{
 const PACK_HASH_AT: usize = 20;
 /// Where the view stands in a key.
 const VIEW_AT: usize = 28;
+/// Where the id of the server's key stands in that of a sealed floor.
+const TOWER_KEY_AT: usize = 29;
 
 /// The key of a floor.
 #[must_use]
 pub fn of(spec: &FloorSpec) -> Key {
+    with_tower_key(spec, 0)
+}
+
+/// The key of a floor of a sealed tower: of `spec` with the number of the tower in place of the seed.
+#[must_use]
+pub fn of_sealed(spec: &FloorSpec, tower_key: NonZeroU8) -> Key {
+    with_tower_key(spec, tower_key.get())
+}
+
+fn with_tower_key(spec: &FloorSpec, tower_key: u8) -> Key {
     let mut identity = [0; Key::LEN - 1];
     identity[0..8].copy_from_slice(&spec.seed().to_be_bytes());
     identity[8..12].copy_from_slice(&spec.number().to_be_bytes());
@@ -39,6 +57,7 @@ pub fn of(spec: &FloorSpec) -> Key {
     identity[16..20].copy_from_slice(&GENERATOR_VERSION.to_be_bytes());
     identity[PACK_HASH_AT..][..8].copy_from_slice(&spec.pack().0.to_be_bytes());
     identity[VIEW_AT] = spec.view() as u8;
+    identity[TOWER_KEY_AT] = tower_key;
     Key::new(identity, class(spec.kind()))
 }
 
@@ -57,6 +76,25 @@ pub fn pack(hash: PackHash) -> KeyPattern {
 /// The floor of a key, or `None` if [`of`] never returns that key.
 #[must_use]
 pub fn spec(key: &Key) -> Option<FloorSpec> {
+    parsed(key).filter(|spec| of(spec) == *key)
+}
+
+/// The floor of a key of [`of_sealed`], with the number of the tower in place of the seed; and the id of the server's key.
+#[must_use]
+pub fn sealed_spec(key: &Key) -> Option<(FloorSpec, NonZeroU8)> {
+    let tower_key = NonZeroU8::new(key.as_bytes()[TOWER_KEY_AT])?;
+    parsed(key).filter(|spec| of_sealed(spec, tower_key) == *key).map(|spec| (spec, tower_key))
+}
+
+/// The cells of the floor of a key, to which the time of generation is about proportional within a kind; 1 if there is
+/// none.
+#[must_use]
+pub fn cells(key: &Key) -> u64 {
+    parsed(key).map_or(1, |spec| spec.cells() as u64)
+}
+
+/// What the fields of a key say.
+fn parsed(key: &Key) -> Option<FloorSpec> {
     let bytes = key.as_bytes();
     let field = |from: usize, to: usize| bytes[from..to].iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
     let small = |from, to| u32::try_from(field(from, to)).ok();
@@ -66,8 +104,7 @@ pub fn spec(key: &Key) -> Option<FloorSpec> {
     let kind = Kind::from_number(key.class().index() as u32)?;
     let spec =
         FloorSpec::of_pack(pack_hash(key), field(0, 8), small(8, 12)?, small(12, 14)?, small(14, 16)?, kind).ok()?;
-    let spec = spec.with_view(View::from_number(bytes[VIEW_AT].into())?);
-    (of(&spec) == *key).then_some(spec)
+    Some(spec.with_view(View::from_number(bytes[VIEW_AT].into())?))
 }
 
 /// The pack of the floor of a key.
@@ -235,6 +272,20 @@ mod tests {
             prop_assert_ne!(other, Some(wanted));
             prop_assert!(other.is_some() || at >= 8, "every seed is a tower");
         }
+    }
+
+    #[test]
+    fn a_sealed_floor_has_a_key_of_its_own() {
+        let spec = FloorSpec::resolve(7, 3, 16, 16, None).unwrap();
+        let ids = [NonZeroU8::MIN, NonZeroU8::MAX];
+        for id in ids {
+            let key = of_sealed(&spec, id);
+            assert_eq!((sealed_spec(&key), super::spec(&key)), (Some((spec, id)), None));
+            assert_eq!(cells(&key), 256);
+            assert!(check(&key, &framed(&spec)).is_err(), "no store has one");
+        }
+        assert_ne!(of_sealed(&spec, ids[0]), of_sealed(&spec, ids[1]));
+        assert_eq!(sealed_spec(&of(&spec)), None);
     }
 
     #[test]

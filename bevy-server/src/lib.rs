@@ -40,6 +40,8 @@ pub mod reload;
 pub mod runtime;
 mod start_error;
 pub mod tenants;
+mod tower_keys;
+pub mod towers;
 pub mod traces;
 
 pub use app::app;

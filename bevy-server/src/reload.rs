@@ -142,7 +142,7 @@ mod tests {
         cache.redis.url cache.sled.capacity cache.sled.path generation.prefetch generation.threads grpc.cors_origins \
         grpc.drain grpc.drain_delay grpc.listen grpc.max_connection_age grpc.max_connections \
         grpc.max_connections_per_ip grpc.no_cache grpc.trusted_proxies log.format ops.listen packs.default packs.dir \
-        trace.ca trace.endpoint trace.sample";
+        towers.key_file trace.ca trace.endpoint trace.sample";
 
     /// A server with this configuration, on free ports and without stores.
     fn app(text: &str) -> App {
@@ -153,6 +153,8 @@ mod tests {
         for cache in config.tenants.iter_mut().map(|tenant| &mut tenant.cache).chain([&mut config.cache]) {
             cache.chain = vec![TierKind::Lru];
         }
+        // No test makes a key in the checkout.
+        config.tower_keys = None;
         crate::app(&config).unwrap()
     }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 19] = [
+const CRATES: [(&str, &str); 20] = [
     ("floor-proto", "proto"),
     ("floor-gen", "crates/floor-gen"),
     ("floor-wire", "crates/floor-wire"),
@@ -11,6 +11,7 @@ const CRATES: [(&str, &str); 19] = [
     ("floor-query", "crates/floor-query"),
     ("floor-export", "crates/floor-export"),
     ("floor-rules", "crates/floor-rules"),
+    ("floor-climb", "crates/floor-climb"),
     ("floor-cache", "crates/floor-cache"),
     ("floor-http2", "crates/floor-http2"),
     ("bevy-server", "bevy-server"),
@@ -26,7 +27,7 @@ const CRATES: [(&str, &str); 19] = [
 ];
 
 /// A dependency (or a family, ending in `*`) and the crates that may name it.
-const MAY_NAME: [(&str, &[&str]); 30] = [
+const MAY_NAME: [(&str, &[&str]); 32] = [
     (
         "floor-proto",
         &[
@@ -35,6 +36,7 @@ const MAY_NAME: [(&str, &[&str]); 30] = [
             "floor-module",
             "floor-query",
             "floor-export",
+            "floor-climb",
             "floor-web-export",
             "floor-gen-c",
             "bevy-server",
@@ -83,8 +85,10 @@ const MAY_NAME: [(&str, &[&str]); 30] = [
     ("wasmtime", &["floor-pack"]),
     ("floor-query", &["bevy-server", "floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
-    // Only the game uses it.
-    ("floor-rules", &[]),
+    // They know no wire and no server. The game uses both, too.
+    ("floor-rules", &["floor-climb", "bevy-server"]),
+    ("floor-climb", &["bevy-server", "floorctl"]),
+    ("ed25519-dalek", &["floor-climb"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
     ("floor-http2", &["bevy-server"]),
@@ -109,6 +113,7 @@ const MAY_NAME: [(&str, &[&str]); 30] = [
             "floor-pack",
             "floor-module",
             "floor-export",
+            "floor-climb",
             "floor-web-export",
             "bevy-server",
             "floor-client",

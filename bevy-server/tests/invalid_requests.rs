@@ -205,6 +205,7 @@ async fn a_panicking_call_returns_internal_and_is_counted() {
         refusals,
         in_flight: in_flight.clone(),
         access_recorder,
+        towers: None,
         budgets,
         no_cache,
         observer: None,

@@ -600,7 +600,8 @@ async fn sighup_with_a_wrong_file_keeps_the_old_configuration() {
 fn health_reports_not_serving_before_the_app_runs() {
     let data = TempDir::new().unwrap();
     let config = format!(
-        "[grpc]\nlisten = \"127.0.0.1:0\"\n[ops]\nlisten = \"127.0.0.1:0\"\n[cache.lmdb]\npath = {:?}\n",
+        "[grpc]\nlisten = \"127.0.0.1:0\"\n[ops]\nlisten = \"127.0.0.1:0\"\n[cache.lmdb]\npath = {:?}\n\
+         [towers]\nkey_file = \"\"\n",
         data.path().join("lmdb")
     );
     // The app is wired and listening, but not running.

@@ -1,6 +1,6 @@
 //! The files that are read with the configuration: certificates, keys and secrets.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use floor_cache::{
     envelope::MasterKeys,
@@ -16,6 +16,21 @@ pub(super) const MASTER_KEYS: File<MasterKeys> = File {
          hexadecimal digits, no id twice",
     read: |path| text(path)?.parse::<MasterKeys>().map_err(|error| format!("is wrong: {error}")),
 };
+
+/// The keys of sealed towers; `None` if there is no such file yet.
+pub(super) const TOWER_KEYS: File<Option<MasterKeys>> = File {
+    expected: "write the path of a file of keys as ID:KEY, one a line, the id 1 ..= 255, the key 64 hexadecimal digits, no \
+         id twice; or of a file that is missing, for a new key; or \"\" for no sealed towers",
+    read: |path| match fs::metadata(path) {
+        // A key in place of its path must not become the name of a file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_path(path) => Ok(None),
+        _ => (MASTER_KEYS.read)(path).map(Some),
+    },
+};
+
+fn is_path(path: &Path) -> bool {
+    path.to_str().is_none_or(|text| text.parse::<MasterKeys>().is_err())
+}
 
 /// The authorities that sign the certificate of a server to which this one connects: Redis, or the collector of traces.
 pub(super) const CA: File<Certificates> = File {

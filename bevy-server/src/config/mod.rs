@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use floor_cache::{ChainConfig, Tuning};
+use floor_cache::{ChainConfig, Tuning, envelope::MasterKeys};
 
 pub use edge::{CallerIdentity, ConnectionLimits, CorsOrigins, NoCache};
 use edge::{Networks, Origins};
@@ -91,6 +91,8 @@ pub struct Config {
     pub prefetch: bool,
     /// Where packs come from.
     pub packs: PackSettings,
+    /// The keys of sealed towers; `None` for no such towers.
+    pub tower_keys: Option<TowerKeyFile>,
     /// How the server logs.
     pub log: LogSettings,
     /// Where traces go; `None` if there are none.
@@ -98,6 +100,15 @@ pub struct Config {
     source: Source,
     resolved: String,
     warnings: Vec<String>,
+}
+
+/// The file of the keys of sealed towers.
+#[derive(Debug, Clone)]
+pub struct TowerKeyFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it has; `None` if there is no such file yet.
+    pub keys: Option<MasterKeys>,
 }
 
 /// What a configuration was read from, besides the defaults.
@@ -165,6 +176,8 @@ impl Config {
         };
         let prefetch = reader.key("generation.prefetch", Flag);
         let (packs_dir, default_pack) = (reader.key("packs.dir", PACKS_DIR), reader.key("packs.default", PackName));
+        let tower_keys = reader.key("towers.key_file", files::TOWER_KEYS);
+        let tower_keys = tower_keys.map(|file| TowerKeyFile { path: file.path, keys: file.contents });
         let (log, trace) = (reporting::log(&mut reader), reporting::trace(&mut reader));
         let (cache, tenants) = tenants::tenants(&mut reader, cache, &default_pack);
         let of_tenants = tenants.iter().map(|tenant| tenant.packs.clone()).collect();
@@ -192,6 +205,7 @@ impl Config {
             generation_threads,
             prefetch,
             packs,
+            tower_keys,
             log,
             trace,
             source,

@@ -14,7 +14,7 @@ use bevy::{app::TaskPoolThreadAssignmentPolicy, prelude::*, tasks::AsyncComputeT
 use prometheus::Registry;
 
 pub use queue::GenerationQueue;
-pub(crate) use queue::TenantAccount;
+pub(crate) use queue::TenantSource;
 pub(crate) use worker::panic_message;
 
 use crate::{callers::Callers, config::Config, packs::Packs, reload::Reload};

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -29,6 +29,7 @@ use crate::{
     key,
     metrics::register_gauge,
     packs::Packs,
+    tower_keys::TowerKeys,
 };
 
 /// Floors of callers that may wait: 1,024 for each worker, and at most as many as the memory for calls that wait has room
@@ -65,6 +66,8 @@ pub(super) struct Queue {
     arrived: Condvar,
     pub(super) callers: Callers,
     pub(super) packs: Packs,
+    /// Of the sealed towers, if there are any.
+    pub(super) tower_keys: OnceLock<TowerKeys>,
     quotas: Arc<Quotas>,
     /// Those of tenants, by the caller that stands for all of one.
     tenant_quotas: Arc<Quotas>,
@@ -158,6 +161,7 @@ impl GenerationQueue {
             refused: RefusedFloors::register(callers.clone(), registry)?,
             callers,
             packs,
+            tower_keys: OnceLock::new(),
             idle: Notify::new(),
             idle_wake_requested: AtomicBool::new(false),
             workers,
@@ -202,6 +206,30 @@ impl GenerationQueue {
     /// Replaces the cells per second of the callers that have a rate of their own; `None` for no limit.
     pub fn set_caller_rates(&self, rates: HashMap<CallerId, Option<u64>>) {
         self.0.quotas.set_rates(rates);
+    }
+
+    /// From now on floors of sealed towers are generated, too.
+    pub(crate) fn set_tower_keys(&self, keys: TowerKeys) {
+        let _ = self.0.tower_keys.set(keys);
+    }
+
+    /// Charges `caller` and its `tenant` for work that takes as long as to generate so many cells.
+    ///
+    /// # Errors
+    /// [`SourceError::Limited`] if a quota does not allow it now. It is counted as a floor that was refused.
+    pub(crate) fn charge_work(
+        &self,
+        caller: CallerId,
+        cells: u64,
+        tenant: Option<&TenantSource>,
+    ) -> Result<(), SourceError> {
+        let account = tenant.map(TenantSource::account);
+        let charges = self.0.charge(caller, cells, account);
+        if charges.is_err() {
+            self.0.refused.by_quota(caller, account.map(|account| &account.name));
+        }
+        charges?.into_iter().flatten().for_each(Charge::spend);
+        Ok(())
     }
 
     /// The source of the chain of the tenant `name`.
@@ -334,7 +362,7 @@ impl Queue {
     ) -> Result<oneshot::Receiver<Result<Made, SourceError>>, SourceError> {
         let GenerationRequest { key, priority, caller, demand } = request;
         let (reply, answer) = oneshot::channel();
-        let cells = cells_of(&key);
+        let cells = key::cells(&key);
         let charges = self.charge(caller, cells, tenant.as_ref());
         if charges.is_err() && priority == Priority::Foreground {
             self.refused.by_quota(caller, tenant.as_ref().map(|tenant| &tenant.name));
@@ -429,7 +457,7 @@ impl Queue {
     fn forecast(&self, keys: &[Key]) -> Option<Forecast> {
         let (mut run, mut longest, mut cpu) = (0, 0, 0);
         for key in keys {
-            let one = self.costs.measured(key, cells_of(key))?;
+            let one = self.costs.measured(key, key::cells(key))?;
             run += one.run;
             cpu += one.cpu;
             longest = longest.max(one.run);
@@ -487,11 +515,6 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, Jobs> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Cells of the floor of `key`: within a kind, generation time is about proportional to them.
-fn cells_of(key: &Key) -> u64 {
-    key::spec(key).map_or(1, |spec| spec.cells() as u64)
 }
 
 #[cfg(test)]

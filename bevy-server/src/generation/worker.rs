@@ -12,7 +12,7 @@ use floor_cache::{Key, Made, SourceError};
 use floor_gen::Generator;
 
 use super::queue::Queue;
-use crate::{callers::Charge, key, packs::Packs};
+use crate::{callers::Charge, key, tower_keys};
 
 /// Serves `queue` on this thread until it is stopped and empty.
 pub(super) fn run(queue: &Queue) {
@@ -33,7 +33,7 @@ pub(super) fn run(queue: &Queue) {
         if let Some(tenant) = &job.tenant {
             tenant.cells.fetch_add(job.cells, Relaxed);
         }
-        let result = generate_floor(&mut generator, &queue.packs, job.key);
+        let result = generate_floor(&mut generator, queue, job.key);
         queue.end();
         match &result {
             Ok(made) => queue.costs.record(&job.key, job.cells, made),
@@ -49,14 +49,22 @@ pub(super) fn run(queue: &Queue) {
 }
 
 /// Generates and encodes the floor of `key`. A panic becomes an error of this floor only.
-fn generate_floor(generator: &mut Generator, packs: &Packs, key: Key) -> Result<Made, SourceError> {
+fn generate_floor(generator: &mut Generator, queue: &Queue, key: Key) -> Result<Made, SourceError> {
     let failed = |reason: String| SourceError::Failed { key, reason };
-    let spec = key::spec(&key).ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
-    let pack = packs.of(spec.pack()).ok_or_else(|| failed(format!("no pack has the hash {}", spec.pack())))?;
+    let sealed = queue.tower_keys.get().and_then(|keys| keys.spec(&key));
+    let spec = sealed.or_else(|| key::spec(&key));
+    let spec = spec.ok_or_else(|| failed("no floor of this generator version has this key".to_owned()))?;
+    let pack = queue.packs.of(spec.pack()).ok_or_else(|| failed(format!("no pack has the hash {}", spec.pack())))?;
     let (started, cpu) = (Instant::now(), thread_cpu());
-    let value = catch_unwind(AssertUnwindSafe(|| pack.framed(generator, &spec)))
-        .map_err(|panic| failed(format!("{spec:?}: {}", panic_message(panic.as_ref()))))?
-        .map_err(|error| failed(packs.note(error).to_string()))?;
+    let make = || match sealed {
+        Some(_) => tower_keys::framed(&pack, generator, &spec),
+        None => pack.framed(generator, &spec),
+    };
+    // What fails in a sealed tower says nothing of its seed.
+    let reason = |reason: String| if sealed.is_some() { "a floor of a sealed tower".to_owned() } else { reason };
+    let value = catch_unwind(AssertUnwindSafe(make))
+        .map_err(|panic| failed(reason(format!("{spec:?}: {}", panic_message(panic.as_ref())))))?
+        .map_err(|error| failed(reason(queue.packs.note(error).to_string())))?;
     let took = started.elapsed();
     let cpu = cpu.zip(thread_cpu()).map_or(took, |(before, after)| after.saturating_sub(before));
     Ok(Made { value, took, cpu })

@@ -56,6 +56,7 @@ use crate::{
     observer::CallObserver,
     packs::Packs,
     prefetch::AccessRecorder,
+    towers::SealedTowers,
 };
 
 /// The services of the port. Cheap to clone.
@@ -279,6 +280,8 @@ pub struct ServiceDeps {
     pub in_flight: InFlight,
     /// Records accesses for prefetching. `None` if that is off.
     pub access_recorder: Option<AccessRecorder>,
+    /// The sealed towers. `None` without a key for them.
+    pub towers: Option<SealedTowers>,
     /// The memory for calls.
     pub budgets: Budgets,
     /// Who may skip the cache.
@@ -303,11 +306,11 @@ impl FloorService {
     /// A service with these dependencies. Its uptime starts now.
     #[must_use]
     pub fn new(deps: ServiceDeps) -> Self {
-        let ServiceDeps { chains, packs, metrics, refusals, in_flight, access_recorder, budgets, no_cache, observer } =
-            deps;
+        let ServiceDeps { chains, packs, metrics, refusals, in_flight, budgets, no_cache, observer, .. } = deps;
+        let (access_recorder, towers) = (deps.access_recorder, deps.towers);
         let (offload, since) = (Arc::new(Offload::new()), Instant::now());
         let counts = Arc::new(CallCounts { metrics, observer });
-        let services = Services { chains, packs, access_recorder, offload, since };
+        let services = Services { chains, packs, access_recorder, towers, offload, since };
         let admission = Admission { in_flight, budgets, refusals, no_cache };
         Self(Arc::new(Core { admission: Arc::new(admission), services: Arc::new(services), counts }))
     }
@@ -547,6 +550,7 @@ mod tests {
             refusals: Refusals::register(&registry).unwrap(),
             in_flight: InFlight::default(),
             access_recorder: None,
+            towers: None,
             budgets: Budgets::new(1 << 20, false),
             no_cache: config.no_cache,
             observer: None,

@@ -29,6 +29,7 @@ use crate::{
     reload::Reload,
     runtime::TokioHandle,
     start_error::StartError,
+    towers::SealedTowers,
 };
 
 /// Bytes of responses that wait to be sent, over all connections.
@@ -121,6 +122,7 @@ impl GrpcPlugin {
             refusals: world.resource::<Refusals>().clone(),
             in_flight,
             access_recorder: world.get_resource::<AccessRecorder>().cloned(),
+            towers: world.get_resource::<SealedTowers>().cloned(),
             budgets: budgets.clone(),
             no_cache: self.no_cache,
             observer: world.get_resource::<CallObserver>().cloned(),

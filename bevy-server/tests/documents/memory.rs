@@ -14,12 +14,14 @@ const MIB: u64 = 1 << 20;
 const UNSENT: u64 = 64 * MIB;
 const REQUESTS: u64 = 64 * MIB;
 const WRITES: u64 = 64 * MIB;
+/// For floors of sealed towers.
+const SEALED: u64 = 5 * MIB;
 const REST: u64 = 40 * MIB;
 
 /// The most that a server takes, by the formula of the page, in MiB.
 fn most_memory(config: &Config) -> u64 {
     let lower_tiers = config.cache.chain.len() as u64 - 1;
-    (config.cache.lru.capacity * 5 / 4 + UNSENT + REQUESTS + lower_tiers * WRITES + REST) / MIB
+    (config.cache.lru.capacity * 5 / 4 + UNSENT + REQUESTS + lower_tiers * WRITES + SEALED + REST) / MIB
 }
 
 #[test]

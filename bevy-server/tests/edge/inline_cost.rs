@@ -2,15 +2,17 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use floor_gen::{FloorSpec as Resolved, Kind};
 use floor_proto::v1::{
-    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, SearchFloorsRequest, StreamFloorsRequest,
+    BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, Receipt, SearchFloorsRequest,
+    StreamFloorsRequest,
 };
 use prost::Message;
 use tempfile::TempDir;
 use test_support::{Server, Setup, http2::RawHttp2, spec, wait_until};
 
-use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, SEARCH, STREAM, body, body_of};
+use super::kinds::{BATCH, CALLS, GET_FLOOR, PACK, SEARCH, STREAM, SUBMIT, body, body_of, submit, tower_key};
 
 /// The most CPU time of these threads by which a call may exceed a usual one, on average. A batch of 256 hits takes 150 us
 /// more, in two parts, and as much again on a busy machine; what does not belong there takes milliseconds.
@@ -102,7 +104,13 @@ fn kinds() -> Vec<CallKind> {
     let (names, facts) = ("number < 0".to_owned(), "bytes + groups + ".repeat(115) + "1 < 0");
     let [(by_name, by_name_json), (by_facts, by_facts_json), (slow, slow_json)] =
         [search("", names), search("", facts), search("slow", "rooms > 0".to_owned())];
-    let large: [(&str, &str, Vec<u8>, String); 9] = [
+    let acts = BASE64.encode(vec![4; 10_000]);
+    let climb = submit(10_000);
+    let Receipt { climb: claims, signature, key } = climb.receipt.clone().unwrap();
+    let (claims, signature) = (BASE64.encode(claims), BASE64.encode(signature));
+    let receipt = format!(r#"{{"climb":"{claims}","signature":"{signature}","key":{key}}}"#);
+    let large: [(&str, &str, Vec<u8>, String); 10] = [
+        ("10,000 acts", SUBMIT, climb.encode_to_vec(), format!(r#"{{"receipt":{receipt},"acts":"{acts}"}}"#)),
         ("a search by names", SEARCH, by_name, by_name_json),
         ("a search by facts", SEARCH, by_facts, by_facts_json),
         ("a search of a slow module", SEARCH, slow, slow_json),
@@ -191,6 +199,8 @@ fn no_call_keeps_a_thread_of_connections() {
     write_packs(&packs);
     let setup =
         Setup::new(&data).with("GENERATION__PREFETCH", "false").with("PACKS__DIR", &packs.display().to_string());
+    fs::write(data.path().join("towers.key"), tower_key()).unwrap();
+    let setup = setup.with("TOWERS__KEY_FILE", "towers.key");
     let server = setup.with("CACHE__CHAIN", r#"["lru"]"#).start();
     let mut times = Vec::new();
     for kind in kinds() {

@@ -3,12 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use floor_climb::SigningKey;
 use floor_proto::v1::{
-    BatchGetFloorsRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, SearchFloorsRequest,
-    StreamFloorsRequest,
+    BatchGetFloorsRequest, Climb, GetDailyRequest, GetPackRequest, GetServerInfoRequest, Hero, ListPacksRequest,
+    SearchFloorsRequest, StartClimbRequest, StreamFloorsRequest, SubmitFloorRequest,
 };
+use floor_rules::Act;
+use hkdf::Hkdf;
 use prost::Message;
 use prost_types::FileDescriptorProto;
+use sha2::Sha256;
 use tempfile::TempDir;
 use test_support::{Server, http1, spec, web_of};
 use tonic_health::pb::HealthCheckRequest;
@@ -26,6 +30,9 @@ pub(crate) const STREAM: &str = "/floors.v1.FloorService/StreamFloors";
 pub(crate) const INFO: &str = "/floors.v1.FloorService/GetServerInfo";
 pub(crate) const PACK: &str = "/floors.v1.FloorService/GetPack";
 pub(crate) const PACKS: &str = "/floors.v1.FloorService/ListPacks";
+pub(crate) const START: &str = "/floors.v1.FloorService/StartClimb";
+pub(crate) const SUBMIT: &str = "/floors.v1.FloorService/SubmitFloor";
+pub(crate) const DAILY: &str = "/floors.v1.FloorService/GetDaily";
 pub(crate) const CHECK: &str = "/grpc.health.v1.Health/Check";
 pub(crate) const WATCH: &str = "/grpc.health.v1.Health/Watch";
 pub(crate) const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -34,7 +41,7 @@ pub(crate) const OLD_REFLECTION: &str = "/grpc.reflection.v1alpha.ServerReflecti
 pub(crate) const GRPC: &str = "application/grpc";
 
 /// An RPC and the content type of a call to it, so that every one of both is here.
-pub(crate) const CALLS: [(&str, &str); 25] = [
+pub(crate) const CALLS: [(&str, &str); 28] = [
     (GET_FLOOR, GRPC),
     (GET_FLOOR, "application/grpc+proto"),
     (GET_FLOOR, "application/grpc-web"),
@@ -48,6 +55,9 @@ pub(crate) const CALLS: [(&str, &str); 25] = [
     (INFO, GRPC),
     (PACK, GRPC),
     (PACKS, GRPC),
+    (START, GRPC),
+    (SUBMIT, GRPC),
+    (DAILY, GRPC),
     (STREAM, GRPC),
     (STREAM, "application/grpc+proto"),
     (STREAM, "application/grpc-web"),
@@ -80,11 +90,36 @@ pub(crate) fn message(path: &str) -> Vec<u8> {
         INFO => GetServerInfoRequest {}.encode_to_vec(),
         PACK => GetPackRequest { pack: "tower".into() }.encode_to_vec(),
         PACKS => ListPacksRequest {}.encode_to_vec(),
+        START => start().encode_to_vec(),
+        SUBMIT => submit(100).encode_to_vec(),
+        DAILY => GetDailyRequest {}.encode_to_vec(),
         CHECK | WATCH => HealthCheckRequest::default().encode_to_vec(),
         // Both versions have the same messages.
         REFLECTION | OLD_REFLECTION => symbol("floors.v1.FloorService").encode_to_vec(),
         _ => panic!("{path} is in no list"),
     }
+}
+
+fn start() -> StartClimbRequest {
+    StartClimbRequest { tower: "tower".into(), ..StartClimbRequest::default() }
+}
+
+/// The text of a file of keys for sealed towers, by which [`submit`] has its receipt.
+pub(crate) fn tower_key() -> String {
+    format!("1:{}", "11".repeat(32))
+}
+
+/// A hero with much health waits for so many turns on the first floor of a tower.
+pub(crate) fn submit(acts: usize) -> SubmitFloorRequest {
+    let mut key = [0; 32];
+    let derivation = Hkdf::<Sha256>::new(Some(b"floor-server sealed towers 1"), &[0x11; 32]);
+    derivation.expand(b"receipts", &mut key).unwrap();
+    let hero = Some(Hero { health: u32::MAX, most_health: u32::MAX, ..Hero::default() });
+    let (generator_version, rules_version) = (floor_gen::GENERATOR_VERSION, floor_rules::VERSION);
+    let climb = Climb { tower: "tower".into(), floor: 1, width: 100, height: 100, hero, ..Climb::default() };
+    let climb = Climb { generator_version, rules_version, ..climb };
+    let receipt = floor_climb::sign(&climb, 1, &SigningKey::from_bytes(&key));
+    SubmitFloorRequest { receipt: Some(receipt), acts: vec![Act::Search.to_byte(); acts] }
 }
 
 fn symbol(name: &str) -> ServerReflectionRequest {
@@ -123,7 +158,8 @@ fn json(path: &str) -> String {
         BATCH => format!(r#"{{"specs":[{}]}}"#, [spec; 16].join(",")),
         STREAM => format!(r#"{{"first":{spec},"count":16}}"#),
         SEARCH => format!(r#"{{"first":{spec},"count":16,"condition":"rooms > 0"}}"#),
-        INFO | PACKS => "{}".to_owned(),
+        INFO | PACKS | DAILY => "{}".to_owned(),
+        START => r#"{"tower":"tower"}"#.to_owned(),
         PACK => r#"{"pack":"tower"}"#.to_owned(),
         _ => panic!("{path} takes no JSON"),
     }

@@ -72,5 +72,8 @@ pub use hero::Hero;
 pub use level::{Door, Level};
 pub use monster::{Behaviour, Class, Monster, Mood};
 pub use point::{Direction, Point};
+/// Rises when a rule changes: a log is replayed by the rules that it was played by.
+pub const VERSION: u32 = 1;
+
 pub use replay::{ReplayError, replay};
 pub use sight::SIGHT;

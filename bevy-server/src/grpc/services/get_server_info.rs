@@ -23,6 +23,7 @@ pub(super) fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Re
         max_batch: MAX_BATCH as u32,
         max_stream: MAX_STREAM,
         uptime_seconds: services.since.elapsed().as_secs(),
+        receipt_keys: services.towers.as_ref().map(|towers| towers.keys().receipt_keys()).unwrap_or_default(),
         tiers: services.chains.of(tenant).report().into_iter().map(|tier| tier_info(tier, tenant.is_some())).collect(),
     };
     Ok(Answer::of_message(&info))

@@ -2,12 +2,16 @@
 //! no header.
 
 mod batch_get_floors;
+mod climb;
+mod get_daily;
 mod get_floor;
 mod get_server_info;
 mod packs;
 mod resolve;
 mod search_floors;
+mod start_climb;
 mod stream_floors;
+mod submit_floor;
 
 use std::{pin::pin, sync::Arc, time::Instant};
 
@@ -25,6 +29,7 @@ use crate::{
     observer::{CallRecord, LookupTimer},
     packs::Packs,
     prefetch::AccessRecorder,
+    towers::SealedTowers,
 };
 
 /// What the RPCs use.
@@ -34,6 +39,8 @@ pub(super) struct Services {
     pub(super) packs: Packs,
     /// Records accesses for prefetching. `None` if that is off.
     pub(super) access_recorder: Option<AccessRecorder>,
+    /// `None` without a key for them.
+    pub(super) towers: Option<SealedTowers>,
     pub(super) offload: Arc<Offload>,
     /// When the server started.
     pub(super) since: Instant,
@@ -58,6 +65,10 @@ impl Services {
             Rpc::GetServerInfo => get_server_info::answer(self, call, message),
             Rpc::ListPacks => packs::list(self, call, message),
             Rpc::GetPack => packs::get(self, call, message).await,
+            // Boxed because they are rare.
+            Rpc::StartClimb => Box::pin(start_climb::answer(self, call, message)).await,
+            Rpc::SubmitFloor => Box::pin(submit_floor::answer(self, call, message)).await,
+            Rpc::GetDaily => get_daily::answer(self, call, message),
             // Routing gives it to `FloorWindows`.
             Rpc::StreamFloors => Err(Status::internal("StreamFloors answers with a stream")),
         }

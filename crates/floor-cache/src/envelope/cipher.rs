@@ -39,6 +39,21 @@ pub enum MasterKeysError {
     DuplicateId(NonZeroU8),
 }
 
+impl MasterKeys {
+    /// One new key, with id 1.
+    #[must_use]
+    pub fn random() -> Self {
+        let mut key = [0; 32];
+        OsRng.fill_bytes(&mut key);
+        Self(vec![(NonZeroU8::MIN, key)])
+    }
+
+    /// The ids and the keys, in their order. Whoever prints one betrays it.
+    pub fn iter(&self) -> impl Iterator<Item = (NonZeroU8, &[u8; 32])> {
+        self.0.iter().map(|(id, key)| (*id, key))
+    }
+}
+
 impl FromStr for MasterKeys {
     type Err = MasterKeysError;
 

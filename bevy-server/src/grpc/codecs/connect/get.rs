@@ -26,9 +26,9 @@ pub(in crate::grpc) struct ConnectGet {
     known: Vec<HeaderValue>,
 }
 
-/// Whether the RPC answers GET and HEAD: if it is unary and changes nothing, as all RPCs.
+/// Whether the RPC answers GET and HEAD: if it is unary, and no step of a climb, whose time counts.
 pub(in crate::grpc) const fn answers_get(rpc: Rpc) -> bool {
-    !rpc.is_stream()
+    !rpc.is_stream() && !matches!(rpc, Rpc::StartClimb | Rpc::SubmitFloor)
 }
 
 impl ConnectGet {
@@ -79,12 +79,16 @@ mod tests {
     use prost::Message as _;
     use prost_types::{FileDescriptorSet, method_options::IdempotencyLevel};
 
+    use super::*;
+
     #[test]
-    fn every_rpc_is_declared_to_change_nothing() {
+    fn the_rpcs_that_are_declared_to_change_nothing_answer_get() {
         let files = FileDescriptorSet::decode(floor_proto::FILE_DESCRIPTOR_SET).unwrap().file;
         for method in files.iter().flat_map(|file| &file.service).flat_map(|service| &service.method) {
             let level = method.options.as_ref().map(|options| options.idempotency_level());
-            assert_eq!(level, Some(IdempotencyLevel::NoSideEffects), "{} must not be answered by GET", method.name());
+            let changes_nothing = level == Some(IdempotencyLevel::NoSideEffects);
+            let rpc = Rpc::ALL.into_iter().find(|rpc| rpc.name() == method.name()).unwrap();
+            assert_eq!(answers_get(rpc), changes_nothing && !rpc.is_stream(), "{}", method.name());
         }
     }
 }

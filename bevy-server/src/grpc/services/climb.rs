@@ -1,0 +1,119 @@
+//! What the calls of a climb share: whether the server has sealed towers, and how it reveals a floor of one.
+
+use std::{
+    collections::VecDeque,
+    pin::pin,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use floor_cache::Served;
+use floor_gen::{FloorSpec, Kind, View};
+use floor_pack::ResolveError;
+use floor_proto::{FRAME_PREFIX_BYTES, limits::MAX_FLOOR, v1};
+use prost::Message as _;
+use tonic::Status;
+
+use super::{Call, Services};
+use crate::{
+    grpc::{
+        answer::{Answer, Frame, ServedBy, Validity, put_prefix},
+        status::from_source_error,
+    },
+    observer::LookupTimer,
+    packs::FoundPack,
+    tower_keys::TowerKey,
+    towers::SealedTowers,
+};
+
+/// A floor of a climb.
+pub(super) struct Revealed {
+    pub(super) served: Served,
+    /// The seed of its rolls.
+    pub(super) rolls: [u8; 16],
+}
+
+/// The sealed towers, for a caller who may have everything of a floor.
+pub(super) fn towers<'a>(services: &'a Services, call: &Call<'_>) -> Result<&'a SealedTowers, Status> {
+    if call.options.only.is_some_and(|only| only != View::Everything) {
+        return Err(Status::permission_denied(
+            "the token is for the player's view, and a climb reveals everything of its floors",
+        ));
+    }
+    services.towers.as_ref().ok_or_else(|| {
+        Status::failed_precondition("this server has no key for sealed towers; its operator sets towers.key_file")
+    })
+}
+
+/// Milliseconds since 1970 UTC.
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The floor on which the hero of `climb` is. Its seed is in no error.
+pub(super) async fn reveal(
+    services: &Services,
+    call: &Call<'_>,
+    tower_key: &TowerKey,
+    climb: &v1::Climb,
+    pack: &FoundPack,
+) -> Result<Revealed, Status> {
+    let (options, towers) = (&call.options, towers(services, call)?);
+    let v1::Climb { floor, width, height, .. } = *climb;
+    let no_floor = || Status::failed_precondition(format!("the pack has no floor {floor} of {width}x{height} cells"));
+    let any =
+        FloorSpec::of_pack(pack.pack().hash(), 0, floor, width, height, Kind::Standard).map_err(|_| no_floor())?;
+    let key_of = |spec| tower_key.key(towers.tenant_name(options.tenant), &climb.tower, spec);
+    let (seed, time, named) = (tower_key.seed(&key_of(&any)), pack.resolving_time(), pack.clone());
+    let resolve = move || named.resolve(seed, floor, width, height, None);
+    let resolved = options.with_deadline(pin!(services.offload.run(call.caller, time, resolve))).await?;
+    let resolved = resolved.map_err(|error| {
+        if let ResolveError::Module(error) = error {
+            services.packs.note(error);
+        }
+        no_floor()
+    })?;
+    let key = key_of(&resolved);
+    let timer = LookupTimer::start(call.record);
+    let chain = towers.chain(options.tenant);
+    let get = async { chain.get(key, options.of_lookup()).await.map_err(from_source_error) };
+    let served = options.with_deadline(pin!(get)).await?;
+    timer.finish(std::slice::from_ref(&served));
+    Ok(Revealed { served, rolls: tower_key.rolls(&key) })
+}
+
+/// The answer with the receipt of `climb` and the floor that it reaches, which is none above the last.
+pub(super) async fn answer(
+    services: &Services,
+    call: &Call<'_>,
+    tower_key: &TowerKey,
+    climb: &v1::Climb,
+    pack: &FoundPack,
+) -> Result<Answer, Status> {
+    let receipt = Some(tower_key.sign(climb));
+    if climb.floor > MAX_FLOOR {
+        return Ok(Answer::of_message(&v1::ClimbFloor { receipt, ..v1::ClimbFloor::default() }));
+    }
+    let Revealed { served, rolls } = reveal(services, call, tower_key, climb, pack).await?;
+    Ok(Answer {
+        frame: frame(v1::ClimbFloor { receipt, floor: None, rolls: rolls.to_vec() }, &served.value),
+        served: ServedBy::Tier { name: served.by, coalesced: served.coalesced },
+        steps: served.trace,
+        validity: Validity::Now,
+    })
+}
+
+/// The message with a floor as the chain has it. Fields may have any order.
+fn frame(message: v1::ClimbFloor, floor: &Bytes) -> Frame {
+    /// Field 2, length-delimited.
+    const FLOOR_TAG: u8 = 2 << 3 | 2;
+    let (floor, others) = (floor.slice(FRAME_PREFIX_BYTES..), message.encode_to_vec());
+    let length = others.len() + 1 + prost::length_delimiter_len(floor.len()) + floor.len();
+    let mut first = BytesMut::with_capacity(FRAME_PREFIX_BYTES + length - floor.len());
+    put_prefix(&mut first, length);
+    first.extend_from_slice(&others);
+    first.put_u8(FLOOR_TAG);
+    prost::encode_length_delimiter(floor.len(), &mut first).expect("a BytesMut grows");
+    Frame::of_slices(first.freeze(), VecDeque::from([floor]))
+}

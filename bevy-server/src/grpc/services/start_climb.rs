@@ -1,0 +1,73 @@
+//! `StartClimb`: the first floor of a sealed tower, and a receipt that nothing is climbed yet.
+
+use bytes::Bytes;
+use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
+use floor_proto::v1;
+use floor_rules::Hero;
+use prost::Message;
+use tonic::Status;
+
+use super::{Call, Services, climb, resolve::find_pack};
+use crate::grpc::{
+    answer::Answer,
+    status::{Violation, invalid, malformed},
+};
+
+/// The longest name of a tower, in bytes.
+const MAX_TOWER: usize = 64;
+/// The longest name of a player, in bytes.
+const MAX_PLAYER: usize = 64;
+
+pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {
+    let towers = climb::towers(services, call)?;
+    let v1::StartClimbRequest { tower, width, height, pack, player } =
+        Message::decode(message).map_err(|error| malformed(&error))?;
+    let spec = FloorSpec::resolve(0, 1, width, height, Some(Kind::Standard));
+    let mut violations = name_violations(&tower, &player);
+    if let Err(error) = &spec {
+        violations.push(Violation::new(error.field(), error.to_string()));
+    }
+    let packs = services.packs.for_caller(call.options.tenant);
+    let pack = match find_pack(packs, &pack, "pack") {
+        Ok(pack) => Some(pack),
+        Err(unresolved) => {
+            let refused = unresolved.or_invalid(|wrong| {
+                violations.extend(wrong);
+                invalid(std::mem::take(&mut violations))
+            });
+            return Err(refused.into());
+        }
+    };
+    let (Some(pack), Ok(spec), true) = (pack, spec, violations.is_empty()) else { return Err(invalid(violations)) };
+    let now = climb::now_ms();
+    let climb = v1::Climb {
+        tower,
+        floor: 1,
+        width: spec.width().into(),
+        height: spec.height().into(),
+        pack: pack.reference().to_owned(),
+        generator_version: GENERATOR_VERSION,
+        rules_version: floor_rules::VERSION,
+        tenant: towers.tenant_name(call.options.tenant).to_owned(),
+        player,
+        hero: Some(floor_climb::hero_message(&Hero::default())),
+        started_ms: now,
+        reached_ms: now,
+        acts_hash: Vec::new(),
+    };
+    climb::answer(services, call, towers.keys().current(), &climb, &pack).await
+}
+
+fn name_violations(tower: &str, player: &str) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    if !(1..=MAX_TOWER).contains(&tower.len()) || !tower.chars().all(is_allowed) {
+        let description = format!("write 1 to {MAX_TOWER} lowercase letters, digits, '-', '_' or '.'");
+        violations.push(Violation::new("tower", description));
+    }
+    if player.len() > MAX_PLAYER || player.chars().any(char::is_control) {
+        let description = format!("write at most {MAX_PLAYER} bytes without control characters");
+        violations.push(Violation::new("player", description));
+    }
+    violations
+}
