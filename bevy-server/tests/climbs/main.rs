@@ -159,6 +159,10 @@ async fn what_is_no_climb_of_this_server_is_refused_in_words() {
         assert_eq!(status.code(), code, "{what}: {status:?}");
         assert!(status.message().contains(words), "{what}: {}", status.message());
     }
+    // The clock of the server that signed was ahead: time stands still until this one's is there.
+    let ahead = signed(&|climb| (climb.started_ms, climb.reached_ms) = (u64::MAX - 9, u64::MAX));
+    let next = bot::climb(&submit(&mut client, ahead, acts.clone()).await.unwrap());
+    assert_eq!((next.started_ms, next.reached_ms), (u64::MAX - 9, u64::MAX));
     // Other towers have other floors, of which the acts are none.
     for tower in 0..20 {
         let other = signed(&|climb| climb.tower = format!("other-{tower}"));
@@ -171,6 +175,28 @@ async fn what_is_no_climb_of_this_server_is_refused_in_words() {
     for (request, field) in names.into_iter().chain(wrong) {
         let status = client.start_climb(request).await.unwrap_err();
         assert_eq!((status.code(), invalid_fields(&status)), (Code::InvalidArgument, vec![field.to_owned()]));
+    }
+}
+
+/// What a client may do to a receipt or to acts, again and again: the server answers each call, and reveals no floor.
+#[tokio::test]
+async fn no_altered_call_reveals_a_floor() {
+    let data = TempDir::new().unwrap();
+    let server = setup(&data, &[0]).start();
+    let mut client = server.client().await;
+    let (first, acts) = easy_climb(&mut client).await;
+    let receipt = first.receipt.unwrap();
+    for round in 0..2_000 {
+        let (mut receipt, mut acts, at) = (receipt.clone(), acts.clone(), round / 4);
+        let said = receipt.climb.len();
+        match round % 4 {
+            0 => receipt.climb[at % said] ^= 1 << (at % 8),
+            1 => receipt.signature[at % 64] ^= 1 << (at / 64 % 8),
+            2 => acts.insert(at % acts.len(), 9 + (at % 247) as u8),
+            _ => acts.truncate(at % acts.len()),
+        }
+        let status = submit(&mut client, receipt, acts).await.unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     }
 }
 
