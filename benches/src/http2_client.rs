@@ -129,8 +129,12 @@ impl Connection {
         // Streams of a client have odd numbers.
         let stream = self.calls * 2 + 1;
         let headers = self.request_headers.of_call(self.calls);
-        put_frame(&mut self.out, HEADERS, END_HEADERS, stream, headers);
-        put_frame(&mut self.out, DATA, END_STREAM, stream, message);
+        if self.protocol.content_type().is_some() {
+            put_frame(&mut self.out, HEADERS, END_HEADERS, stream, headers);
+            put_frame(&mut self.out, DATA, END_STREAM, stream, message);
+        } else {
+            put_frame(&mut self.out, HEADERS, END_HEADERS | END_STREAM, stream, headers);
+        }
         self.calls += 1;
         self.calls as usize - 1
     }

@@ -18,6 +18,8 @@ pub enum Protocol {
     Connect,
     /// Connect, with messages in JSON.
     Json,
+    /// GET of a file at the path of the RPC, whatever the message is.
+    File,
 }
 
 impl Protocol {
@@ -25,15 +27,17 @@ impl Protocol {
     pub const fn prefix_bytes(self) -> usize {
         match self {
             Self::Grpc => FRAME_PREFIX_BYTES,
-            Self::Connect | Self::Json => 0,
+            Self::Connect | Self::Json | Self::File => 0,
         }
     }
 
-    pub(crate) const fn content_type(self) -> &'static str {
+    /// Of its requests; `None` if they have no content.
+    pub(crate) const fn content_type(self) -> Option<&'static str> {
         match self {
-            Self::Grpc => "application/grpc",
-            Self::Connect => "application/proto",
-            Self::Json => "application/json",
+            Self::Grpc => Some("application/grpc"),
+            Self::Connect => Some("application/proto"),
+            Self::Json => Some("application/json"),
+            Self::File => None,
         }
     }
 }

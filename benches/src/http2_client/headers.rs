@@ -25,16 +25,15 @@ impl RequestHeaders {
     pub(super) fn new(rpc: Rpc, target: &Target) -> Self {
         let authority = target.address.to_string();
         // Indices of names in the static table: :path is 4, :authority 1 and content-type 31. `te` has none.
-        let mut fields: Vec<(u8, &str, &str)> = vec![
-            (4, ":path", rpc.path()),
-            (1, ":authority", &authority),
-            (31, "content-type", target.protocol.content_type()),
-        ];
+        let mut fields: Vec<(u8, &str, &str)> = vec![(4, ":path", rpc.path()), (1, ":authority", &authority)];
+        let content_type = target.protocol.content_type();
+        fields.extend(content_type.map(|content_type| (31, "content-type", content_type)));
         if target.protocol == Protocol::Grpc {
             fields.push((0, "te", "trailers"));
         }
-        // :method POST, and :scheme http or https, from the static table.
-        let mut first = vec![0x83, if target.tls.is_some() { 0x87 } else { 0x86 }];
+        // :method POST or GET, and :scheme http or https, from the static table.
+        let mut first =
+            vec![if content_type.is_some() { 0x83 } else { 0x82 }, if target.tls.is_some() { 0x87 } else { 0x86 }];
         let mut later = first.clone();
         for (at, (index, name, value)) in fields.iter().enumerate() {
             first.push(0x40 | index);
@@ -83,7 +82,7 @@ impl Headers {
     pub(crate) fn status(&self, protocol: Protocol) -> Option<u8> {
         match protocol {
             Protocol::Grpc => self.grpc_status,
-            Protocol::Connect | Protocol::Json => (self.http_status == Some(200)).then_some(OK),
+            Protocol::Connect | Protocol::Json | Protocol::File => (self.http_status == Some(200)).then_some(OK),
         }
     }
 }

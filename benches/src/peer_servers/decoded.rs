@@ -6,9 +6,10 @@ use floor_gen::{FloorSpec, Kind};
 use floor_proto::{
     hash,
     v1::{
-        BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec as RequestedSpec, GetFloorRequest,
-        GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, SearchFloorsRequest,
-        SearchFloorsResponse, ServerInfo, StreamFloorsRequest,
+        BatchGetFloorsRequest, BatchGetFloorsResponse, ClimbFloor, Daily, Floor, FloorSpec as RequestedSpec,
+        GetDailyRequest, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse,
+        Pack, SearchFloorsRequest, SearchFloorsResponse, ServerInfo, StartClimbRequest, StreamFloorsRequest,
+        SubmitFloorRequest,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
@@ -73,6 +74,18 @@ impl FloorService for Decoded {
     }
 
     async fn list_packs(&self, _: Request<ListPacksRequest>) -> Result<Response<ListPacksResponse>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn start_climb(&self, _: Request<StartClimbRequest>) -> Result<Response<ClimbFloor>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn submit_floor(&self, _: Request<SubmitFloorRequest>) -> Result<Response<ClimbFloor>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn get_daily(&self, _: Request<GetDailyRequest>) -> Result<Response<Daily>, Status> {
         Err(unimplemented())
     }
 }

@@ -1,4 +1,4 @@
-//! What more cores cost a server: ours with several, as many of ours with one each, and a peer with several. What the first
+//! What more cores cost a server: ours with several, as many of ours with one each, and others with several. What the first
 //! has less than the second is the price of sharing a process.
 
 use std::{num::NonZero, sync::Barrier, thread};
@@ -11,7 +11,10 @@ use benches::{
     sample::{Sample, Snapshot},
 };
 
-use crate::fleet::{Fleet, MeasuredServer};
+use crate::{
+    files::FileProgram,
+    fleet::{Fleet, MeasuredServer},
+};
 
 /// Servers that share the same number of cores and are loaded together.
 pub(crate) struct Group {
@@ -33,10 +36,10 @@ pub(crate) fn default_counts() -> Vec<usize> {
 impl Group {
     /// How many there are on `count` processors.
     pub(crate) fn count(count: usize) -> usize {
-        if count > 1 { 3 } else { 2 }
+        FileProgram::installed().count() + if count > 1 { 3 } else { 2 }
     }
 
-    /// Ours on the first `count` processors, as many of ours with one processor each, and a peer. With one processor ours
+    /// Ours on the first `count` processors, as many of ours with one processor each, and others. With one processor ours
     /// are one group. The clients have processors that no server has, if there are enough for `most`, the greatest count
     /// that is measured; else those of the servers, so that all counts compare.
     pub(crate) fn start_all(count: usize, most: usize) -> anyhow::Result<Vec<Self>> {
@@ -63,6 +66,11 @@ impl Group {
             groups.push(group(&format!("{count} of ours with one core each"), &each)?);
         }
         groups.push(group(&PeerServer::StaticTonic.name(), &tonic)?);
+        let floor = groups[0].servers[0].floor().clone();
+        for program in FileProgram::installed() {
+            let files = |fleet: &mut Fleet| on_processors(&free[..count], || fleet.add_files(program, count, &floor))?;
+            groups.push(group(program.name(), &files)?);
+        }
         Ok(groups)
     }
 

@@ -21,7 +21,10 @@ use floor_proto::{
     json::{JsonCodec, JsonTypes},
 };
 
-use crate::credentials::{Credentials, TOKEN};
+use crate::{
+    credentials::{Credentials, TOKEN},
+    files::{FileProgram, FileServer},
+};
 
 /// The name of our server.
 const OURS: &str = "ours";
@@ -90,6 +93,7 @@ pub(crate) struct MeasuredServer {
 enum Process {
     Ours(Server),
     Peer(KillOnDrop),
+    Files(FileServer),
 }
 
 impl Fleet {
@@ -177,6 +181,13 @@ impl Fleet {
         self.add(peer.name(), address.into(), process)
     }
 
+    /// Adds a server of files, with so many threads, that sends `floor`.
+    pub(crate) fn add_files(&mut self, program: FileProgram, threads: usize, floor: &[u8]) -> anyhow::Result<()> {
+        let (server, address) = program.start(threads, Rpc::GetFloor.path(), floor)?;
+        let target = Target { protocol: Protocol::File, ..address.into() };
+        self.add(program.name().to_owned(), target, Process::Files(server))
+    }
+
     /// Adds a server that sends the same floor as the first.
     fn add(&mut self, name: String, target: Target, process: Process) -> anyhow::Result<()> {
         // As a client that asks for nothing.
@@ -185,7 +196,7 @@ impl Fleet {
         if let Some(first) = self.servers.first() {
             let message = match target.protocol {
                 Protocol::Json => json_codecs().1.decode(&floor)?.into(),
-                Protocol::Grpc | Protocol::Connect => floor.clone(),
+                Protocol::Grpc | Protocol::Connect | Protocol::File => floor.clone(),
             };
             ensure!(message == first.floor, "{name} sends another floor than {}", first.name);
         }
@@ -230,7 +241,13 @@ impl MeasuredServer {
         match &self.process {
             Process::Ours(server) => server.pid(),
             Process::Peer(child) => child.0.id(),
+            Process::Files(server) => server.pid(),
         }
+    }
+
+    /// The floor that it sends.
+    pub(crate) const fn floor(&self) -> &Bytes {
+        &self.floor
     }
 
     /// The messages of a load: one request.
@@ -250,7 +267,7 @@ fn request(protocol: Protocol) -> anyhow::Result<Bytes> {
     let message = framed.slice(FRAME_PREFIX_BYTES..);
     Ok(match protocol {
         Protocol::Grpc => framed,
-        Protocol::Connect => message,
+        Protocol::Connect | Protocol::File => message,
         Protocol::Json => {
             let mut json = Vec::new();
             json_codecs().0.encode(message, &mut json)?;

@@ -7,6 +7,7 @@
 
 mod cores;
 mod credentials;
+mod files;
 mod fleet;
 mod neighbour;
 
@@ -70,7 +71,8 @@ enum Question {
         #[command(flatten)]
         closed: Closed,
     },
-    /// What more cores cost: our server with several, as many with one core each, and tonic with several
+    /// What more cores cost: our server with several, as many with one core each, tonic with several, and nghttpd and h2o,
+    /// where they are installed, which send the same bytes as a file
     Cores {
         /// Numbers of cores; by default powers of two, up to half of the machine or to all of a small one
         #[arg(long, value_delimiter = ',', value_name = "CORES")]
