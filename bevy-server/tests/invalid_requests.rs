@@ -13,7 +13,7 @@ use bevy_server::{
     callers::{Budgets, Callers},
     config::Config,
     generation::GenerationQueue,
-    grpc::{FloorService, InFlight, RequestMetrics, ServiceDeps},
+    grpc::{FloorService, InFlight, RequestMetrics, Rpc, ServiceDeps},
     metrics::Refusals,
     packs::Packs,
     tenants::TenantNames,
@@ -156,7 +156,7 @@ async fn a_status_names_the_invalid_fields_of_a_search() {
 async fn undecodable_requests_are_rejected_and_the_server_keeps_serving() {
     let data = TempDir::new().unwrap();
     let server = Server::start(&data);
-    for method in ["GetFloor", "BatchGetFloors", "StreamFloors", "SearchFloors", "GetServerInfo"] {
+    for method in Rpc::ALL.map(Rpc::name) {
         let status = server.raw(method, Bytes::from_static(&[0x0a, 0xff, 0xff, 0xff])).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{method}: {status:?}");
         let status = server.raw(method, Bytes::from(vec![0; 8 << 20])).await.unwrap_err();
