@@ -13,6 +13,7 @@
 
 use std::{
     convert::Infallible,
+    fmt,
     panic::AssertUnwindSafe,
     pin::{Pin, pin},
     sync::Arc,
@@ -78,6 +79,12 @@ pub(super) struct Router(Arc<RouterState>);
 struct RouterState {
     port: Arc<Port>,
     peer: Peer,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes").finish_non_exhaustive()
+    }
 }
 
 impl Routes {

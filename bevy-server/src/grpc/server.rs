@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 
 use bevy::prelude::*;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
 use tokio::{net::TcpListener, runtime::Handle, sync::watch};
 use tonic_health::{
     ServingStatus,
@@ -10,17 +13,21 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 
+use tower::BoxError;
+
 use super::{
-    SERVICE_NAME,
+    FloorBody, SERVICE_NAME,
     connection::{self, ConnectionDeps},
     path::Routes,
 };
+use crate::callers::Caller;
 
 /// The running gRPC server. Cheap to clone.
 #[derive(Resource, Debug, Clone)]
 pub struct GrpcServer {
     address: SocketAddr,
     health: HealthReporter,
+    routes: Routes,
     /// Set to true to close. The server holds receivers until its last connection has ended.
     closing: watch::Sender<bool>,
 }
@@ -37,10 +44,11 @@ impl GrpcServer {
         let health_service = HealthServer::new(HealthService::from_health_reporter(health.clone()));
         let (closing, closed) = watch::channel(false);
         let address = listener.local_addr().expect("a bound listener has an address");
-        let server = Self { address, health, closing };
+        let routes = routes(health_service);
+        let server = Self { address, health, routes: routes.clone(), closing };
         // Before the first connection: a new health reporter reports SERVING.
         runtime.block_on(server.set_health(ServingStatus::NotServing));
-        runtime.spawn(connection::serve(listener, routes(health_service), connections, closed));
+        runtime.spawn(connection::serve(listener, routes, connections, closed));
         server
     }
 
@@ -48,6 +56,14 @@ impl GrpcServer {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Answers a request from `caller` that came by no connection of this port.
+    pub(crate) async fn call<B>(&self, caller: Caller, request: Request<B>) -> Response<FloorBody>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        self.routes.for_caller(caller, None).call(request).await
     }
 
     /// Sets the status of the server and of the floor service.

@@ -1,11 +1,13 @@
 //! The operations pages over HTTP: `/metrics`, `/healthz`, `/readyz`, the floor viewer, a status page, and the chain's
 //! pages for operators. `server` serves the port within limits, `token`, `browsers` and `forwarded` decide who may use a
-//! page, `audit` logs what operators do, and `wrong_port` answers callers of the floor service.
+//! page, `audit` logs what operators do, `climbs` passes on the calls of the viewer's page, and `wrong_port` answers other
+//! callers of the floor service.
 
 mod audit;
 mod browsers;
 mod callers;
 mod chain;
+mod climbs;
 mod floors;
 mod forwarded;
 mod json;
@@ -20,7 +22,7 @@ mod wrong_port;
 use std::{
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -41,6 +43,7 @@ use crate::{
     callers::Callers,
     config::{Config, Token},
     connections::BoundPort,
+    grpc::GrpcServer,
     lifecycle::Phase,
     logging::LogControl,
     metrics::{MetricsRegistry, Refusals},
@@ -82,7 +85,10 @@ impl OpsPlugin {
 impl Plugin for OpsPlugin {
     fn build(&self, app: &mut App) {
         app.add_observer(apply_token)
-            .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>| readiness.set(true))
+            .add_systems(OnEnter(Phase::Serving), |readiness: Res<'_, Readiness>, grpc: Res<'_, GrpcServer>| {
+                let _ = readiness.0.grpc.set(grpc.clone());
+                readiness.set(true);
+            })
             .add_systems(OnEnter(Phase::Draining), |readiness: Res<'_, Readiness>| readiness.set(false));
     }
 
@@ -97,6 +103,7 @@ impl Plugin for OpsPlugin {
             prefetches: world.get_resource::<PrefetchCounts>().cloned(),
             traces: world.get_resource::<Traces>().cloned(),
             serving: AtomicBool::new(false),
+            grpc: OnceLock::new(),
             compaction: Arc::default(),
             backup: Arc::default(),
             stored_purge: Arc::default(),
@@ -143,6 +150,8 @@ struct OpsState {
     traces: Option<Traces>,
     /// Whether calls are answered, for `/readyz`.
     serving: AtomicBool,
+    /// Answers the calls of the viewer's page. Set when calls are answered.
+    grpc: OnceLock<GrpcServer>,
     /// Locked while a compaction runs.
     compaction: Arc<Mutex<()>>,
     /// Locked while a backup runs.

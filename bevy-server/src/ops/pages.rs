@@ -12,7 +12,8 @@ use axum::{
 };
 
 use super::{
-    OperatorAccess, OpsState, browsers, callers, chain, log_level, monitoring, server, token, viewer, wrong_port,
+    OperatorAccess, OpsState, browsers, callers, chain, climbs, log_level, monitoring, server, token, viewer,
+    wrong_port,
 };
 
 /// The pages for probes and Prometheus, which name the server by any host.
@@ -53,7 +54,8 @@ pub(super) fn router(state: Arc<OpsState>, access: OperatorAccess, grpc_port: u1
     let calls = any(move |headers: HeaderMap| ready(wrong_port::answer(grpc_port, &headers)));
     // Browsers send an origin for the viewer's own files, and links to it stand on other sites.
     let pages = routes(open).merge(viewer::files()).merge(operator).layer(middleware::from_fn(server::refuse_body));
-    pages.route(wrong_port::CALLS, calls).layer(middleware::from_fn(server::bound)).with_state(state)
+    let pages = pages.route(wrong_port::CALLS, calls).layer(middleware::from_fn(server::bound));
+    pages.merge(climbs::routes(grpc_port)).with_state(state)
 }
 
 fn routes(pages: Vec<Page>) -> Router<Arc<OpsState>> {

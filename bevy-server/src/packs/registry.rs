@@ -167,7 +167,7 @@ impl Packs {
 
     /// Counts a failure of a pack's own generator, and returns it.
     pub(crate) fn note(&self, error: ModuleError) -> ModuleError {
-        if let ModuleError::Fault { pack, .. } | ModuleError::Closed { pack } = &error {
+        if let ModuleError::Fault { pack, .. } | ModuleError::Closed { pack, .. } = &error {
             *self.lock_faults().entry(pack.clone()).or_default() += 1;
         }
         error

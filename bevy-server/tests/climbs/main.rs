@@ -9,7 +9,7 @@ use floor_climb::VerifyingKey;
 use floor_proto::{
     hash,
     v1::{
-        Climb, ClimbFloor, GetDailyRequest, GetFloorRequest, GetServerInfoRequest, Receipt, StartClimbRequest,
+        Climb, ClimbFloor, Daily, GetDailyRequest, GetFloorRequest, GetServerInfoRequest, Receipt, StartClimbRequest,
         SubmitFloorRequest, floor_service_client::FloorServiceClient,
     },
 };
@@ -17,7 +17,7 @@ use hkdf::Hkdf;
 use prost::Message;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use test_support::{Server, Setup, invalid_fields, spec};
+use test_support::{Server, Setup, http1, invalid_fields, spec};
 use tonic::{Code, Request, Status, transport::Channel};
 
 /// Two master keys.
@@ -310,6 +310,33 @@ async fn a_key_is_made_once_and_without_one_there_are_no_climbs() {
         assert!(client.get_server_info(GetServerInfoRequest {}).await.unwrap().into_inner().receipt_keys.is_empty());
         assert!(server.stop().contains(words));
     }
+}
+
+/// The viewer's page may connect to the operations port alone, so that passes on what the page calls, and nothing else.
+#[test]
+fn the_operations_port_passes_on_the_calls_of_the_viewers_page() {
+    let data = TempDir::new().unwrap();
+    let server = setup(&data, &[0]).start();
+    let call = |rpc: &str, content_type: &str, message: &[u8]| {
+        let (head, length) = (format!("POST /floors.v1.FloorService/{rpc} HTTP/1.1"), message.len());
+        let head =
+            format!("{head}\r\nhost: localhost\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n");
+        http1(&server.ops, &head, message)
+    };
+    let (status, _, daily) = call("GetDaily", "application/proto", &[]);
+    let Daily { tower, .. } = Daily::decode(&*daily).unwrap();
+    assert_eq!((status, tower.is_empty()), (200, false));
+    let (_, _, revealed) = call("StartClimb", "application/proto", &start(&tower).encode_to_vec());
+    let receipt = ClimbFloor::decode(&*revealed).unwrap().receipt;
+    let submitted = SubmitFloorRequest { receipt, acts: vec![4; 10_000] }.encode_to_vec();
+    let (status, _, error) = call("SubmitFloor", "application/proto", &submitted);
+    assert_eq!((status, String::from_utf8_lossy(&error).contains("acts: ")), (400, true));
+    // Of another site's page a browser asks first, and gets no leave.
+    for content_type in ["text/plain", "application/json", "application/grpc-web"] {
+        let (_, _, body) = call("GetDaily", content_type, b"{}");
+        assert!(!body.windows(tower.len()).any(|part| part == tower.as_bytes()), "{content_type}");
+    }
+    assert_eq!(call("GetFloor", "application/proto", &[]).0, 501);
 }
 
 /// A caller pays for what the replay takes, whether the acts are right or not; one that has paid too much waits.
