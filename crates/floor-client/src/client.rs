@@ -8,8 +8,9 @@ use floor_proto::{
     pack::PackRef,
     rpc::Rpc,
     v1::{
-        BatchGetFloorsRequest, FloorSpec, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest,
-        ListPacksResponse, Pack, PackInfo, SearchFloorsRequest, SearchFloorsResponse, ServerInfo, StreamFloorsRequest,
+        BatchGetFloorsRequest, Climb, Daily, FloorSpec, GetDailyRequest, GetFloorRequest, GetPackRequest,
+        GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Receipt, SearchFloorsRequest,
+        SearchFloorsResponse, ServerInfo, StartClimbRequest, StreamFloorsRequest, SubmitFloorRequest,
     },
 };
 use futures_util::FutureExt as _;
@@ -19,7 +20,8 @@ use tonic::{Code, Response, Status, transport::Channel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Answer, CallOptions, ClientError, ConnectOptions, EncodedFloor, Floor, FloorStream, Search, Served,
+    Answer, CallOptions, ClientError, ClimbFloor, ConnectOptions, EncodedFloor, Floor, FloorStream, Search, Served,
+    climb::{EncodedClimbFloor, check_daily},
     retry::with_retries,
     search,
     server::Server,
@@ -241,6 +243,49 @@ impl FloorClient {
             return Err(malformed(format!("{resolved} instead of {pack}")));
         }
         Ok(received)
+    }
+
+    /// The sealed tower of the day. Its name has only the letters of a tower's name, so it may be part of that of a file.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn get_daily(&self) -> Result<Daily, ClientError> {
+        let response = self.call(Rpc::GetDaily, &GetDailyRequest {}).await?;
+        check_daily(decode_response(Rpc::GetDaily, response.into_inner(), MORE_ENTRIES)?)
+    }
+
+    /// Begins a climb of a sealed tower: its first floor.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn start_climb(&self, request: &StartClimbRequest) -> Result<Answer<ClimbFloor>, ClientError> {
+        self.reveal(Rpc::StartClimb, request, &request.tower, 1).await
+    }
+
+    /// Submits what the hero did on the floor that came with `receipt`, one byte an act. Returns the next floor.
+    ///
+    /// The server keeps nothing of a climb: who has lost the answer submits the same again.
+    ///
+    /// # Errors
+    /// See [`ClientError`]. Acts that do not lead to the stairs are `INVALID_ARGUMENT`.
+    pub async fn submit_floor(&self, receipt: &Receipt, acts: &[u8]) -> Result<Answer<ClimbFloor>, ClientError> {
+        // The server refuses one that cannot be read.
+        let Climb { tower, floor, .. } = Climb::decode(&*receipt.climb).unwrap_or_default();
+        let request = SubmitFloorRequest { receipt: Some(receipt.clone()), acts: acts.to_vec() };
+        self.reveal(Rpc::SubmitFloor, &request, &tower, floor.saturating_add(1)).await
+    }
+
+    async fn reveal(
+        &self,
+        rpc: Rpc,
+        request: &impl Message,
+        tower: &str,
+        number: u32,
+    ) -> Result<Answer<ClimbFloor>, ClientError> {
+        let response = self.call(rpc, request).await?;
+        let served = Served::from_metadata(response.metadata());
+        let encoded: EncodedClimbFloor = decode_response(rpc, response.into_inner(), MORE_ENTRIES)?;
+        Ok(Answer { value: encoded.check(rpc, tower, number)?, served })
     }
 
     async fn call(&self, rpc: Rpc, request: &impl Message) -> Result<Response<Bytes>, ClientError> {

@@ -43,6 +43,8 @@ mod causes;
 #[cfg(not(target_family = "wasm"))]
 mod client;
 #[cfg(not(target_family = "wasm"))]
+mod climb;
+#[cfg(not(target_family = "wasm"))]
 mod connect_options;
 #[cfg(not(target_family = "wasm"))]
 mod credential_error;
@@ -80,8 +82,9 @@ mod transport;
 pub use rustls;
 #[cfg(not(target_family = "wasm"))]
 pub use {
-    client::FloorClient, connect_options::ConnectOptions, credential_error::CredentialError, search::Search,
-    server::check_url, server::is_loopback, stream::FloorStream, token::Token, transport::CONNECT_TIMEOUT,
+    client::FloorClient, climb::ClimbFloor, connect_options::ConnectOptions, credential_error::CredentialError,
+    search::Search, server::check_url, server::is_loopback, stream::FloorStream, token::Token,
+    transport::CONNECT_TIMEOUT,
 };
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use {

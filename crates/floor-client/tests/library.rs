@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use floor_client::{
     CallOptions, ClientError, FloorClient, FloorSpec, InvalidFloor,
-    v1::{Floor, Point, SearchFloorsRequest, Terrain},
+    v1::{Floor, Point, SearchFloorsRequest, StartClimbRequest, Terrain},
 };
 use floor_proto::grid;
 use tokio::net::TcpSocket;
@@ -302,6 +302,53 @@ async fn the_files_of_a_pack_are_checked_against_its_hash() {
     assert_eq!(client.packs().await.unwrap()[0].name, "mine");
     let error = client.pack("mine").await.unwrap_err();
     assert!(matches!(error, ClientError::Malformed { rpc: "GetPack", .. }), "{error}");
+}
+
+/// A floor of a sealed tower.
+fn sealed(number: u32) -> Floor {
+    with_content_hash(Floor { spec: Some(FloorSpec { seed: 0, ..floor(number).spec.unwrap() }), ..floor(number) })
+}
+
+#[tokio::test]
+async fn a_climb_goes_from_floor_to_floor_with_its_receipts() {
+    let busy = Err(busy(Some(Duration::from_millis(1))));
+    let (server, client) = ScriptedServer::serve([Ok(vec![sealed(1)]), busy, Ok(vec![sealed(2)])]).await;
+    let request = StartClimbRequest { tower: "spire".to_owned(), ..Default::default() };
+    let first = client.start_climb(&request).await.unwrap().value;
+    assert_eq!(first.floor.unwrap().wire(), &sealed(1));
+    assert_eq!((first.climb.tower.as_str(), first.climb.floor), ("spire", 1));
+    assert_eq!(first.rolls, u128::from_le_bytes([1; 16]));
+    let second = client.submit_floor(&first.receipt, b"acts").await.unwrap().value;
+    assert_eq!((second.climb.floor, second.floor.unwrap().spec().number), (2, 2));
+    assert_eq!(server.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_revealed_floor_is_the_one_that_was_earned() {
+    let forged = Floor { generator_version: 9, ..sealed(1) };
+    let replies = [vec![], vec![forged], vec![floor(1)], vec![sealed(2)], vec![sealed(1)], vec![sealed(3)]];
+    let (_, client) = ScriptedServer::serve(replies.map(Ok)).await;
+    let request = StartClimbRequest { tower: "spire".to_owned(), ..Default::default() };
+    let error = client.start_climb(&request).await.unwrap_err();
+    assert_eq!(error.to_string(), "the answer to StartClimb is malformed: it has no floor");
+    for part in ["content hash", "floor 1 of tower 0: ", "floor 2 of spire instead of floor 1 of spire"] {
+        let error = client.start_climb(&request).await.unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let first = client.start_climb(&request).await.unwrap().value;
+    let error = client.submit_floor(&first.receipt, b"acts").await.unwrap_err().to_string();
+    assert!(error.contains("floor 3 of spire instead of floor 2 of spire"), "{error}");
+}
+
+#[tokio::test]
+async fn the_tower_of_the_day_has_the_name_of_a_tower() {
+    let named = |tower: &str| Ok(vec![Floor { theme: tower.to_owned(), ..floor(1) }]);
+    let (_, client) = ScriptedServer::serve([named("2026-11-29-ab"), named("../ab"), named("")]).await;
+    assert_eq!(client.get_daily().await.unwrap().tower, "2026-11-29-ab");
+    for _ in 0..2 {
+        let error = client.get_daily().await.unwrap_err();
+        assert!(matches!(error, ClientError::Malformed { rpc: "GetDaily", .. }), "{error}");
+    }
 }
 
 /// A port that is bound and has no listener: connections are refused, and no other process gets the port.

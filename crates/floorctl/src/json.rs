@@ -3,12 +3,17 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use floor_client::{Floor, PackInfo, Served, ServedBy, ServerInfo, v1::ListPacksResponse};
-use floor_proto::json::{JsonCodec, JsonMessage, JsonTypes};
+use floor_client::{
+    Floor, PackInfo, Served, ServedBy, ServerInfo,
+    v1::{Climb, ListPacksResponse, Receipt},
+};
+use floor_proto::json::{InvalidJson, JsonCodec, JsonMessage, JsonTypes};
 use prost::Message;
 use serde::{Serialize, Serializer};
 
+static CLIMB: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.Climb"));
 static PACKS: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ListPacksResponse"));
+static RECEIPT: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.Receipt"));
 static SERVER_INFO: LazyLock<JsonCodec> = LazyLock::new(|| codec("floors.v1.ServerInfo"));
 
 fn codec(message: &str) -> JsonCodec {
@@ -28,6 +33,20 @@ pub(crate) fn server_info(info: &ServerInfo) -> JsonMessage {
 /// The JSON of the packs of a server.
 pub(crate) fn packs(packs: Vec<PackInfo>) -> JsonMessage {
     message(&PACKS, &ListPacksResponse { packs })
+}
+
+/// The JSON of a climb.
+pub(crate) fn climb(climb: &Climb) -> JsonMessage {
+    message(&CLIMB, climb)
+}
+
+/// Reads a receipt, or that of a `ClimbFloor`.
+pub(crate) fn parse_receipt(json: &[u8]) -> Result<Receipt, InvalidJson> {
+    let (mut encoded, of_floor) = RECEIPT.decode_with(json, &["receipt", "floor", "rolls"])?;
+    if let Some(receipt) = of_floor.get("receipt") {
+        encoded = RECEIPT.decode(receipt.to_string().as_bytes())?;
+    }
+    Ok(Receipt::decode(&*encoded).expect("the codec has encoded it"))
 }
 
 /// One floor, and how it was served.

@@ -168,12 +168,7 @@ pub(crate) enum SavedFile {
 
 impl SavedFile {
     pub(crate) fn read(&self) -> anyhow::Result<SavedFloor> {
-        let name = self.name();
-        let bytes = match self {
-            Self::Path(path) => File::open(path).and_then(read),
-            Self::Stdin => read(io::stdin().lock()),
-        };
-        let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+        let (name, bytes) = (self.name(), self.bytes()?);
         let parsed = if bytes.len() > MAX_MAP_BYTES {
             Err(SavedError::TooLong(MAX_MAP_BYTES))
         } else {
@@ -186,6 +181,15 @@ impl SavedFile {
             };
             anyhow::Error::new(error).context(what)
         })
+    }
+
+    /// What is in it, up to one byte more than the longest map has.
+    pub(crate) fn bytes(&self) -> anyhow::Result<Vec<u8>> {
+        let bytes = match self {
+            Self::Path(path) => File::open(path).and_then(read),
+            Self::Stdin => read(io::stdin().lock()),
+        };
+        bytes.with_context(|| format!("cannot read {}", self.name()))
     }
 
     /// Reads a file by its path from the folder of this one.
@@ -201,7 +205,7 @@ impl SavedFile {
         Ok(bytes)
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Stdin => "standard input".to_owned(),

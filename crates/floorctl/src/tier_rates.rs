@@ -99,7 +99,7 @@ impl TierRates {
 }
 
 impl Tier {
-    /// What is counted, its rate in the last interval, and the hit rate, which generation has not.
+    /// What is counted, its rate in the last interval, and the hit rate. Generation has none.
     fn last(&self) -> (&'static str, String, Option<String>) {
         let rates = self.intervals.back().copied().flatten();
         let number = |rates: Rates| HumanCount(rates.lookups.round() as u64).to_string();

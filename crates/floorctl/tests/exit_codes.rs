@@ -87,6 +87,7 @@ fn arguments_of(command: &str) -> &'static [&'static str] {
         "batch" => &["--numbers", "1"],
         "diff" => &["42/7", "43/7"],
         "pack" => &["list"],
+        "receipt" => &["verify", "tests/receipt.json"],
         "purge" | "contains" => &["42/7"],
         "export" => &["--to", "json"],
         "import" => &["Cargo.toml", "--output", "-"],
@@ -170,6 +171,9 @@ const USAGE_ERRORS: &[(&[&str], &str)] = &[
     (&["search", "--where", "loops > 1", "--numbers", "0-9"], "floor number 0"),
     (&["search", "--where", "kind == cavrn"], "column 9: nothing is called `cavrn`; did you mean `cavern`?"),
     (&["search", "--where", "kind == cavrn"], "\n  kind == cavrn\n          ^^^^^\n"),
+    (&["receipt", "verify", "nowhere.json"], "there is no such file"),
+    (&["receipt", "verify", "tests/receipt.json", "--public-key", "1:abc"], "a key has 64 hexadecimal digits"),
+    (&["receipt", "verify", "tests/receipt.json", "--public-key", "256:abc"], "an id is a number of 1 to 255"),
     (&["climb"], "climb"),
     (&[], "Usage"),
 ];

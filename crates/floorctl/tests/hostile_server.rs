@@ -17,13 +17,16 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use floor_client::v1::{
-    BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorSpec, GetFloorRequest, GetPackRequest,
-    GetServerInfoRequest, Item, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, Room, SearchFloorsRequest,
-    SearchFloorsResponse, ServerInfo, Spawn, StreamFloorsRequest, Terrain, TierInfo, Trap,
+    BatchGetFloorsRequest, BatchGetFloorsResponse, Climb, ClimbFloor, Daily, Floor, FloorSpec, GetDailyRequest,
+    GetFloorRequest, GetPackRequest, GetServerInfoRequest, Item, ListPacksRequest, ListPacksResponse, Pack, PackInfo,
+    Point, ReceiptKey, Room, SearchFloorsRequest, SearchFloorsResponse, ServerInfo, Spawn, StartClimbRequest,
+    StreamFloorsRequest, SubmitFloorRequest, Terrain, TierInfo, Trap,
     floor_service_server::{FloorService, FloorServiceServer},
 };
+use floor_climb::SigningKey;
 use floor_gen::pack::Files;
 use floor_proto::{grid, hash};
 use http::{HeaderMap, HeaderValue};
@@ -160,7 +163,8 @@ impl FloorService for Answers {
         self.refusal()?;
         let [name, verdict, reason, version] = [(); 4].map(|()| self.text.clone());
         let tiers = vec![TierInfo { name, verdict, reason, ..TierInfo::default() }];
-        Ok(Response::new(ServerInfo { version, tiers, kinds: vec![1, 77], ..ServerInfo::default() }))
+        let receipt_keys = vec![ReceiptKey { id: 1, public_key: signing_key().verifying_key().to_bytes().to_vec() }];
+        Ok(Response::new(ServerInfo { version, tiers, kinds: vec![1, 77], receipt_keys, ..ServerInfo::default() }))
     }
 
     async fn search_floors(&self, _: Request<SearchFloorsRequest>) -> Result<Response<SearchFloorsResponse>, Status> {
@@ -179,6 +183,31 @@ impl FloorService for Answers {
         let (name, hash, file) = ("mine".to_owned(), self.pack_hash(), self.pack.clone());
         Ok(Response::new(Pack { name, hash, generator_version: 3, file }))
     }
+
+    async fn start_climb(&self, _: Request<StartClimbRequest>) -> Result<Response<ClimbFloor>, Status> {
+        Err(Status::unimplemented("no command calls it"))
+    }
+
+    async fn submit_floor(&self, _: Request<SubmitFloorRequest>) -> Result<Response<ClimbFloor>, Status> {
+        Err(Status::unimplemented("no command calls it"))
+    }
+
+    async fn get_daily(&self, _: Request<GetDailyRequest>) -> Result<Response<Daily>, Status> {
+        Err(Status::unimplemented("no command calls it"))
+    }
+}
+
+fn signing_key() -> SigningKey {
+    SigningKey::from_bytes(&[7; 32])
+}
+
+/// A receipt of the server, in JSON, with `text` in every text field and numbers that no climb has.
+fn receipt(text: &str) -> String {
+    let [tower, pack, tenant, player] = [(); 4].map(|()| text.to_owned());
+    let climb = Climb { tower, pack, tenant, player, started_ms: 1, reached_ms: u64::MAX, ..Climb::default() };
+    let receipt = floor_climb::sign(&climb, 1, &signing_key());
+    let [climb, signature] = [receipt.climb, receipt.signature].map(|bytes| BASE64_STANDARD.encode(bytes));
+    json!({ "climb": climb, "signature": signature, "key": 1 }).to_string()
 }
 
 /// The two ports of the server.
@@ -290,6 +319,8 @@ const COMMANDS: &[&str] = &[
     "pack list",
     "pack list --json",
     "pack get mine --output {dir}/a.floorpack",
+    "receipt verify {dir}/receipt.json",
+    "receipt verify {dir}/receipt.json --json",
     "tiers",
     "tiers --json",
     "warm --size 16x16 --numbers 1-2",
@@ -349,6 +380,7 @@ async fn no_command_prints_what_a_terminal_acts_on() {
     let tested = COMMANDS.iter().map(|command| command.split(' ').next().unwrap().to_owned()).collect();
     assert_eq!(commands_with_a_server(&answering), tested, "each command that calls a server is in the list");
     let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("receipt.json"), receipt(HOSTILE)).unwrap();
     thread::scope(|scope| {
         for command in COMMANDS {
             let (answering, refusing, dir) = (&answering, &refusing, &dir);

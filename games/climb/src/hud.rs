@@ -7,6 +7,7 @@ use floor_client::plugin::{FloorArrived, FloorFailed, FloorServer};
 use crate::{
     art::{NIGHT, size},
     play::{Current, GameState, Journey, Rules},
+    sealed::SealedClimb,
 };
 
 const INK: Color = Color::srgb(0.88, 0.86, 0.80);
@@ -66,6 +67,7 @@ fn text(words: impl Into<String>, height: f32, colour: Color) -> impl Bundle {
 
 fn write_player(
     level: Res<Current>,
+    sealed: Option<Res<SealedClimb>>,
     mut news_line: Single<&mut Text, With<NewsLine>>,
     old: Query<Entity, With<Status>>,
     mut commands: Commands,
@@ -81,7 +83,11 @@ fn write_player(
         Status,
         bar,
         BackgroundColor(NIGHT),
-        children![health(level.hero()), text(belongings(&level), 15.0, INK), text(place(&level), 15.0, GOLD)],
+        children![
+            health(level.hero()),
+            text(belongings(&level), 15.0, INK),
+            text(place(&level, sealed.is_some()), 15.0, GOLD)
+        ],
     ));
     if level.merchant().is_some() {
         let above_news = Node { bottom: px(56), justify_content: JustifyContent::Center, ..strip() };
@@ -120,12 +126,14 @@ fn belongings(level: &Level) -> String {
     format!("{worn}  potions {}  gold {}{keys}{ill}", hero.potions, hero.gold)
 }
 
-fn place(level: &Level) -> String {
+/// Where the player is. The seed of a sealed tower is a secret, and its name is on the receipt.
+fn place(level: &Level, is_sealed: bool) -> String {
     let (spec, theme) = (level.floor.spec(), level.floor.theme());
     let kind = level.floor.kind().as_str_name().trim_start_matches("FLOOR_KIND_").to_lowercase();
     let name = level.floor.name();
     let called = if name.is_empty() { String::new() } else { format!("{name}, ") };
-    format!("{called}floor {} of tower {}: {theme} {kind}", spec.number, spec.seed)
+    let of_tower = if is_sealed { String::new() } else { format!(" of tower {}", spec.seed) };
+    format!("{called}floor {}{of_tower}: {theme} {kind}", spec.number)
 }
 
 /// What the player can buy from a merchant.
@@ -137,16 +145,18 @@ fn offer(hero: &Hero) -> String {
 fn write_source(
     journey: Res<Journey>,
     server: Res<FloorServer>,
+    sealed: Option<Res<SealedClimb>>,
     failed: Query<&FloorFailed>,
     ahead: Query<(), With<FloorArrived>>,
     mut source: Single<&mut Text, With<Source>>,
 ) {
     let next = if ahead.is_empty() { "is on its way" } else { "is here" };
     let FloorServer { url, status } = &*server;
-    let words = match (failed.iter().next(), &*journey.served) {
-        (Some(FloorFailed { error }), _) => format!("{error}. The game tries again."),
-        (None, "") => format!("server: {status:?} {url}"),
-        (None, served) => format!("floor {served}, the next {next}; server: {status:?} {url}"),
+    let words = match (failed.iter().next(), &*journey.served, sealed) {
+        (_, _, Some(climb)) => climb.words.clone(),
+        (Some(FloorFailed { error }), ..) => format!("{error}. The game tries again."),
+        (None, "", _) => format!("server: {status:?} {url}"),
+        (None, served, _) => format!("floor {served}, the next {next}; server: {status:?} {url}"),
     };
     source.set_if_neq(Text(words));
 }
@@ -156,6 +166,7 @@ fn open_panel(
     state: Res<State<GameState>>,
     journey: Res<Journey>,
     level: Option<Res<Current>>,
+    sealed: Option<Res<SealedClimb>>,
     ahead: Query<(), With<FloorArrived>>,
     mut commands: Commands,
 ) {
@@ -163,6 +174,10 @@ fn open_panel(
     let (head, words) = match (state.get(), &level) {
         (GameState::Title, _) => ("CLIMB", HELP.to_owned()),
         (GameState::Loading, _) if ahead.is_empty() => ("CLIMB", format!("Floor {number} is on its way.")),
+        (GameState::Refused, _) => {
+            let why = sealed.map_or_else(String::new, |climb| climb.words.clone());
+            ("REFUSED", format!("{why}\n\nreturn begins a new climb"))
+        }
         (GameState::Dead, Some(level)) => {
             ("YOU DIED", format!("Killed by: {}\n{}\n\nreturn climbs again", level.foe_name(), deeds(level)))
         }

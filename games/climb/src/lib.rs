@@ -2,10 +2,12 @@
 
 pub mod art;
 pub mod beings;
+pub mod bot;
 pub mod hud;
 pub mod input;
 pub mod minimap;
 pub mod play;
+pub mod sealed;
 pub mod things;
 pub mod view;
 

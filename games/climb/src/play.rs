@@ -1,14 +1,16 @@
 //! The course of a game: from the title through the floors, each fetched while the player is still on the one before,
 //! to death or victory.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bevy::{prelude::*, time::common_conditions::on_timer};
 use climb_rules::{Act, Hero, Level, bot};
 use floor_client::{
-    FloorKind, FloorSpec,
+    Floor, FloorKind, FloorSpec,
     plugin::{FloorArrived, FloorFailed, RequestFloor},
 };
+
+use crate::sealed::SealedClimb;
 
 /// Time from one turn of the title's climber to the next.
 const TITLE_PACE: Duration = Duration::from_millis(200);
@@ -27,6 +29,8 @@ pub enum GameState {
     Dead,
     /// A boss has fallen, and the player has left its floor.
     Won,
+    /// The server does not go on with a climb that it verifies.
+    Refused,
 }
 
 /// What the player orders, with keys or a gamepad.
@@ -79,8 +83,8 @@ impl Plugin for PlayPlugin {
         app.init_state::<GameState>()
             .insert_resource(Journey::from(RequestFloor(self.first.clone())))
             .add_message::<Order>()
-            .add_systems(OnEnter(GameState::Title), request_floor)
-            .add_systems(OnEnter(GameState::Loading), request_floor)
+            .add_systems(OnEnter(GameState::Title), request_floor.run_if(not(resource_exists::<SealedClimb>)))
+            .add_systems(OnEnter(GameState::Loading), request_floor.run_if(not(resource_exists::<SealedClimb>)))
             // What was pressed before the floor was there is no order on it.
             .add_systems(OnEnter(GameState::Climbing), |mut orders: ResMut<Messages<Order>>| orders.clear())
             .add_systems(Update, systems.in_set(Rules));
@@ -94,7 +98,7 @@ impl Journey {
     }
 }
 
-/// Starts a climb, a new one after a death, or goes on.
+/// Starts a climb, a new one after its end, or goes on.
 fn confirm(
     mut orders: MessageReader<Order>,
     mut journey: ResMut<Journey>,
@@ -102,7 +106,7 @@ fn confirm(
     state: Res<State<GameState>>,
 ) {
     if orders.read().any(|order| *order == Order::Confirm) && *state != GameState::Loading {
-        if *state == GameState::Dead {
+        if matches!(**state, GameState::Dead | GameState::Refused) {
             *journey = Journey::from(journey.first.clone());
         }
         next.set(GameState::Loading);
@@ -134,15 +138,16 @@ fn enter_floor(
 ) {
     if let Some((entity, _, arrived)) = arrivals.iter().find(|(_, request, _)| **request == journey.request) {
         journey.served = served(arrived);
-        enter(arrived, journey.hero.clone(), &mut commands);
+        enter(arrived.floor.clone(), journey.hero.clone(), None, &mut commands);
         commands.entity(entity).despawn();
         commands.spawn_batch(journey.request.next());
         next.set(GameState::Climbing);
     }
 }
 
-fn enter(arrived: &FloorArrived, hero: Hero, commands: &mut Commands) {
-    commands.insert_resource(Current(Level::new(arrived.floor.clone(), hero)));
+/// Puts the hero on a floor, with the seed of its rolls if a server gave one.
+pub(crate) fn enter(floor: Arc<Floor>, hero: Hero, rolls: Option<u128>, commands: &mut Commands) {
+    commands.insert_resource(Current(Level::new(floor, hero, rolls)));
     commands.trigger(Entered);
 }
 
@@ -177,6 +182,6 @@ fn play_title(level: Option<ResMut<Current>>, arrived: Query<&FloorArrived>, mut
         let act = bot::choose(&level);
         level.act(act);
     } else if let Some(arrived) = arrived.iter().next() {
-        enter(arrived, Hero::default(), &mut commands);
+        enter(arrived.floor.clone(), Hero::default(), None, &mut commands);
     }
 }

@@ -1,10 +1,16 @@
 //! Plays without a window: a bot presses the keys, on floors of the generator in the game and of a real server.
 
 use std::{
-    env, thread,
+    env, fs,
+    io::copy,
+    net::{Shutdown, TcpListener, TcpStream},
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    thread,
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bevy::{
     input::{
         ButtonState, InputPlugin as Devices,
@@ -15,14 +21,18 @@ use bevy::{
     state::app::StatesPlugin,
 };
 use climb::{
+    bot as headless,
     input::InputPlugin,
     play::{Current, GameState, Journey, Order, PlayPlugin},
+    sealed::{SealedClimb, SealedPlugin},
 };
 use climb_rules::{Act, bot};
 use floor_client::{
-    FloorSpec,
+    FloorClient, FloorSpec,
     plugin::{FloorClientPlugin, FloorFailed},
+    v1::Receipt,
 };
+use floor_climb::VerifyingKey;
 
 /// The floors of the climb. The last is that of a boss.
 const FLOORS: u32 = 10;
@@ -165,4 +175,147 @@ fn a_game_without_its_server_says_so_and_tries_again() {
 fn trouble(world: &World) -> Option<String> {
     let mut failed = world.try_query::<&FloorFailed>()?;
     failed.iter(world).next().map(|failed| failed.error.to_string())
+}
+
+/// A way to a server that can be cut.
+#[derive(Clone)]
+struct Wire {
+    address: String,
+    /// The ends of its connections. None while it is cut.
+    ends: Arc<Mutex<Option<Vec<TcpStream>>>>,
+}
+
+impl Wire {
+    fn to(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (wire, server) = (Self { address, ends: Arc::default() }, server.trim_start_matches("http://").to_owned());
+        let ends = wire.ends.clone();
+        thread::spawn(move || {
+            for near in listener.incoming().map(Result::unwrap) {
+                let Some(ends) = &mut *ends.lock().unwrap() else { continue };
+                let far = TcpStream::connect(&server).unwrap();
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    ends.push(from.try_clone().unwrap());
+                    thread::spawn(move || copy(&mut from, &mut to));
+                }
+            }
+        });
+        wire.mend();
+        wire
+    }
+
+    fn cut(&self) {
+        let ends = self.ends.lock().unwrap().take().unwrap_or_default();
+        ends.iter().for_each(|end| _ = end.shutdown(Shutdown::Both));
+    }
+
+    fn mend(&self) {
+        *self.ends.lock().unwrap() = Some(Vec::new());
+    }
+}
+
+/// A game in a sealed tower in which its bot climbs at least two floors, and a folder for the receipts.
+fn sealed(server: &str, receipts: &str) -> (App, PathBuf) {
+    let receipts = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(receipts);
+    let _ = fs::remove_dir_all(&receipts);
+    fs::create_dir_all(&receipts).unwrap();
+    // What is in a tower follows from the server's key, and in some the bot dies on the first floor or the second.
+    for tower in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        let tower = Some(tower.to_owned());
+        let tower = SealedPlugin::new(server.to_owned(), tower, "Ada".to_owned(), receipts.clone()).unwrap();
+        let mut app = headless::game(tower.clone(), u32::MAX);
+        let has_ended = |world: &World| matches!(state(world), GameState::Dead | GameState::Refused);
+        run_until(&mut app, |world| has_ended(world) || verified(2)(world));
+        assert_ne!(state(app.world()), GameState::Refused, "{}", words(app.world()));
+        if state(app.world()) != GameState::Dead {
+            return (headless::game(tower, u32::MAX), receipts);
+        }
+    }
+    panic!("the bot dies in every tower");
+}
+
+fn words(world: &World) -> &str {
+    &world.resource::<SealedClimb>().words
+}
+
+fn verified(floors: u32) -> impl Fn(&World) -> bool {
+    move |world| world.resource::<SealedClimb>().verified == floors
+}
+
+#[test]
+fn a_verified_climb_survives_a_cut_wire_and_leaves_receipts() {
+    let Ok(url) = env::var("FLOOR_SERVER") else {
+        println!("skipped: FLOOR_SERVER does not name a server");
+        return;
+    };
+    let wire = Wire::to(&url);
+    let (mut app, receipts) = sealed(&wire.address, "receipts");
+    run_until(&mut app, verified(1));
+    wire.cut();
+    run_until(&mut app, |world| words(world).ends_with("the game tries again."));
+    assert_eq!(state(app.world()), GameState::Loading, "{}", words(app.world()));
+    wire.mend();
+    run_until(&mut app, |world| verified(2)(world) && state(world) == GameState::Climbing);
+
+    let key = public_key(&url);
+    for floor in 1..=3 {
+        let name = format!("climb-{}-{floor}.json", app.world().resource::<SealedClimb>().tower);
+        let climb = floor_climb::verify(&read(&receipts.join(name)), &key).unwrap();
+        assert_eq!((climb.floor, climb.player.as_str()), (floor, "Ada"));
+        let hero = floor_climb::hero(&climb.hero.unwrap());
+        assert_eq!(floor == 3, hero == app.world().resource::<Journey>().hero, "{hero:?}");
+    }
+}
+
+#[test]
+fn the_tower_of_the_day_is_named_after_it() {
+    let Ok(url) = env::var("FLOOR_SERVER") else {
+        println!("skipped: FLOOR_SERVER does not name a server");
+        return;
+    };
+    let daily = SealedPlugin::new(url, None, String::new(), env!("CARGO_TARGET_TMPDIR").into()).unwrap();
+    let mut app = headless::game(daily, 1);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    let (climb, level) = (app.world().resource::<SealedClimb>(), app.world().resource::<Current>());
+    assert!(climb.tower.starts_with("20"), "{}", climb.tower);
+    assert_eq!((level.floor.spec().seed, level.floor.width()), (0, 100));
+}
+
+/// A receipt from its file.
+fn read(path: &std::path::Path) -> Receipt {
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let [climb, signature] =
+        ["climb", "signature"].map(|key| BASE64_STANDARD.decode(json[key].as_str().unwrap()).unwrap());
+    Receipt { climb, signature, key: json["key"].as_u64().unwrap() as u32 }
+}
+
+/// That of the server's receipts.
+fn public_key(url: &str) -> VerifyingKey {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let info = runtime.block_on(async { FloorClient::connect(url).await.unwrap().server_info().await.unwrap() });
+    VerifyingKey::from_bytes(info.receipt_keys[0].public_key.as_slice().try_into().unwrap()).unwrap()
+}
+
+#[test]
+fn a_verified_climb_that_the_server_refuses_ends_and_another_begins() {
+    let Ok(url) = env::var("FLOOR_SERVER") else {
+        println!("skipped: FLOOR_SERVER does not name a server");
+        return;
+    };
+    let (mut app, _) = sealed(&url, "refused");
+    // An act after the last one.
+    let cheat = |level: Option<ResMut<Current>>| {
+        if let Some(mut level) = level.filter(|level| level.is_left()) {
+            level.log.push(Act::Search.to_byte());
+        }
+    };
+    app.add_systems(PreUpdate, cheat);
+    run_until(&mut app, |world| state(world) == GameState::Refused);
+    let why = words(app.world());
+    assert!(why.starts_with("The server does not go on with this climb: INVALID_ARGUMENT: "), "{why}");
+    app.world_mut().write_message(Order::Confirm);
+    run_until(&mut app, |world| state(world) == GameState::Climbing);
+    assert_eq!(app.world().resource::<Current>().hero().turns, 0);
 }

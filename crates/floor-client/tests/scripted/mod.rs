@@ -10,13 +10,15 @@ use std::{
 use floor_client::{
     FloorClient, FloorSpec,
     v1::{
-        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Floor, FloorMatch, GetFloorRequest, GetPackRequest,
-        GetServerInfoRequest, ListPacksRequest, ListPacksResponse, Pack, PackInfo, Point, SearchFloorsRequest,
-        SearchFloorsResponse, ServerInfo, StreamFloorsRequest, Terrain,
+        self, BatchGetFloorsRequest, BatchGetFloorsResponse, Climb, ClimbFloor, Daily, Floor, FloorMatch,
+        GetDailyRequest, GetFloorRequest, GetPackRequest, GetServerInfoRequest, ListPacksRequest, ListPacksResponse,
+        Pack, PackInfo, Point, Receipt, SearchFloorsRequest, SearchFloorsResponse, ServerInfo, StartClimbRequest,
+        StreamFloorsRequest, SubmitFloorRequest, Terrain,
         floor_service_server::{FloorService, FloorServiceServer},
     },
 };
 use floor_proto::{grid, hash};
+use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{
@@ -153,6 +155,32 @@ impl FloorService for ScriptedServer {
         let file = b"floorpack 1\n".to_vec();
         Ok(Response::new(Pack { name: "mine".to_owned(), hash: 1, generator_version: 3, file }))
     }
+
+    async fn start_climb(&self, request: Request<StartClimbRequest>) -> Result<Response<ClimbFloor>, Status> {
+        let tower = request.get_ref().tower.clone();
+        Ok(Response::new(revealed(tower, self.reply(request).await?)))
+    }
+
+    async fn submit_floor(&self, request: Request<SubmitFloorRequest>) -> Result<Response<ClimbFloor>, Status> {
+        let SubmitFloorRequest { receipt, acts } = request.get_ref();
+        assert_eq!(acts, b"acts");
+        let climb = Climb::decode(&*receipt.as_ref().unwrap().climb).unwrap();
+        Ok(Response::new(revealed(climb.tower, self.reply(request).await?)))
+    }
+
+    /// A tower whose name is the theme of the floor of the reply.
+    async fn get_daily(&self, request: Request<GetDailyRequest>) -> Result<Response<Daily>, Status> {
+        let tower = self.reply(request).await?.remove(0).theme;
+        Ok(Response::new(Daily { tower, date: "2026-11-29".to_owned(), ..Daily::default() }))
+    }
+}
+
+/// The floor of a reply as that of a climb, with a receipt that names it; floor 1 if there is none.
+fn revealed(tower: String, floors: Vec<Floor>) -> ClimbFloor {
+    let floor = floors.into_iter().next();
+    let number = floor.as_ref().and_then(|floor| floor.spec.as_ref()).map_or(1, |spec| spec.number);
+    let climb = Climb { tower, floor: number, width: 16, height: 16, ..Climb::default() }.encode_to_vec();
+    ClimbFloor { receipt: Some(Receipt { climb, signature: vec![7; 64], key: 1 }), floor, rolls: vec![1; 16] }
 }
 
 /// A floor of 16x16 cells: one room with walls around it.

@@ -1,9 +1,9 @@
-//! `floorctl info`: shows version, limits and chain of the server.
+//! `floorctl info`: shows version, limits, chain and receipt keys of the server.
 
 use std::{io::Write as _, time::Duration};
 
 use clap::Args;
-use floor_client::FloorKind;
+use floor_client::{FloorKind, v1::ReceiptKey};
 use floor_export::names;
 use indicatif::HumanCount;
 
@@ -19,7 +19,7 @@ With --json, prints the message floors.v1.ServerInfo in proto3's JSON.
 Example:
   floorctl info --json | jq -r '.kinds[]'";
 
-/// Show the version, the kinds of floor, the limits and the chain of the server
+/// Show the version, the kinds of floor, the limits, the chain and the receipt keys of the server
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Info {
@@ -48,6 +48,10 @@ impl Info {
             HumanCount(info.max_stream.into())
         )?;
         writeln!(out, "  chain      {}", chain.join(" > "))?;
+        for ReceiptKey { id, public_key } in &info.receipt_keys {
+            let digits: String = public_key.iter().map(|byte| format!("{byte:02x}")).collect();
+            writeln!(out, "  receipts   key {id}:{digits}")?;
+        }
         Ok(out.flush()?)
     }
 }

@@ -17,6 +17,7 @@ mod info;
 mod man;
 mod pack;
 mod purge;
+mod receipt;
 mod render;
 mod schema;
 mod search;
@@ -108,6 +109,7 @@ commands! {
     card::Card calls Grpc,
     info::Info calls Grpc,
     pack::Pack calls Grpc,
+    receipt::Receipt calls Grpc,
     tiers::Tiers calls Grpc,
     warm::Warm calls Grpc,
     verify::Verify calls Grpc,
@@ -151,7 +153,7 @@ pub(crate) fn command() -> clap::Command {
         let command = command.args(unused.map(|flag| flag.clone().hide(true)));
         // Those of `pack` that call no server.
         command.mut_subcommands(|part| match part.get_name() {
-            "list" | "get" => part,
+            "list" | "get" | "verify" => part,
             _ => part.args(shared.iter().map(|flag| flag.clone().hide(true))),
         })
     });

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap::{Args, builder::ArgPredicate};
 use floor_gen::{FloorSpec, Generator, Theme};
 use floor_pack::{LoadedPack, ModuleError, ResolveError};
@@ -169,8 +169,6 @@ struct Results {
     /// Floors that the pack's own generator failed to make, and the first error.
     failures: u64,
     failure: Option<ModuleError>,
-    /// That the generator is not asked any more.
-    closed: Option<ModuleError>,
 }
 
 impl Results {
@@ -218,10 +216,8 @@ impl Search {
             },
         );
         bar.finish_and_clear();
-        match (end, results.closed.take()) {
-            (ControlFlow::Break(printed), _) => printed?,
-            (ControlFlow::Continue(()), Some(closed)) => return Err(closed.into()),
-            (ControlFlow::Continue(()), None) => {}
+        if let ControlFlow::Break(printed) = end {
+            printed?;
         }
         results.summarise(generated.into_inner(), started.elapsed())?;
         Ok(if results.matches > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -243,19 +239,14 @@ impl Search {
                     return ControlFlow::Break(printed);
                 }
             }
-            Err(closed @ ModuleError::Closed { .. }) => {
-                results.closed.get_or_insert(closed);
-            }
+            // The rest would not be tried.
+            Err(closed @ ModuleError::Closed { .. }) => return ControlFlow::Break(Err(closed.into())),
             Err(error) => {
                 results.failures += 1;
                 results.failure.get_or_insert(error);
             }
         }
-        // The rest would not be tried. Why may be known only from a later block, which another thread tested.
-        match (&results.closed, &results.failure) {
-            (Some(closed), Some(cause)) => ControlFlow::Break(Err(anyhow!("{closed}: {cause}"))),
-            _ => ControlFlow::Continue(()),
-        }
+        ControlFlow::Continue(())
     }
 
     fn print(&self, bar: &ProgressBar, found: &Match) -> anyhow::Result<()> {
@@ -435,21 +426,6 @@ mod tests {
     fn a_search_space_too_large_to_count_is_rejected() {
         let all = format!("--seeds 0-{} --numbers 1-2", u64::MAX);
         assert!(SearchSpace::new(&search(&all)).is_err());
-    }
-
-    /// Two threads share a breaker, so the block of the first refusal may come before that of the first failure.
-    #[test]
-    fn a_generator_that_is_not_asked_any_more_has_a_cause() {
-        let (search, bar, mut results) = (search("--limit 1"), ProgressBar::hidden(), Results::default());
-        let pack = || "trap@0".to_owned();
-        let closed = search.report(&bar, Err(ModuleError::Closed { pack: pack() }), &mut results);
-        assert!(closed.is_continue(), "the cause is not known yet");
-        let fault = ModuleError::Fault { pack: pack(), fault: "unreachable".to_owned() };
-        let ControlFlow::Break(Err(error)) = search.report(&bar, Err(fault), &mut results) else {
-            panic!("the rest is not tried")
-        };
-        let error = error.to_string();
-        assert!(error.contains("has failed too often") && error.ends_with("trap@0 failed: unreachable"), "{error}");
     }
 
     #[test]

@@ -2,11 +2,10 @@
 //! that plays by itself. It knows no Bevy, so its tests run within seconds.
 
 pub mod bot;
-mod floor;
 mod level;
 mod news;
 mod ways;
 
-pub use floor_rules::{Act, Class, Direction, Door, Hero, Mood, Point, SIGHT, Ware};
+pub use floor_rules::{Act, Class, Direction, Door, Hero, Mood, Point, SIGHT, VERSION, Ware};
 pub use level::{Level, cells};
 pub use news::News;

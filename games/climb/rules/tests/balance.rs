@@ -17,7 +17,7 @@ fn climb(seed: u64) -> (u32, Option<String>) {
     let mut hero = Hero::default();
     for number in 1..=TOP {
         let floor = floors.get(&FloorSpec::new(seed, number).with_size(64, 48)).unwrap().value;
-        let mut level = Level::new(Arc::new(floor), hero);
+        let mut level = Level::new(Arc::new(floor), hero, None);
         while !level.is_left() && !level.is_lost() {
             let acts = level.acts();
             level.act(bot::choose(&level));

@@ -29,7 +29,7 @@ fn level(map: &[&str], hero: Hero, furnish: impl FnOnce(&mut v1::Floor)) -> Leve
         ..Default::default()
     };
     furnish(&mut wire);
-    Level::new(Arc::new(Floor::from_wire(wire, 0).unwrap()), hero)
+    Level::new(Arc::new(Floor::from_wire(wire, 0).unwrap()), hero, None)
 }
 
 fn at(x: u32, y: u32) -> Option<v1::Point> {
