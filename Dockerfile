@@ -31,8 +31,7 @@ VOLUME /data
 ENV FLOORS__GRPC__LISTEN=0.0.0.0:50051 \
     FLOORS__OPS__LISTEN=0.0.0.0:50052 \
     FLOORS__CACHE__LMDB__PATH=/data/lmdb \
-    FLOORS__CACHE__SLED__PATH=/data/sled \
-    FLOORS__TOWERS__KEY_FILE=/data/towers.key
+    FLOORS__CACHE__SLED__PATH=/data/sled
 EXPOSE 50051 50052
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["bevy-server", "healthcheck"]

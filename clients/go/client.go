@@ -130,6 +130,48 @@ func (c *Client) Pack(ctx context.Context, name string, options ...CallOption) (
 	return response.Msg, nil
 }
 
+// StartClimb begins a climb of a sealed tower: its first floor, and the receipt that [Client.SubmitFloor] takes.
+func (c *Client) StartClimb(
+	ctx context.Context, request *floorsv1.StartClimbRequest, options ...CallOption,
+) (*Revealed, Served, error) {
+	response, err := unary(ctx, c, c.rpc.StartClimb, request, options)
+	if err != nil {
+		return nil, Served{}, err
+	}
+	asked := &floorsv1.FloorSpec{
+		Number: 1, Width: request.GetWidth(), Height: request.GetHeight(), Pack: request.GetPack(),
+	}
+	floor, err := revealed(response.Msg, request.GetTower(), asked)
+	return floor, servedFrom(response.Header()), err
+}
+
+// SubmitFloor returns the next floor of a climb for the acts, one byte each, that lead to the stairs of the floor that
+// came with the receipt. [Violations] says which act is impossible. A receipt may be submitted again.
+func (c *Client) SubmitFloor(
+	ctx context.Context, receipt *floorsv1.Receipt, acts []byte, options ...CallOption,
+) (*Revealed, Served, error) {
+	before, err := decodeClimb(receipt)
+	if err != nil {
+		return nil, Served{}, err
+	}
+	request := &floorsv1.SubmitFloorRequest{Receipt: receipt, Acts: acts}
+	response, err := unary(ctx, c, c.rpc.SubmitFloor, request, options)
+	if err != nil {
+		return nil, Served{}, err
+	}
+	floor, err := revealed(response.Msg, before.Tower, specOf(before, before.Floor+1))
+	return floor, servedFrom(response.Header()), err
+}
+
+// Daily returns the sealed tower of the day.
+func (c *Client) Daily(ctx context.Context, options ...CallOption) (*floorsv1.Daily, error) {
+	response, err := unary(ctx, c, c.rpc.GetDaily, &floorsv1.GetDailyRequest{}, options)
+	if err != nil {
+		return nil, err
+	}
+	return response.Msg, nil
+}
+
 // unary makes a call with retries. The timeout covers all attempts and the waits between them.
 func unary[Req, Res any](
 	ctx context.Context, c *Client, call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error),

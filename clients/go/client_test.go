@@ -36,6 +36,8 @@ type scripted struct {
 	streams  []*floorsv1.StreamFloorsRequest
 	answers  []*floorsv1.SearchFloorsResponse
 	searches []*floorsv1.SearchFloorsRequest
+	// alter changes the next floor of a climb.
+	alter func(*floorsv1.Climb, *floorsv1.ClimbFloor)
 }
 
 func (s *scripted) next(header http.Header) error {

@@ -54,6 +54,13 @@ func checkEntries(data []byte, message proto.Message) error {
 		return countEntries(data, maxOtherEntries, func(_ protowire.Number, match []byte) (int, error) {
 			return namedEntries(match, matchNameField)
 		})
+	case *floorsv1.ClimbFloor:
+		return countEntries(data, maxFloorEntries, func(number protowire.Number, floor []byte) (int, error) {
+			if number != climbField {
+				return 0, nil
+			}
+			return entriesOf(floor, maxFloorEntries, innerEntries)
+		})
 	default:
 		return countEntries(data, maxOtherEntries, nil)
 	}

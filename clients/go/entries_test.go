@@ -24,6 +24,9 @@ func TestListsOfEmptyMessagesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 		"batch of a floor": {
 			append([]byte{1<<3 | 2, 0x80, 0x80, 0x80, 0x05}, empty(8)...), new(floorsv1.BatchGetFloorsResponse),
 		},
+		"floor of a climb": {
+			append([]byte{2<<3 | 2, 0x80, 0x80, 0x80, 0x05}, empty(8)...), new(floorsv1.ClimbFloor),
+		},
 		"matches": {empty(1), new(floorsv1.SearchFloorsResponse)},
 		"name of a match": {
 			append([]byte{1<<3 | 2, 0x85, 0x80, 0x80, 0x05, 2<<3 | 2, 0x80, 0x80, 0x80, 0x05}, empty(3)...),

@@ -11,8 +11,14 @@ import (
 	"floors.example/go/floorsv1"
 )
 
-// hashField is the number of Floor.content_hash.
-const hashField = 3
+const (
+	// hashField is the number of Floor.content_hash.
+	hashField = 3
+	// batchField is the number of BatchGetFloorsResponse.floors.
+	batchField = 1
+	// climbField is the number of ClimbFloor.floor.
+	climbField = 2
+)
 
 // VerifyHash checks the content hash in an encoded floor against its bytes. The error is an [*InvalidError].
 //
@@ -82,20 +88,22 @@ func (checkedCodec) Unmarshal(data []byte, message any) error {
 	case *floorsv1.Floor:
 		return VerifyHash(data)
 	case *floorsv1.BatchGetFloorsResponse:
-		return verifyBatch(data)
+		return verifyFloors(data, batchField)
+	case *floorsv1.ClimbFloor:
+		return verifyFloors(data, climbField)
 	default:
 		return nil
 	}
 }
 
-// verifyBatch checks each floor of an encoded BatchGetFloorsResponse: its field 1.
-func verifyBatch(rest []byte) error {
+// verifyFloors checks each floor of an encoded message, in which they are this field.
+func verifyFloors(rest []byte, field protowire.Number) error {
 	for len(rest) > 0 {
 		number, kind, length := protowire.ConsumeField(rest)
 		if length < 0 {
-			return &InvalidError{Class: ClassProtobuf, Reason: "the bytes are no batch", Err: protowire.ParseError(length)}
+			return &InvalidError{Class: ClassProtobuf, Reason: "the bytes are no message", Err: protowire.ParseError(length)}
 		}
-		if number == 1 && kind == protowire.BytesType {
+		if number == field && kind == protowire.BytesType {
 			_, _, tag := protowire.ConsumeTag(rest)
 			floor, _ := protowire.ConsumeBytes(rest[tag:])
 			if err := VerifyHash(floor); err != nil {

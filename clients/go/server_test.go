@@ -168,6 +168,96 @@ func TestServerSearches(t *testing.T) {
 	}
 }
 
+// verified returns what a receipt says, by a key of the server.
+func verified(t *testing.T, client *Client, receipt *floorsv1.Receipt) *floorsv1.Climb {
+	t.Helper()
+	info, err := client.ServerInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range info.ReceiptKeys {
+		if key.Id == receipt.Key {
+			climb, err := VerifyReceipt(receipt, key.PublicKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return climb
+		}
+	}
+	t.Fatalf("the server has no key %d", receipt.Key)
+	return nil
+}
+
+func TestServerBeginsAClimbOfTheDay(t *testing.T) {
+	client := client(t, server(t))
+	daily, err := client.Daily(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := &floorsv1.StartClimbRequest{Tower: daily.Tower, Player: "Ann"}
+	found, _, err := client.StartClimb(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	climb := verified(t, client, found.Receipt)
+	if climb.Player != "Ann" || climb.Width != daily.Width || climb.GeneratorVersion != daily.GeneratorVersion {
+		t.Errorf("%v", climb)
+	}
+	_, _, err = client.SubmitFloor(t.Context(), found.Receipt, []byte{4, 99})
+	violations := Violations(err)
+	if connect.CodeOf(err) != connect.CodeInvalidArgument || len(violations) != 1 || violations[0].Field != "acts" {
+		t.Errorf("%v: %v", err, violations)
+	}
+}
+
+// steps are the acts that walk a path.
+func steps(path []*floorsv1.Point) []byte {
+	var acts []byte
+	for i, to := range path[1:] {
+		from := path[i]
+		switch {
+		case to.Y < from.Y:
+			acts = append(acts, 0)
+		case to.X < from.X:
+			acts = append(acts, 1)
+		case to.X > from.X:
+			acts = append(acts, 2)
+		default:
+			acts = append(acts, 3)
+		}
+	}
+	return acts
+}
+
+// This client has no rules, so it walks blindly: that succeeds in every fifth tower or so.
+func TestServerRevealsTheNextFloor(t *testing.T) {
+	client := client(t, server(t))
+	for i := range 100 {
+		request := &floorsv1.StartClimbRequest{Tower: fmt.Sprintf("go-%d", i), Width: 16, Height: 16}
+		found, _, err := client.StartClimb(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := found.Floor.Path(found.Floor.Message.Entry, found.Floor.Message.Exit)
+		if path == nil {
+			continue
+		}
+		acts := steps(path)
+		next, _, err := client.SubmitFloor(t.Context(), found.Receipt, acts)
+		if len(Violations(err)) > 0 {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if climb := verified(t, client, next.Receipt); climb.Floor != 2 || climb.Hero.Turns != uint32(len(acts)) {
+			t.Errorf("%v", climb)
+		}
+		return
+	}
+	t.Error("no way to the stairs was free")
+}
+
 func TestServerNamesWrongFields(t *testing.T) {
 	_, _, err := client(t, server(t)).Get(t.Context(), &floorsv1.FloorSpec{Width: 15})
 	violations := Violations(err)

@@ -1921,7 +1921,9 @@ type ServerInfo struct {
 	MaxStream     uint32 `protobuf:"varint,5,opt,name=max_stream,json=maxStream,proto3" json:"max_stream,omitempty"`
 	UptimeSeconds uint64 `protobuf:"varint,6,opt,name=uptime_seconds,json=uptimeSeconds,proto3" json:"uptime_seconds,omitempty"`
 	// In lookup order, generation last.
-	Tiers         []*TierInfo `protobuf:"bytes,7,rep,name=tiers,proto3" json:"tiers,omitempty"`
+	Tiers []*TierInfo `protobuf:"bytes,7,rep,name=tiers,proto3" json:"tiers,omitempty"`
+	// Of the server's keys for sealed towers, the current one first; none without sealed towers.
+	ReceiptKeys   []*ReceiptKey `protobuf:"bytes,8,rep,name=receipt_keys,json=receiptKeys,proto3" json:"receipt_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2005,6 +2007,729 @@ func (x *ServerInfo) GetTiers() []*TierInfo {
 	return nil
 }
 
+func (x *ServerInfo) GetReceiptKeys() []*ReceiptKey {
+	if x != nil {
+		return x.ReceiptKeys
+	}
+	return nil
+}
+
+// What verifies receipts.
+type ReceiptKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Receipt.key of the receipts that it verifies, 1 ..= 255.
+	Id uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// An Ed25519 public key: 32 bytes.
+	PublicKey     []byte `protobuf:"bytes,2,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReceiptKey) Reset() {
+	*x = ReceiptKey{}
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReceiptKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReceiptKey) ProtoMessage() {}
+
+func (x *ReceiptKey) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReceiptKey.ProtoReflect.Descriptor instead.
+func (*ReceiptKey) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ReceiptKey) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *ReceiptKey) GetPublicKey() []byte {
+	if x != nil {
+		return x.PublicKey
+	}
+	return nil
+}
+
+type StartClimbRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the tower: 1 to 64 lowercase letters, digits, '-', '_' or '.'. Every name is a tower.
+	Tower string `protobuf:"bytes,1,opt,name=tower,proto3" json:"tower,omitempty"`
+	// As FloorSpec.width and height, for every floor of the climb.
+	Width  uint32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
+	Height uint32 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
+	// As FloorSpec.pack. The climb keeps the version that is current now.
+	Pack string `protobuf:"bytes,4,opt,name=pack,proto3" json:"pack,omitempty"`
+	// Who climbs, as the game has it: at most 64 bytes. The server does not check it.
+	Player        string `protobuf:"bytes,5,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartClimbRequest) Reset() {
+	*x = StartClimbRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartClimbRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartClimbRequest) ProtoMessage() {}
+
+func (x *StartClimbRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartClimbRequest.ProtoReflect.Descriptor instead.
+func (*StartClimbRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *StartClimbRequest) GetTower() string {
+	if x != nil {
+		return x.Tower
+	}
+	return ""
+}
+
+func (x *StartClimbRequest) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *StartClimbRequest) GetHeight() uint32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *StartClimbRequest) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
+}
+
+func (x *StartClimbRequest) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+type SubmitFloorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the answer that revealed the floor.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// What the hero did on the floor, one byte an act, at most 10,000: 0 to 3 a step north, west, east, south; 4 searches; 5
+	// drinks a potion; 6 to 8 buy a potion, a blade, mail.
+	Acts          []byte `protobuf:"bytes,2,opt,name=acts,proto3" json:"acts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubmitFloorRequest) Reset() {
+	*x = SubmitFloorRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubmitFloorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubmitFloorRequest) ProtoMessage() {}
+
+func (x *SubmitFloorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubmitFloorRequest.ProtoReflect.Descriptor instead.
+func (*SubmitFloorRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SubmitFloorRequest) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *SubmitFloorRequest) GetActs() []byte {
+	if x != nil {
+		return x.Acts
+	}
+	return nil
+}
+
+// A floor that a climb reveals.
+type ClimbFloor struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The climb up to here.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Complete. Its spec has seed 0, since its real seed is the server's secret. Unset after floor 1,000,000.
+	Floor *Floor `protobuf:"bytes,2,opt,name=floor,proto3" json:"floor,omitempty"`
+	// The seed of its rolls: 16 bytes, as a number the lowest first.
+	Rolls         []byte `protobuf:"bytes,3,opt,name=rolls,proto3" json:"rolls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClimbFloor) Reset() {
+	*x = ClimbFloor{}
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClimbFloor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClimbFloor) ProtoMessage() {}
+
+func (x *ClimbFloor) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClimbFloor.ProtoReflect.Descriptor instead.
+func (*ClimbFloor) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ClimbFloor) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *ClimbFloor) GetFloor() *Floor {
+	if x != nil {
+		return x.Floor
+	}
+	return nil
+}
+
+func (x *ClimbFloor) GetRolls() []byte {
+	if x != nil {
+		return x.Rolls
+	}
+	return nil
+}
+
+// A climb up to a floor, as the server vouches for it. It is the whole state of the climb: every server with its key goes
+// on with it.
+type Receipt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An encoded Climb.
+	Climb []byte `protobuf:"bytes,1,opt,name=climb,proto3" json:"climb,omitempty"`
+	// Ed25519 of "floors.v1.Receipt" and `climb`: 64 bytes.
+	Signature []byte `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	// The id of the server's key.
+	Key           uint32 `protobuf:"varint,3,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Receipt) Reset() {
+	*x = Receipt{}
+	mi := &file_floors_v1_floors_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Receipt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Receipt) ProtoMessage() {}
+
+func (x *Receipt) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
+func (*Receipt) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Receipt) GetClimb() []byte {
+	if x != nil {
+		return x.Climb
+	}
+	return nil
+}
+
+func (x *Receipt) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *Receipt) GetKey() uint32 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+// What a receipt says.
+type Climb struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tower string                 `protobuf:"bytes,1,opt,name=tower,proto3" json:"tower,omitempty"`
+	// The floor that the hero arrives on. They have climbed those below it.
+	Floor uint32 `protobuf:"varint,2,opt,name=floor,proto3" json:"floor,omitempty"`
+	// The sides of every floor, in cells.
+	Width  uint32 `protobuf:"varint,3,opt,name=width,proto3" json:"width,omitempty"`
+	Height uint32 `protobuf:"varint,4,opt,name=height,proto3" json:"height,omitempty"`
+	// NAME@HASH of the pack; "" for the built-in one.
+	Pack             string `protobuf:"bytes,5,opt,name=pack,proto3" json:"pack,omitempty"`
+	GeneratorVersion uint32 `protobuf:"varint,6,opt,name=generator_version,json=generatorVersion,proto3" json:"generator_version,omitempty"`
+	// The version of the rules.
+	RulesVersion uint32 `protobuf:"varint,7,opt,name=rules_version,json=rulesVersion,proto3" json:"rules_version,omitempty"`
+	// The tenant of the server; "" without one.
+	Tenant string `protobuf:"bytes,8,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// As the game gave it at the start.
+	Player string `protobuf:"bytes,9,opt,name=player,proto3" json:"player,omitempty"`
+	// As they arrive.
+	Hero *Hero `protobuf:"bytes,10,opt,name=hero,proto3" json:"hero,omitempty"`
+	// When the climb began and when this floor was reached, in milliseconds since 1970 UTC by the server's clock.
+	StartedMs uint64 `protobuf:"varint,11,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	ReachedMs uint64 `protobuf:"varint,12,opt,name=reached_ms,json=reachedMs,proto3" json:"reached_ms,omitempty"`
+	// SHA-256 of this field in the receipt before and the acts on its floor: 32 bytes. Empty before the first floor is climbed.
+	ActsHash      []byte `protobuf:"bytes,13,opt,name=acts_hash,json=actsHash,proto3" json:"acts_hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Climb) Reset() {
+	*x = Climb{}
+	mi := &file_floors_v1_floors_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Climb) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Climb) ProtoMessage() {}
+
+func (x *Climb) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Climb.ProtoReflect.Descriptor instead.
+func (*Climb) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Climb) GetTower() string {
+	if x != nil {
+		return x.Tower
+	}
+	return ""
+}
+
+func (x *Climb) GetFloor() uint32 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *Climb) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *Climb) GetHeight() uint32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *Climb) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
+}
+
+func (x *Climb) GetGeneratorVersion() uint32 {
+	if x != nil {
+		return x.GeneratorVersion
+	}
+	return 0
+}
+
+func (x *Climb) GetRulesVersion() uint32 {
+	if x != nil {
+		return x.RulesVersion
+	}
+	return 0
+}
+
+func (x *Climb) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *Climb) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *Climb) GetHero() *Hero {
+	if x != nil {
+		return x.Hero
+	}
+	return nil
+}
+
+func (x *Climb) GetStartedMs() uint64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *Climb) GetReachedMs() uint64 {
+	if x != nil {
+		return x.ReachedMs
+	}
+	return 0
+}
+
+func (x *Climb) GetActsHash() []byte {
+	if x != nil {
+		return x.ActsHash
+	}
+	return nil
+}
+
+// A hero between two floors.
+type Hero struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In points.
+	Health     uint32 `protobuf:"varint,1,opt,name=health,proto3" json:"health,omitempty"`
+	MostHealth uint32 `protobuf:"varint,2,opt,name=most_health,json=mostHealth,proto3" json:"most_health,omitempty"`
+	// The least damage of a strike, in points.
+	Attack uint32 `protobuf:"varint,3,opt,name=attack,proto3" json:"attack,omitempty"`
+	// What each hit loses, in points.
+	Armour  uint32 `protobuf:"varint,4,opt,name=armour,proto3" json:"armour,omitempty"`
+	Gold    uint32 `protobuf:"varint,5,opt,name=gold,proto3" json:"gold,omitempty"`
+	Potions uint32 `protobuf:"varint,6,opt,name=potions,proto3" json:"potions,omitempty"`
+	// Monsters that they felled.
+	Slain uint32 `protobuf:"varint,7,opt,name=slain,proto3" json:"slain,omitempty"`
+	// Acts on all floors so far.
+	Turns         uint32 `protobuf:"varint,8,opt,name=turns,proto3" json:"turns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hero) Reset() {
+	*x = Hero{}
+	mi := &file_floors_v1_floors_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hero) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hero) ProtoMessage() {}
+
+func (x *Hero) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hero.ProtoReflect.Descriptor instead.
+func (*Hero) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Hero) GetHealth() uint32 {
+	if x != nil {
+		return x.Health
+	}
+	return 0
+}
+
+func (x *Hero) GetMostHealth() uint32 {
+	if x != nil {
+		return x.MostHealth
+	}
+	return 0
+}
+
+func (x *Hero) GetAttack() uint32 {
+	if x != nil {
+		return x.Attack
+	}
+	return 0
+}
+
+func (x *Hero) GetArmour() uint32 {
+	if x != nil {
+		return x.Armour
+	}
+	return 0
+}
+
+func (x *Hero) GetGold() uint32 {
+	if x != nil {
+		return x.Gold
+	}
+	return 0
+}
+
+func (x *Hero) GetPotions() uint32 {
+	if x != nil {
+		return x.Potions
+	}
+	return 0
+}
+
+func (x *Hero) GetSlain() uint32 {
+	if x != nil {
+		return x.Slain
+	}
+	return 0
+}
+
+func (x *Hero) GetTurns() uint32 {
+	if x != nil {
+		return x.Turns
+	}
+	return 0
+}
+
+type GetDailyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDailyRequest) Reset() {
+	*x = GetDailyRequest{}
+	mi := &file_floors_v1_floors_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDailyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDailyRequest) ProtoMessage() {}
+
+func (x *GetDailyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDailyRequest.ProtoReflect.Descriptor instead.
+func (*GetDailyRequest) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{28}
+}
+
+// The tower of a day. Until the day begins, only the server can tell its name.
+type Daily struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For StartClimbRequest.tower.
+	Tower string `protobuf:"bytes,1,opt,name=tower,proto3" json:"tower,omitempty"`
+	// The day in UTC, such as 2026-11-29.
+	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// Seconds until the next one.
+	SecondsLeft uint32 `protobuf:"varint,3,opt,name=seconds_left,json=secondsLeft,proto3" json:"seconds_left,omitempty"`
+	// What climbs of the day are made of, as in Climb: the default pack, 100 x 100 cells.
+	Pack             string `protobuf:"bytes,4,opt,name=pack,proto3" json:"pack,omitempty"`
+	GeneratorVersion uint32 `protobuf:"varint,5,opt,name=generator_version,json=generatorVersion,proto3" json:"generator_version,omitempty"`
+	RulesVersion     uint32 `protobuf:"varint,6,opt,name=rules_version,json=rulesVersion,proto3" json:"rules_version,omitempty"`
+	Width            uint32 `protobuf:"varint,7,opt,name=width,proto3" json:"width,omitempty"`
+	Height           uint32 `protobuf:"varint,8,opt,name=height,proto3" json:"height,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Daily) Reset() {
+	*x = Daily{}
+	mi := &file_floors_v1_floors_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Daily) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Daily) ProtoMessage() {}
+
+func (x *Daily) ProtoReflect() protoreflect.Message {
+	mi := &file_floors_v1_floors_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Daily.ProtoReflect.Descriptor instead.
+func (*Daily) Descriptor() ([]byte, []int) {
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Daily) GetTower() string {
+	if x != nil {
+		return x.Tower
+	}
+	return ""
+}
+
+func (x *Daily) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *Daily) GetSecondsLeft() uint32 {
+	if x != nil {
+		return x.SecondsLeft
+	}
+	return 0
+}
+
+func (x *Daily) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
+}
+
+func (x *Daily) GetGeneratorVersion() uint32 {
+	if x != nil {
+		return x.GeneratorVersion
+	}
+	return 0
+}
+
+func (x *Daily) GetRulesVersion() uint32 {
+	if x != nil {
+		return x.RulesVersion
+	}
+	return 0
+}
+
+func (x *Daily) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *Daily) GetHeight() uint32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
 type GetPackRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// NAME is its current version, NAME@HASH (16 hexadecimal digits) that version; "" is the server's default.
@@ -2015,7 +2740,7 @@ type GetPackRequest struct {
 
 func (x *GetPackRequest) Reset() {
 	*x = GetPackRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2752,7 @@ func (x *GetPackRequest) String() string {
 func (*GetPackRequest) ProtoMessage() {}
 
 func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[21]
+	mi := &file_floors_v1_floors_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2765,7 @@ func (x *GetPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPackRequest.ProtoReflect.Descriptor instead.
 func (*GetPackRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{21}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetPackRequest) GetPack() string {
@@ -2065,7 +2790,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2802,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[22]
+	mi := &file_floors_v1_floors_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2815,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{22}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Pack) GetName() string {
@@ -2129,7 +2854,7 @@ type ListPacksRequest struct {
 
 func (x *ListPacksRequest) Reset() {
 	*x = ListPacksRequest{}
-	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	mi := &file_floors_v1_floors_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2866,7 @@ func (x *ListPacksRequest) String() string {
 func (*ListPacksRequest) ProtoMessage() {}
 
 func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[23]
+	mi := &file_floors_v1_floors_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2879,7 @@ func (x *ListPacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksRequest.ProtoReflect.Descriptor instead.
 func (*ListPacksRequest) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{23}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{32}
 }
 
 type ListPacksResponse struct {
@@ -2167,7 +2892,7 @@ type ListPacksResponse struct {
 
 func (x *ListPacksResponse) Reset() {
 	*x = ListPacksResponse{}
-	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	mi := &file_floors_v1_floors_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2904,7 @@ func (x *ListPacksResponse) String() string {
 func (*ListPacksResponse) ProtoMessage() {}
 
 func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[24]
+	mi := &file_floors_v1_floors_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2917,7 @@ func (x *ListPacksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPacksResponse.ProtoReflect.Descriptor instead.
 func (*ListPacksResponse) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{24}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListPacksResponse) GetPacks() []*PackInfo {
@@ -2219,7 +2944,7 @@ type PackInfo struct {
 
 func (x *PackInfo) Reset() {
 	*x = PackInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[25]
+	mi := &file_floors_v1_floors_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2956,7 @@ func (x *PackInfo) String() string {
 func (*PackInfo) ProtoMessage() {}
 
 func (x *PackInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[25]
+	mi := &file_floors_v1_floors_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2969,7 @@ func (x *PackInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PackInfo.ProtoReflect.Descriptor instead.
 func (*PackInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{25}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PackInfo) GetName() string {
@@ -2325,7 +3050,7 @@ type TierInfo struct {
 
 func (x *TierInfo) Reset() {
 	*x = TierInfo{}
-	mi := &file_floors_v1_floors_proto_msgTypes[26]
+	mi := &file_floors_v1_floors_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +3062,7 @@ func (x *TierInfo) String() string {
 func (*TierInfo) ProtoMessage() {}
 
 func (x *TierInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[26]
+	mi := &file_floors_v1_floors_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +3075,7 @@ func (x *TierInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierInfo.ProtoReflect.Descriptor instead.
 func (*TierInfo) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{26}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TierInfo) GetName() string {
@@ -2483,7 +3208,7 @@ type FloorMetrics struct {
 
 func (x *FloorMetrics) Reset() {
 	*x = FloorMetrics{}
-	mi := &file_floors_v1_floors_proto_msgTypes[27]
+	mi := &file_floors_v1_floors_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2495,7 +3220,7 @@ func (x *FloorMetrics) String() string {
 func (*FloorMetrics) ProtoMessage() {}
 
 func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_floors_v1_floors_proto_msgTypes[27]
+	mi := &file_floors_v1_floors_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2508,7 +3233,7 @@ func (x *FloorMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorMetrics.ProtoReflect.Descriptor instead.
 func (*FloorMetrics) Descriptor() ([]byte, []int) {
-	return file_floors_v1_floors_proto_rawDescGZIP(), []int{27}
+	return file_floors_v1_floors_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FloorMetrics) GetCriticalPath() uint32 {
@@ -2647,7 +3372,7 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x10.floors.v1.PointR\x02at\x12\x1c\n" +
 	"\tarchetype\x18\x02 \x01(\tR\tarchetype\x12\x14\n" +
 	"\x05level\x18\x03 \x01(\rR\x05level\"\x16\n" +
-	"\x14GetServerInfoRequest\"\x8d\x02\n" +
+	"\x14GetServerInfoRequest\"\xc7\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12+\n" +
@@ -2657,7 +3382,68 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\n" +
 	"max_stream\x18\x05 \x01(\rR\tmaxStream\x12%\n" +
 	"\x0euptime_seconds\x18\x06 \x01(\x04R\ruptimeSeconds\x12)\n" +
-	"\x05tiers\x18\a \x03(\v2\x13.floors.v1.TierInfoR\x05tiers\"$\n" +
+	"\x05tiers\x18\a \x03(\v2\x13.floors.v1.TierInfoR\x05tiers\x128\n" +
+	"\freceipt_keys\x18\b \x03(\v2\x15.floors.v1.ReceiptKeyR\vreceiptKeys\";\n" +
+	"\n" +
+	"ReceiptKey\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1d\n" +
+	"\n" +
+	"public_key\x18\x02 \x01(\fR\tpublicKey\"\x83\x01\n" +
+	"\x11StartClimbRequest\x12\x14\n" +
+	"\x05tower\x18\x01 \x01(\tR\x05tower\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\rR\x05width\x12\x16\n" +
+	"\x06height\x18\x03 \x01(\rR\x06height\x12\x12\n" +
+	"\x04pack\x18\x04 \x01(\tR\x04pack\x12\x16\n" +
+	"\x06player\x18\x05 \x01(\tR\x06player\"V\n" +
+	"\x12SubmitFloorRequest\x12,\n" +
+	"\areceipt\x18\x01 \x01(\v2\x12.floors.v1.ReceiptR\areceipt\x12\x12\n" +
+	"\x04acts\x18\x02 \x01(\fR\x04acts\"x\n" +
+	"\n" +
+	"ClimbFloor\x12,\n" +
+	"\areceipt\x18\x01 \x01(\v2\x12.floors.v1.ReceiptR\areceipt\x12&\n" +
+	"\x05floor\x18\x02 \x01(\v2\x10.floors.v1.FloorR\x05floor\x12\x14\n" +
+	"\x05rolls\x18\x03 \x01(\fR\x05rolls\"O\n" +
+	"\aReceipt\x12\x14\n" +
+	"\x05climb\x18\x01 \x01(\fR\x05climb\x12\x1c\n" +
+	"\tsignature\x18\x02 \x01(\fR\tsignature\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\rR\x03key\"\xf7\x02\n" +
+	"\x05Climb\x12\x14\n" +
+	"\x05tower\x18\x01 \x01(\tR\x05tower\x12\x14\n" +
+	"\x05floor\x18\x02 \x01(\rR\x05floor\x12\x14\n" +
+	"\x05width\x18\x03 \x01(\rR\x05width\x12\x16\n" +
+	"\x06height\x18\x04 \x01(\rR\x06height\x12\x12\n" +
+	"\x04pack\x18\x05 \x01(\tR\x04pack\x12+\n" +
+	"\x11generator_version\x18\x06 \x01(\rR\x10generatorVersion\x12#\n" +
+	"\rrules_version\x18\a \x01(\rR\frulesVersion\x12\x16\n" +
+	"\x06tenant\x18\b \x01(\tR\x06tenant\x12\x16\n" +
+	"\x06player\x18\t \x01(\tR\x06player\x12#\n" +
+	"\x04hero\x18\n" +
+	" \x01(\v2\x0f.floors.v1.HeroR\x04hero\x12\x1d\n" +
+	"\n" +
+	"started_ms\x18\v \x01(\x04R\tstartedMs\x12\x1d\n" +
+	"\n" +
+	"reached_ms\x18\f \x01(\x04R\treachedMs\x12\x1b\n" +
+	"\tacts_hash\x18\r \x01(\fR\bactsHash\"\xc9\x01\n" +
+	"\x04Hero\x12\x16\n" +
+	"\x06health\x18\x01 \x01(\rR\x06health\x12\x1f\n" +
+	"\vmost_health\x18\x02 \x01(\rR\n" +
+	"mostHealth\x12\x16\n" +
+	"\x06attack\x18\x03 \x01(\rR\x06attack\x12\x16\n" +
+	"\x06armour\x18\x04 \x01(\rR\x06armour\x12\x12\n" +
+	"\x04gold\x18\x05 \x01(\rR\x04gold\x12\x18\n" +
+	"\apotions\x18\x06 \x01(\rR\apotions\x12\x14\n" +
+	"\x05slain\x18\a \x01(\rR\x05slain\x12\x14\n" +
+	"\x05turns\x18\b \x01(\rR\x05turns\"\x11\n" +
+	"\x0fGetDailyRequest\"\xe8\x01\n" +
+	"\x05Daily\x12\x14\n" +
+	"\x05tower\x18\x01 \x01(\tR\x05tower\x12\x12\n" +
+	"\x04date\x18\x02 \x01(\tR\x04date\x12!\n" +
+	"\fseconds_left\x18\x03 \x01(\rR\vsecondsLeft\x12\x12\n" +
+	"\x04pack\x18\x04 \x01(\tR\x04pack\x12+\n" +
+	"\x11generator_version\x18\x05 \x01(\rR\x10generatorVersion\x12#\n" +
+	"\rrules_version\x18\x06 \x01(\rR\frulesVersion\x12\x14\n" +
+	"\x05width\x18\a \x01(\rR\x05width\x12\x16\n" +
+	"\x06height\x18\b \x01(\rR\x06height\"$\n" +
 	"\x0eGetPackRequest\x12\x12\n" +
 	"\x04pack\x18\x01 \x01(\tR\x04pack\"o\n" +
 	"\x04Pack\x12\x12\n" +
@@ -2758,7 +3544,7 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\x10BEHAVIOUR_SLEEPS\x10\x01\x12\x14\n" +
 	"\x10BEHAVIOUR_GUARDS\x10\x02\x12\x15\n" +
 	"\x11BEHAVIOUR_PATROLS\x10\x03\x12\x15\n" +
-	"\x11BEHAVIOUR_WANDERS\x10\x042\x9f\x04\n" +
+	"\x11BEHAVIOUR_WANDERS\x10\x042\xe6\x05\n" +
 	"\fFloorService\x12=\n" +
 	"\bGetFloor\x12\x1a.floors.v1.GetFloorRequest\x1a\x10.floors.v1.Floor\"\x03\x90\x02\x01\x12Z\n" +
 	"\x0eBatchGetFloors\x12 .floors.v1.BatchGetFloorsRequest\x1a!.floors.v1.BatchGetFloorsResponse\"\x03\x90\x02\x01\x12G\n" +
@@ -2766,7 +3552,11 @@ const file_floors_v1_floors_proto_rawDesc = "" +
 	"\fSearchFloors\x12\x1e.floors.v1.SearchFloorsRequest\x1a\x1f.floors.v1.SearchFloorsResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\rGetServerInfo\x12\x1f.floors.v1.GetServerInfoRequest\x1a\x15.floors.v1.ServerInfo\"\x03\x90\x02\x01\x12:\n" +
 	"\aGetPack\x12\x19.floors.v1.GetPackRequest\x1a\x0f.floors.v1.Pack\"\x03\x90\x02\x01\x12K\n" +
-	"\tListPacks\x12\x1b.floors.v1.ListPacksRequest\x1a\x1c.floors.v1.ListPacksResponse\"\x03\x90\x02\x01B>\n" +
+	"\tListPacks\x12\x1b.floors.v1.ListPacksRequest\x1a\x1c.floors.v1.ListPacksResponse\"\x03\x90\x02\x01\x12A\n" +
+	"\n" +
+	"StartClimb\x12\x1c.floors.v1.StartClimbRequest\x1a\x15.floors.v1.ClimbFloor\x12C\n" +
+	"\vSubmitFloor\x12\x1d.floors.v1.SubmitFloorRequest\x1a\x15.floors.v1.ClimbFloor\x12=\n" +
+	"\bGetDaily\x12\x1a.floors.v1.GetDailyRequest\x1a\x10.floors.v1.Daily\"\x03\x90\x02\x01B>\n" +
 	"\tfloors.v1P\x01Z#floors.example/go/floorsv1;floorsv1\xaa\x02\tFloors.V1b\x06proto3"
 
 var (
@@ -2782,7 +3572,7 @@ func file_floors_v1_floors_proto_rawDescGZIP() []byte {
 }
 
 var file_floors_v1_floors_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_floors_v1_floors_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_floors_v1_floors_proto_goTypes = []any{
 	(View)(0),                      // 0: floors.v1.View
 	(FloorKind)(0),                 // 1: floors.v1.FloorKind
@@ -2811,13 +3601,22 @@ var file_floors_v1_floors_proto_goTypes = []any{
 	(*Trap)(nil),                   // 24: floors.v1.Trap
 	(*GetServerInfoRequest)(nil),   // 25: floors.v1.GetServerInfoRequest
 	(*ServerInfo)(nil),             // 26: floors.v1.ServerInfo
-	(*GetPackRequest)(nil),         // 27: floors.v1.GetPackRequest
-	(*Pack)(nil),                   // 28: floors.v1.Pack
-	(*ListPacksRequest)(nil),       // 29: floors.v1.ListPacksRequest
-	(*ListPacksResponse)(nil),      // 30: floors.v1.ListPacksResponse
-	(*PackInfo)(nil),               // 31: floors.v1.PackInfo
-	(*TierInfo)(nil),               // 32: floors.v1.TierInfo
-	(*FloorMetrics)(nil),           // 33: floors.v1.FloorMetrics
+	(*ReceiptKey)(nil),             // 27: floors.v1.ReceiptKey
+	(*StartClimbRequest)(nil),      // 28: floors.v1.StartClimbRequest
+	(*SubmitFloorRequest)(nil),     // 29: floors.v1.SubmitFloorRequest
+	(*ClimbFloor)(nil),             // 30: floors.v1.ClimbFloor
+	(*Receipt)(nil),                // 31: floors.v1.Receipt
+	(*Climb)(nil),                  // 32: floors.v1.Climb
+	(*Hero)(nil),                   // 33: floors.v1.Hero
+	(*GetDailyRequest)(nil),        // 34: floors.v1.GetDailyRequest
+	(*Daily)(nil),                  // 35: floors.v1.Daily
+	(*GetPackRequest)(nil),         // 36: floors.v1.GetPackRequest
+	(*Pack)(nil),                   // 37: floors.v1.Pack
+	(*ListPacksRequest)(nil),       // 38: floors.v1.ListPacksRequest
+	(*ListPacksResponse)(nil),      // 39: floors.v1.ListPacksResponse
+	(*PackInfo)(nil),               // 40: floors.v1.PackInfo
+	(*TierInfo)(nil),               // 41: floors.v1.TierInfo
+	(*FloorMetrics)(nil),           // 42: floors.v1.FloorMetrics
 }
 var file_floors_v1_floors_proto_depIdxs = []int32{
 	1,  // 0: floors.v1.FloorSpec.kind:type_name -> floors.v1.FloorKind
@@ -2840,7 +3639,7 @@ var file_floors_v1_floors_proto_depIdxs = []int32{
 	21, // 17: floors.v1.Floor.spawns:type_name -> floors.v1.Spawn
 	22, // 18: floors.v1.Floor.items:type_name -> floors.v1.Item
 	23, // 19: floors.v1.Floor.locks:type_name -> floors.v1.Lock
-	33, // 20: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
+	42, // 20: floors.v1.Floor.metrics:type_name -> floors.v1.FloorMetrics
 	24, // 21: floors.v1.Floor.traps:type_name -> floors.v1.Trap
 	18, // 22: floors.v1.Floor.landing:type_name -> floors.v1.Point
 	15, // 23: floors.v1.Floor.name:type_name -> floors.v1.Text
@@ -2858,27 +3657,38 @@ var file_floors_v1_floors_proto_depIdxs = []int32{
 	18, // 35: floors.v1.Lock.at:type_name -> floors.v1.Point
 	18, // 36: floors.v1.Trap.at:type_name -> floors.v1.Point
 	1,  // 37: floors.v1.ServerInfo.kinds:type_name -> floors.v1.FloorKind
-	32, // 38: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
-	31, // 39: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
-	7,  // 40: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
-	8,  // 41: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
-	10, // 42: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
-	11, // 43: floors.v1.FloorService.SearchFloors:input_type -> floors.v1.SearchFloorsRequest
-	25, // 44: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
-	27, // 45: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
-	29, // 46: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
-	14, // 47: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
-	9,  // 48: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
-	14, // 49: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
-	12, // 50: floors.v1.FloorService.SearchFloors:output_type -> floors.v1.SearchFloorsResponse
-	26, // 51: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
-	28, // 52: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
-	30, // 53: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
-	47, // [47:54] is the sub-list for method output_type
-	40, // [40:47] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	41, // 38: floors.v1.ServerInfo.tiers:type_name -> floors.v1.TierInfo
+	27, // 39: floors.v1.ServerInfo.receipt_keys:type_name -> floors.v1.ReceiptKey
+	31, // 40: floors.v1.SubmitFloorRequest.receipt:type_name -> floors.v1.Receipt
+	31, // 41: floors.v1.ClimbFloor.receipt:type_name -> floors.v1.Receipt
+	14, // 42: floors.v1.ClimbFloor.floor:type_name -> floors.v1.Floor
+	33, // 43: floors.v1.Climb.hero:type_name -> floors.v1.Hero
+	40, // 44: floors.v1.ListPacksResponse.packs:type_name -> floors.v1.PackInfo
+	7,  // 45: floors.v1.FloorService.GetFloor:input_type -> floors.v1.GetFloorRequest
+	8,  // 46: floors.v1.FloorService.BatchGetFloors:input_type -> floors.v1.BatchGetFloorsRequest
+	10, // 47: floors.v1.FloorService.StreamFloors:input_type -> floors.v1.StreamFloorsRequest
+	11, // 48: floors.v1.FloorService.SearchFloors:input_type -> floors.v1.SearchFloorsRequest
+	25, // 49: floors.v1.FloorService.GetServerInfo:input_type -> floors.v1.GetServerInfoRequest
+	36, // 50: floors.v1.FloorService.GetPack:input_type -> floors.v1.GetPackRequest
+	38, // 51: floors.v1.FloorService.ListPacks:input_type -> floors.v1.ListPacksRequest
+	28, // 52: floors.v1.FloorService.StartClimb:input_type -> floors.v1.StartClimbRequest
+	29, // 53: floors.v1.FloorService.SubmitFloor:input_type -> floors.v1.SubmitFloorRequest
+	34, // 54: floors.v1.FloorService.GetDaily:input_type -> floors.v1.GetDailyRequest
+	14, // 55: floors.v1.FloorService.GetFloor:output_type -> floors.v1.Floor
+	9,  // 56: floors.v1.FloorService.BatchGetFloors:output_type -> floors.v1.BatchGetFloorsResponse
+	14, // 57: floors.v1.FloorService.StreamFloors:output_type -> floors.v1.Floor
+	12, // 58: floors.v1.FloorService.SearchFloors:output_type -> floors.v1.SearchFloorsResponse
+	26, // 59: floors.v1.FloorService.GetServerInfo:output_type -> floors.v1.ServerInfo
+	37, // 60: floors.v1.FloorService.GetPack:output_type -> floors.v1.Pack
+	39, // 61: floors.v1.FloorService.ListPacks:output_type -> floors.v1.ListPacksResponse
+	30, // 62: floors.v1.FloorService.StartClimb:output_type -> floors.v1.ClimbFloor
+	30, // 63: floors.v1.FloorService.SubmitFloor:output_type -> floors.v1.ClimbFloor
+	35, // 64: floors.v1.FloorService.GetDaily:output_type -> floors.v1.Daily
+	55, // [55:65] is the sub-list for method output_type
+	45, // [45:55] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_floors_v1_floors_proto_init() }
@@ -2892,7 +3702,7 @@ func file_floors_v1_floors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_floors_v1_floors_proto_rawDesc), len(file_floors_v1_floors_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   28,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

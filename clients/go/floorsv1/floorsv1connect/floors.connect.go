@@ -56,6 +56,13 @@ const (
 	FloorServiceGetPackProcedure = "/floors.v1.FloorService/GetPack"
 	// FloorServiceListPacksProcedure is the fully-qualified name of the FloorService's ListPacks RPC.
 	FloorServiceListPacksProcedure = "/floors.v1.FloorService/ListPacks"
+	// FloorServiceStartClimbProcedure is the fully-qualified name of the FloorService's StartClimb RPC.
+	FloorServiceStartClimbProcedure = "/floors.v1.FloorService/StartClimb"
+	// FloorServiceSubmitFloorProcedure is the fully-qualified name of the FloorService's SubmitFloor
+	// RPC.
+	FloorServiceSubmitFloorProcedure = "/floors.v1.FloorService/SubmitFloor"
+	// FloorServiceGetDailyProcedure is the fully-qualified name of the FloorService's GetDaily RPC.
+	FloorServiceGetDailyProcedure = "/floors.v1.FloorService/GetDaily"
 )
 
 // FloorServiceClient is a client for the floors.v1.FloorService service.
@@ -74,6 +81,12 @@ type FloorServiceClient interface {
 	GetPack(context.Context, *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error)
 	// The packs that the server has, in all versions that it holds.
 	ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error)
+	// Begins a climb of a sealed tower, whose floors only a climb reveals.
+	StartClimb(context.Context, *connect.Request[floorsv1.StartClimbRequest]) (*connect.Response[floorsv1.ClimbFloor], error)
+	// Plays the acts of a climber on the floor of the receipt again, and reveals the next floor if they lead to its stairs.
+	SubmitFloor(context.Context, *connect.Request[floorsv1.SubmitFloorRequest]) (*connect.Response[floorsv1.ClimbFloor], error)
+	// The sealed tower of the day.
+	GetDaily(context.Context, *connect.Request[floorsv1.GetDailyRequest]) (*connect.Response[floorsv1.Daily], error)
 }
 
 // NewFloorServiceClient constructs a client for the floors.v1.FloorService service. By default, it
@@ -136,6 +149,25 @@ func NewFloorServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		startClimb: connect.NewClient[floorsv1.StartClimbRequest, floorsv1.ClimbFloor](
+			httpClient,
+			baseURL+FloorServiceStartClimbProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("StartClimb")),
+			connect.WithClientOptions(opts...),
+		),
+		submitFloor: connect.NewClient[floorsv1.SubmitFloorRequest, floorsv1.ClimbFloor](
+			httpClient,
+			baseURL+FloorServiceSubmitFloorProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("SubmitFloor")),
+			connect.WithClientOptions(opts...),
+		),
+		getDaily: connect.NewClient[floorsv1.GetDailyRequest, floorsv1.Daily](
+			httpClient,
+			baseURL+FloorServiceGetDailyProcedure,
+			connect.WithSchema(floorServiceMethods.ByName("GetDaily")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -148,6 +180,9 @@ type floorServiceClient struct {
 	getServerInfo  *connect.Client[floorsv1.GetServerInfoRequest, floorsv1.ServerInfo]
 	getPack        *connect.Client[floorsv1.GetPackRequest, floorsv1.Pack]
 	listPacks      *connect.Client[floorsv1.ListPacksRequest, floorsv1.ListPacksResponse]
+	startClimb     *connect.Client[floorsv1.StartClimbRequest, floorsv1.ClimbFloor]
+	submitFloor    *connect.Client[floorsv1.SubmitFloorRequest, floorsv1.ClimbFloor]
+	getDaily       *connect.Client[floorsv1.GetDailyRequest, floorsv1.Daily]
 }
 
 // GetFloor calls floors.v1.FloorService.GetFloor.
@@ -185,6 +220,21 @@ func (c *floorServiceClient) ListPacks(ctx context.Context, req *connect.Request
 	return c.listPacks.CallUnary(ctx, req)
 }
 
+// StartClimb calls floors.v1.FloorService.StartClimb.
+func (c *floorServiceClient) StartClimb(ctx context.Context, req *connect.Request[floorsv1.StartClimbRequest]) (*connect.Response[floorsv1.ClimbFloor], error) {
+	return c.startClimb.CallUnary(ctx, req)
+}
+
+// SubmitFloor calls floors.v1.FloorService.SubmitFloor.
+func (c *floorServiceClient) SubmitFloor(ctx context.Context, req *connect.Request[floorsv1.SubmitFloorRequest]) (*connect.Response[floorsv1.ClimbFloor], error) {
+	return c.submitFloor.CallUnary(ctx, req)
+}
+
+// GetDaily calls floors.v1.FloorService.GetDaily.
+func (c *floorServiceClient) GetDaily(ctx context.Context, req *connect.Request[floorsv1.GetDailyRequest]) (*connect.Response[floorsv1.Daily], error) {
+	return c.getDaily.CallUnary(ctx, req)
+}
+
 // FloorServiceHandler is an implementation of the floors.v1.FloorService service.
 type FloorServiceHandler interface {
 	// One floor.
@@ -201,6 +251,12 @@ type FloorServiceHandler interface {
 	GetPack(context.Context, *connect.Request[floorsv1.GetPackRequest]) (*connect.Response[floorsv1.Pack], error)
 	// The packs that the server has, in all versions that it holds.
 	ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error)
+	// Begins a climb of a sealed tower, whose floors only a climb reveals.
+	StartClimb(context.Context, *connect.Request[floorsv1.StartClimbRequest]) (*connect.Response[floorsv1.ClimbFloor], error)
+	// Plays the acts of a climber on the floor of the receipt again, and reveals the next floor if they lead to its stairs.
+	SubmitFloor(context.Context, *connect.Request[floorsv1.SubmitFloorRequest]) (*connect.Response[floorsv1.ClimbFloor], error)
+	// The sealed tower of the day.
+	GetDaily(context.Context, *connect.Request[floorsv1.GetDailyRequest]) (*connect.Response[floorsv1.Daily], error)
 }
 
 // NewFloorServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -259,6 +315,25 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	floorServiceStartClimbHandler := connect.NewUnaryHandler(
+		FloorServiceStartClimbProcedure,
+		svc.StartClimb,
+		connect.WithSchema(floorServiceMethods.ByName("StartClimb")),
+		connect.WithHandlerOptions(opts...),
+	)
+	floorServiceSubmitFloorHandler := connect.NewUnaryHandler(
+		FloorServiceSubmitFloorProcedure,
+		svc.SubmitFloor,
+		connect.WithSchema(floorServiceMethods.ByName("SubmitFloor")),
+		connect.WithHandlerOptions(opts...),
+	)
+	floorServiceGetDailyHandler := connect.NewUnaryHandler(
+		FloorServiceGetDailyProcedure,
+		svc.GetDaily,
+		connect.WithSchema(floorServiceMethods.ByName("GetDaily")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/floors.v1.FloorService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case FloorServiceGetFloorProcedure:
@@ -275,6 +350,12 @@ func NewFloorServiceHandler(svc FloorServiceHandler, opts ...connect.HandlerOpti
 			floorServiceGetPackHandler.ServeHTTP(w, r)
 		case FloorServiceListPacksProcedure:
 			floorServiceListPacksHandler.ServeHTTP(w, r)
+		case FloorServiceStartClimbProcedure:
+			floorServiceStartClimbHandler.ServeHTTP(w, r)
+		case FloorServiceSubmitFloorProcedure:
+			floorServiceSubmitFloorHandler.ServeHTTP(w, r)
+		case FloorServiceGetDailyProcedure:
+			floorServiceGetDailyHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -310,4 +391,16 @@ func (UnimplementedFloorServiceHandler) GetPack(context.Context, *connect.Reques
 
 func (UnimplementedFloorServiceHandler) ListPacks(context.Context, *connect.Request[floorsv1.ListPacksRequest]) (*connect.Response[floorsv1.ListPacksResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.ListPacks is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) StartClimb(context.Context, *connect.Request[floorsv1.StartClimbRequest]) (*connect.Response[floorsv1.ClimbFloor], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.StartClimb is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) SubmitFloor(context.Context, *connect.Request[floorsv1.SubmitFloorRequest]) (*connect.Response[floorsv1.ClimbFloor], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.SubmitFloor is not implemented"))
+}
+
+func (UnimplementedFloorServiceHandler) GetDaily(context.Context, *connect.Request[floorsv1.GetDailyRequest]) (*connect.Response[floorsv1.Daily], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("floors.v1.FloorService.GetDaily is not implemented"))
 }

@@ -58,6 +58,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- if $values.secrets.tokens }}{{ $_ := set $set "auth" (dict "tokens_file" "/etc/floor-server/tokens/tokens.toml") }}{{ end -}}
 {{- if $values.secrets.operations }}{{ $_ := set $set "ops" (dict "token_file" "/etc/floor-server/operations/token") }}{{ end -}}
+{{- /* Never the default, a key of each server's own. */ -}}
+{{- $_ := set $set "towers" (dict "key_file" (ternary "/etc/floor-server/tower-keys/keys" "" (ne $values.secrets.towerKeys ""))) -}}
 {{- $cache := dict -}}
 {{- if $values.secrets.cacheKeys }}{{ $_ := set $cache "keys_file" "/etc/floor-server/cache-keys/keys" }}{{ end -}}
 {{- if $values.redis.url -}}
@@ -105,10 +107,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $values.packs.configMaps $values.packs.existingClaim }}{{ fail "packs.configMaps and packs.existingClaim are two places for packs: name one" }}{{ end -}}
 {{- $default := dig "packs" "default" "tower" $config -}}
 {{- if and (ne $default "tower") (not (or $values.packs.configMaps $values.packs.existingClaim)) }}{{ fail (printf "config.packs.default is %s, which is no built-in pack: name its ConfigMap in packs.configMaps, or a claim in packs.existingClaim" $default) }}{{ end -}}
-{{- /* docs/operating.md, "Memory": 1.25 times the LRU, 168 MiB, 64 MiB for each lower tier. */ -}}
+{{- /* docs/operating.md, "Memory": 1.25 times the LRU, 173 MiB, 64 MiB for each lower tier. */ -}}
 {{- $lru := include "floor-server.mebibytes" (dig "cache" "lru" "capacity" "256MiB" $config) | int64 -}}
 {{- $lower := without $chain "lru" | len -}}
-{{- $most := add (div (mul $lru 5) 4) 168 (mul 64 $lower) -}}
+{{- $most := add (div (mul $lru 5) 4) 173 (mul 64 $lower) -}}
 {{- $limit := include "floor-server.mebibytes" $values.resources.limits.memory | int64 -}}
 {{- if lt $limit $most }}{{ fail (printf "resources.limits.memory %s is less than the %d MiB that a server with this configuration takes: raise it, or lower config.cache.lru.capacity" $values.resources.limits.memory $most) }}{{ end -}}
 {{- $map := include "floor-server.mebibytes" (dig "cache" "lmdb" "map_size" "4GiB" $config) | int64 -}}
@@ -119,7 +121,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* The Secrets to mount: a name, a Secret and a path below /etc/floor-server each. */}}
 {{- define "floor-server.mounts" -}}
 {{- $values := .Values -}}
-{{- range $name, $secret := dict "tls" $values.secrets.tls "tokens" $values.secrets.tokens "operations" $values.secrets.operations "cache-keys" $values.secrets.cacheKeys "redis" $values.redis.passwordSecret "redis-ca" $values.redis.caSecret }}
+{{- range $name, $secret := dict "tls" $values.secrets.tls "tokens" $values.secrets.tokens "operations" $values.secrets.operations "cache-keys" $values.secrets.cacheKeys "tower-keys" $values.secrets.towerKeys "redis" $values.redis.passwordSecret "redis-ca" $values.redis.caSecret }}
 {{- if $secret }}
 - { name: {{ $name }}, secret: {{ $secret }} }
 {{- end }}
