@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-const CRATES: [(&str, &str); 20] = [
+const CRATES: [(&str, &str); 21] = [
     ("floor-proto", "proto"),
     ("floor-gen", "crates/floor-gen"),
     ("floor-wire", "crates/floor-wire"),
@@ -20,6 +20,7 @@ const CRATES: [(&str, &str); 20] = [
     ("floor-module", "crates/floor-module"),
     ("floor-frozen", "crates/floor-frozen"),
     ("floor-web", "crates/floor-web"),
+    ("floor-web-climb", "crates/floor-web-climb"),
     ("floor-web-export", "crates/floor-web-export"),
     ("floor-gen-c", "clients/c"),
     ("test-support", "crates/test-support"),
@@ -37,6 +38,7 @@ const MAY_NAME: [(&str, &[&str]); 32] = [
             "floor-query",
             "floor-export",
             "floor-climb",
+            "floor-web-climb",
             "floor-web-export",
             "floor-gen-c",
             "bevy-server",
@@ -86,8 +88,8 @@ const MAY_NAME: [(&str, &[&str]); 32] = [
     ("floor-query", &["bevy-server", "floorctl", "floor-web"]),
     ("floor-export", &["floorctl", "floor-web-export"]),
     // They know no wire and no server. The game uses both, too.
-    ("floor-rules", &["floor-climb", "bevy-server"]),
-    ("floor-climb", &["bevy-server", "floorctl"]),
+    ("floor-rules", &["floor-climb", "floor-web-climb", "bevy-server"]),
+    ("floor-climb", &["floor-web-climb", "bevy-server", "floorctl"]),
     ("ed25519-dalek", &["floor-climb"]),
     ("floor-client", &["floorctl"]),
     ("floor-cache", &["bevy-server", "benches"]),
@@ -114,6 +116,7 @@ const MAY_NAME: [(&str, &[&str]); 32] = [
             "floor-module",
             "floor-export",
             "floor-climb",
+            "floor-web-climb",
             "floor-web-export",
             "bevy-server",
             "floor-client",

@@ -1,4 +1,4 @@
-# Encodes requests and decodes floors of proto/floors/v1/floors.proto.
+# Encodes requests and decodes answers of proto/floors/v1/floors.proto.
 extends Reference
 
 const FloorSeed := preload("floor_seed.gd")
@@ -65,6 +65,32 @@ const FLOOR := {
 	18: ["name", TEXT], 19: ["hook", TEXT], 20: ["landmark", Protobuf.UINT],
 	21: ["furniture", FURNITURE, Protobuf.REPEATED],
 }
+const DAILY := {
+	1: ["tower", Protobuf.TEXT], 2: ["date", Protobuf.TEXT], 3: ["seconds_left", Protobuf.UINT],
+	4: ["pack", Protobuf.TEXT], 5: ["generator_version", Protobuf.UINT], 6: ["rules_version", Protobuf.UINT],
+	7: ["width", Protobuf.UINT], 8: ["height", Protobuf.UINT],
+}
+const START_CLIMB_REQUEST := {
+	1: ["tower", Protobuf.TEXT], 2: ["width", Protobuf.UINT], 3: ["height", Protobuf.UINT], 4: ["pack", Protobuf.TEXT],
+	5: ["player", Protobuf.TEXT],
+}
+const RECEIPT := {1: ["climb", Protobuf.BYTES], 2: ["signature", Protobuf.BYTES], 3: ["key", Protobuf.UINT]}
+const SUBMIT_FLOOR_REQUEST := {1: ["receipt", RECEIPT], 2: ["acts", Protobuf.BYTES]}
+# With the bytes of the floor, over which its hash is.
+const CLIMB_FLOOR := {1: ["receipt", RECEIPT], 2: ["floor", Protobuf.BYTES], 3: ["rolls", Protobuf.BYTES]}
+const HERO := {
+	1: ["health", Protobuf.UINT], 2: ["most_health", Protobuf.UINT], 3: ["attack", Protobuf.UINT],
+	4: ["armour", Protobuf.UINT], 5: ["gold", Protobuf.UINT], 6: ["potions", Protobuf.UINT], 7: ["slain", Protobuf.UINT],
+	8: ["turns", Protobuf.UINT],
+}
+const CLIMB := {
+	1: ["tower", Protobuf.TEXT], 2: ["floor", Protobuf.UINT], 3: ["width", Protobuf.UINT], 4: ["height", Protobuf.UINT],
+	5: ["pack", Protobuf.TEXT], 6: ["generator_version", Protobuf.UINT], 7: ["rules_version", Protobuf.UINT],
+	8: ["tenant", Protobuf.TEXT], 9: ["player", Protobuf.TEXT], 10: ["hero", HERO], 11: ["started_ms", Protobuf.UINT],
+	12: ["reached_ms", Protobuf.UINT], 13: ["acts_hash", Protobuf.BYTES],
+}
+const MAX_FLOOR := 1000000
+const ROLLS_BYTES := 16
 const MAX_SIDE := 512
 # The greatest integer of which a float has every smaller one, too.
 const MAX_EXACT := 9007199254740991.0
@@ -80,7 +106,7 @@ const PROBLEMS := {
 	"spec": "the server sent another floor",
 }
 
-# What the last call of decode_floor found wrong: a key of PROBLEMS, or "".
+# What the last call of decode_floor or decode_climb_floor found wrong: a key of PROBLEMS, or "".
 var problem := ""
 var _xxh3 := Xxh3.new()
 
@@ -122,32 +148,93 @@ static func problem_of_request(spec: Dictionary) -> String:
 
 # The bytes of a GetFloorRequest.
 static func encode_request(spec: Dictionary) -> PoolByteArray:
-	var fields := PoolByteArray()
-	for number in SPEC:
-		if SPEC[number][1] == Protobuf.TEXT:
-			# Names of packs are shorter than 128 bytes, which one byte states.
-			var text: PoolByteArray = str(spec.get(SPEC[number][0], "")).to_ascii()
-			if text.size() > 0:
-				fields.append_array(PoolByteArray([number << 3 | Protobuf.LENGTH_DELIMITED, text.size()]))
-				fields.append_array(text)
-			continue
-		var value := _integer(spec, SPEC[number][0])
-		if value == 0:
-			continue
-		fields.append(number << 3 | Protobuf.VARINT)
-		while value < 0 or value > 0x7F:
-			fields.append((value & 0x7F) | 0x80)
-			value = Xxh3.shift_right(value, 7)
-		fields.append(value)
-	var request := PoolByteArray([1 << 3 | Protobuf.LENGTH_DELIMITED, fields.size()])
-	request.append_array(fields)
-	return request
+	var numbers := {"pack": str(spec.get("pack", ""))}
+	for field in SPEC.values():
+		if field[1] == Protobuf.UINT:
+			numbers[field[0]] = _integer(spec, field[0])
+	return Protobuf.encode({1: ["spec", SPEC]}, {"spec": numbers})
 
 
 # A seed may be a text that names a tower.
 static func _integer(spec: Dictionary, name: String) -> int:
 	var value = spec.get(name, 0)
 	return FloorSeed.seed_of(value) if name == "seed" and typeof(value) == TYPE_STRING else int(value)
+
+
+# What is wrong with the options of start_climb. Empty if nothing is.
+static func problem_of_climb(options: Dictionary) -> String:
+	var spec := {}
+	for name in options:
+		if name == "player":
+			if typeof(options.player) != TYPE_STRING:
+				return "player is %s: write a text" % [options.player]
+		elif name in ["width", "height", "pack"]:
+			spec[name] = options[name]
+		else:
+			return "%s is no option of a climb; there are width, height, pack, player" % name
+	return problem_of_request(spec)
+
+
+# The same for a receipt.
+static func problem_of_receipt(receipt: Dictionary) -> String:
+	for name in ["climb", "signature"]:
+		if typeof(receipt.get(name)) != TYPE_RAW_ARRAY:
+			return "the receipt has no bytes in %s: submit that of climb_received" % name
+	return ""
+
+
+# The bytes of a StartClimbRequest.
+static func encode_start(tower: String, options: Dictionary) -> PoolByteArray:
+	var request := {"tower": tower, "pack": options.get("pack", ""), "player": options.get("player", "")}
+	for name in ["width", "height"]:
+		request[name] = _integer(options, name)
+	return Protobuf.encode(START_CLIMB_REQUEST, request)
+
+
+# The bytes of a SubmitFloorRequest.
+static func encode_submit(receipt: Dictionary, acts: PoolByteArray) -> PoolByteArray:
+	return Protobuf.encode(SUBMIT_FLOOR_REQUEST, {"receipt": receipt, "acts": acts})
+
+
+# What a receipt says. Its signature is not checked.
+static func climb_of(receipt: Dictionary) -> Dictionary:
+	return Protobuf.new(receipt.climb).message(CLIMB)
+
+
+# A receipt as `floorctl receipt verify` and boards read it.
+static func receipt_json(receipt: Dictionary) -> String:
+	var texts := {"key": receipt.key}
+	for name in ["climb", "signature"]:
+		texts[name] = Marshalls.raw_to_base64(receipt[name])
+	return JSON.print(texts)
+
+
+# The ClimbFloor in these bytes, which must have floor `number` of a tower: its receipt, what that says as `climb`, the
+# floor as decode_floor returns it, and the seed of its rolls in 16 bytes. There is no floor above the last: then it is
+# empty. Empty if it is wrong; `problem` says why.
+func decode_climb_floor(encoded: PoolByteArray, tower: String, number: int) -> Dictionary:
+	var reader := Protobuf.new(encoded)
+	var revealed := reader.message(CLIMB_FLOOR)
+	problem = "protobuf" if reader.failed else ("missing" if revealed.receipt == null else "")
+	if problem != "":
+		return {}
+	reader = Protobuf.new(revealed.receipt.climb)
+	var climb := reader.message(CLIMB)
+	revealed["climb"] = climb
+	if reader.failed or climb.hero == null:
+		problem = "protobuf"
+	elif climb.tower != tower or climb.floor != number:
+		problem = "spec"
+	elif revealed.floor.size() == 0 and number > MAX_FLOOR:
+		revealed.floor = {}
+	elif revealed.rolls.size() != ROLLS_BYTES:
+		problem = "missing"
+	else:
+		# Without a name it would be any pack.
+		var pack: String = "tower" if climb.pack == "" else climb.pack
+		var asked := {"seed": 0, "number": number, "width": climb.width, "height": climb.height, "pack": pack}
+		revealed.floor = decode_floor(revealed.floor, asked)
+	return revealed if problem == "" else {}
 
 
 # The floor in the bytes of a Floor, by the names of the .proto; `terrain` and `region` are cells, at y * width + x. The

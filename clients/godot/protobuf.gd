@@ -1,5 +1,5 @@
-# Reads a protobuf message by a schema: number of a field -> [name, type] or [name, type, REPEATED]. A type is one of
-# those below, or the schema of a message.
+# Reads and writes protobuf messages by a schema: number of a field -> [name, type] or [name, type, REPEATED]. A type is
+# one of those below, or the schema of a message.
 extends Reference
 
 enum {UINT, BOOL, FIXED64, TEXT, BYTES, PACKED}
@@ -42,6 +42,41 @@ func without(number: int) -> Dictionary:
 			found += 1
 	rest.append_array(_slice(kept, _bytes.size()))
 	return {"bytes": rest, "found": found}
+
+
+# The bytes of a message, in the order of its schema, without fields that are missing, 0 or empty. The types are UINT,
+# TEXT, BYTES and messages.
+static func encode(schema: Dictionary, values: Dictionary) -> PoolByteArray:
+	var bytes := PoolByteArray()
+	for number in schema:
+		var type = schema[number][1]
+		var value = values.get(schema[number][0])
+		if typeof(type) == TYPE_INT and type == UINT:
+			if value != null and value != 0:
+				bytes.append_array(_encoded(number << 3 | VARINT))
+				bytes.append_array(_encoded(value))
+			continue
+		var content := PoolByteArray()
+		if value != null:
+			if typeof(type) == TYPE_DICTIONARY:
+				content = encode(type, value)
+			else:
+				content = value.to_utf8() if type == TEXT else value
+		if content.size() > 0 or (typeof(type) == TYPE_DICTIONARY and value != null):
+			bytes.append_array(_encoded(number << 3 | LENGTH_DELIMITED))
+			bytes.append_array(_encoded(content.size()))
+			bytes.append_array(content)
+	return bytes
+
+
+# A varint. A negative number stands for one of 2^63 or more.
+static func _encoded(value: int) -> PoolByteArray:
+	var bytes := PoolByteArray()
+	while value < 0 or value > 0x7F:
+		bytes.append((value & 0x7F) | 0x80)
+		value = (value >> 7) & 0x01FFFFFFFFFFFFFF
+	bytes.append(value)
+	return bytes
 
 
 func _message(schema: Dictionary, end: int) -> Dictionary:

@@ -2,6 +2,7 @@
 # godot3-server --path clients/godot -s vectors.gd FOLDER, such as /path/to/proto/vectors
 extends SceneTree
 
+const FloorClient := preload("floor_client.gd")
 const FloorCodec := preload("floor_codec.gd")
 const FloorSeed := preload("floor_seed.gd")
 const FloorWays := preload("floor_ways.gd")
@@ -43,6 +44,7 @@ func _init() -> void:
 	var reader := Protobuf.new(PoolByteArray([0x0a, 1, 0xff]))
 	_check("a text that is no UTF-8", reader.message({1: ["text", Protobuf.TEXT]}).text == "" and reader.failed)
 	_check_requests()
+	_check_climbs()
 	_print_speed()
 	print("%d vectors, %d wrong" % [_checked, _wrong])
 	quit(1 if _wrong > 0 or _checked == 0 else 0)
@@ -63,6 +65,35 @@ func _check_requests() -> void:
 		["view", "PLAYER"], ["Seed", 42], ["numbr", 7],
 	]:
 		_check("%s %s" % row, FloorCodec.problem_of_request({row[0]: row[1]}).begins_with(row[0] + " is "))
+
+
+# What a climb reveals, and what it must not.
+func _check_climbs() -> void:
+	var climb := {"tower": "daily", "floor": 1, "width": 16, "height": 16, "player": "Ada", "hero": {"turns": 300}}
+	var receipt := {"climb": Protobuf.encode(FloorCodec.CLIMB, climb), "signature": PoolByteArray([1]), "key": 1}
+	var rolls := PoolByteArray(range(16))
+	var right := {"receipt": receipt, "floor": _read("floors/tower_zero.bin"), "rolls": rolls}
+	var revealed := _codec.decode_climb_floor(Protobuf.encode(FloorCodec.CLIMB_FLOOR, right), "daily", 1)
+	_check("a climb", revealed.size() > 0 and revealed.climb.hero.turns == 300 and revealed.floor.spec.width == 16)
+	_check("its receipt", _hex(revealed.receipt.climb) == _hex(receipt.climb) and revealed.rolls[15] == 15)
+	for row in [
+		["missing", "receipt", null], ["missing", "rolls", null], ["hash", "floor", null],
+		["protobuf", "floor", PoolByteArray([1])], ["spec", "floor", _read("floors/default.bin")],
+	]:
+		var wrong := right.duplicate()
+		wrong[row[1]] = row[2]
+		var found := _codec.decode_climb_floor(Protobuf.encode(FloorCodec.CLIMB_FLOOR, wrong), "daily", 1)
+		_check("a climb with a wrong " + row[1], found.size() == 0 and _codec.problem == row[0])
+	for asked in [["weekly", 1], ["daily", 2]]:
+		_codec.decode_climb_floor(Protobuf.encode(FloorCodec.CLIMB_FLOOR, right), asked[0], asked[1])
+		_check("another climb", _codec.problem == "spec")
+	_check("JSON", JSON.parse(FloorCodec.receipt_json(receipt)).result.signature == "AQ==")
+	_check("options", FloorCodec.problem_of_climb({"player": "Ada", "width": 16, "height": 16, "pack": "tower"}) == "")
+	for row in [["player", 7], ["width", "wide"], ["seed", 7]]:
+		_check("option " + row[0], FloorCodec.problem_of_climb({row[0]: row[1]}).begins_with(row[0] + " is "))
+	_check("no receipt", FloorCodec.problem_of_receipt({"climb": "text"}) != "")
+	var busy := "CAgSBGJ1c3kaNQoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIJCgcIAhCA5Zp3"
+	_check("a wait", FloorClient.retry_info(busy) == 2.25 and FloorClient.retry_info("") == -1.0)
 
 
 # The tower of a text, or the refusal of one that names none or that is not composed.

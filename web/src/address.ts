@@ -41,7 +41,7 @@ export class Address {
     this.#written = location.hash;
   }
 
-  #floorsOf({ floors }: LinkState): string {
-    return floors.map(formatSpec).join(" ");
+  #floorsOf({ isDaily, floors }: LinkState): string {
+    return isDaily ? "" : floors.map(formatSpec).join(" ");
   }
 }

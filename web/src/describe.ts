@@ -12,8 +12,8 @@ const numeral = (count: number): string => count.toLocaleString("en");
 export const several = (count: number, noun: string): string => `${numeral(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** What a floor is, whatever it is called. */
-export const titleOf = ({ spec }: Floor): string =>
-  `Floor ${spec.number} of tower ${spec.seed}: ${KINDS[spec.kind]}, ${spec.width}x${spec.height}`;
+export const titleOf = ({ spec, tower }: Floor): string =>
+  `Floor ${spec.number} of tower ${tower ?? spec.seed}: ${KINDS[spec.kind]}, ${spec.width}x${spec.height}`;
 
 /** What a floor is called, else what it is. */
 export const nameOfFloor = (floor: Floor): string => floor.name?.text ?? titleOf(floor);

@@ -18,7 +18,7 @@ export class Description {
     // Each step of a walk shows more.
     [this.#shown, this.#palette] = [fog ? undefined : scene, palette];
     const { floor } = scene;
-    document.title = `${formatSpec(floor.spec)} · Floor viewer`;
+    document.title = `${floor.tower ?? formatSpec(floor.spec)} · Floor viewer`;
     for (const [id, text] of [["floor-name", floor.name], ["hook", floor.hook]] as const) {
       element(id).textContent = text?.text ?? "";
       element(id).hidden = !text;

@@ -64,6 +64,8 @@ export interface Floor {
   /** 0 for the built-in pack. */
   packHash: bigint;
   bytes: Uint8Array<ArrayBuffer>;
+  /** The name of its tower, if that is sealed. */
+  tower?: string;
 }
 
 /** The number that people read for a room. Ids count from 0. */

@@ -10,6 +10,8 @@ import { DEFAULT_LAYERS, type Layer, LAYERS, type Layers } from "./scene";
 export interface SearchForm { where: string; seeds: string; numbers: string; limit: string }
 
 export interface LinkState {
+  /** Whether the tower of the day is climbed. Nothing else is in the link then. */
+  isDaily?: boolean;
   /** One floor, or two side by side. */
   floors: Spec[];
   layers: Layers;
@@ -77,7 +79,10 @@ export function parseRange<N extends number | bigint>(text: string, parse: (text
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
-export function format({ floors, layers, isMap, view, walk, search }: LinkState): string {
+const DAILY = "#daily";
+
+export function format({ isDaily, floors, layers, isMap, view, walk, search }: LinkState): string {
+  if (isDaily) return DAILY;
   const parts = [`f=${formatSpec(floors[0])}`];
   if (floors[1]) parts.push(`g=${formatSpec(floors[1])}`);
   const isDefault = layers.size === DEFAULT_LAYERS.size && [...layers].every((layer) => DEFAULT_LAYERS.has(layer));
@@ -95,7 +100,8 @@ export function format({ floors, layers, isMap, view, walk, search }: LinkState)
 export function parse(fragment: string): { state: LinkState; errors: string[] } {
   const errors: string[] = [];
   const values = new Map<string, string>();
-  for (const pair of fragment.replace(/^#/, "").split("&").filter(Boolean)) {
+  const isDaily = fragment === DAILY;
+  for (const pair of (isDaily ? "" : fragment).replace(/^#/, "").split("&").filter(Boolean)) {
     const [name, ...rest] = pair.split("=");
     attempt(() => {
       if (!NAMES.includes(name)) throw new SyntaxError(`${quote(name)} is no part of a link; there are ${NAMES.join(", ")}`);
@@ -119,6 +125,7 @@ export function parse(fragment: string): { state: LinkState; errors: string[] } 
 
   const other = read("g", parseSpec);
   const state: LinkState = {
+    isDaily,
     floors: [read("f", parseSpec) ?? DEFAULT_SPEC, ...(other ? [other] : [])],
     layers: read("layers", parseLayers) ?? DEFAULT_LAYERS,
     isMap: read("style", parseStyle) ?? true,

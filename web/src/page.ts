@@ -18,7 +18,7 @@ import { type Layer, LAYERS, Scene } from "./scene";
 import { Comparison } from "./server";
 import { showTab } from "./tabs";
 import { View } from "./view";
-import { MAX_MOVES, type Move, Walk } from "./walk";
+import { MAX_MOVES, type Move, Walk, type Walker } from "./walk";
 
 /** Least side of a cell at the start of a walk, in CSS pixels. */
 const WALK_SIDE = 20;
@@ -41,6 +41,8 @@ export class Page {
   #theme: "dark" | "light" = "dark";
   /** The search of the link, until the panel of the search is there. */
   #linked?: link.SearchForm;
+  /** Whether the link is to the tower of the day. */
+  #isDaily = false;
   readonly #comparison = new Comparison();
   readonly #description = new Description();
   readonly #boxes = new LayerBoxes((key) => this.#toggleLayer(key));
@@ -58,6 +60,7 @@ export class Page {
     this.panels = new Panels(this);
     this.panels.search.fill(this.#linked);
     this.refresh();
+    if (this.#isDaily) this.panels.daily.open();
   }
 
   get theme(): "dark" | "light" {
@@ -111,6 +114,8 @@ export class Page {
     this.#address.arrive();
     showAlert(errors.length ? `This link is not right: ${errors.join("; ")}. The rest of it is shown.` : "");
     this.refresh();
+    this.#isDaily = !!state.isDaily;
+    if (this.#isDaily) this.panels?.daily.open();
   }
 
   #scene(spec: Spec): Scene {
@@ -120,7 +125,7 @@ export class Page {
   /** Shows another floor in the active view, after a question if that ends a walk. Whether it is shown. */
   open(spec: Spec, isAsked = true): boolean {
     const view = this.views[this.active];
-    if (isAsked && view.walk?.steps && !confirm(`This ends the walk after ${several(view.walk.steps, "step")}. Leave the floor?`)) return false;
+    if (isAsked && view.walk?.steps && !view.walk.isClimb && !confirm(`This ends the walk after ${several(view.walk.steps, "step")}. Leave the floor?`)) return false;
     let scene: Scene;
     try {
       scene = this.#scene(spec);
@@ -197,6 +202,7 @@ export class Page {
   }
 
   toggleCompare(): void {
+    this.#endClimb();
     if (this.specs.length === 2) {
       const keep = this.active;
       this.specs = [this.specs[keep]];
@@ -247,6 +253,7 @@ export class Page {
       layers: this.layers,
       isMap: this.isMap,
       view: this.camera.isFree ? { x: tenth(x), y: tenth(y), side: inPixels } : undefined,
+      isDaily: view.walk?.isClimb,
       walk: view.walk?.toString(),
       search: this.panels ? this.panels.search.form : this.#linked,
     };
@@ -267,20 +274,41 @@ export class Page {
   toggleWalk(): void {
     const view = this.views[this.active];
     if (view.walk) {
+      announce(view.walk.isClimb ? "You put the climb aside." : "The walk ends. The whole floor is shown.");
+      this.#endClimb();
       view.walk = undefined;
       this.camera.fit();
-      announce("The walk ends. The whole floor is shown.");
+      this.refresh();
     } else {
       // A link holds one walk, on the first floor.
       if (this.specs.length === 2) this.toggleCompare();
-      const [first] = this.views;
-      first.walk = new Walk(this.scenes[0]);
-      first.cursor = undefined;
-      this.#center(first.walk.at);
-      announce("You stand on the stairs up. Walk with the arrow keys. Find the stairs down.");
-      first.canvas.focus();
+      this.#begin(new Walk(this.scenes[0]));
     }
+  }
+
+  #begin(walk: Walker): void {
+    const [view] = this.views;
+    [view.walk, view.cursor] = [walk, undefined];
+    this.#center(walk.at);
+    announce(walk.steps ? "You go on." : "You stand on the stairs up. Walk with the arrow keys. Find the stairs down.");
+    view.canvas.focus();
     this.refresh();
+  }
+
+  /** Shows a floor of a climb in place of the first floor. */
+  climb(climb: Walker): void {
+    this.panels?.packs.showSheet(false);
+    if (this.specs.length === 2) this.toggleCompare();
+    this.scenes[0] = climb.scene;
+    this.#begin(climb);
+  }
+
+  /** Shows the floor from before a climb again. */
+  #endClimb(): void {
+    const [view] = this.views;
+    if (!view.walk?.isClimb) return;
+    view.walk = undefined;
+    this.scenes[0] = this.#scene(this.specs[0]);
   }
 
   /** Shows a cell of the first floor in the middle, and large enough to walk. */
@@ -317,11 +345,11 @@ export class Page {
   #refreshWalk(news = ""): void {
     const { walk } = this.views[0];
     element("walk").setAttribute("aria-pressed", String(!!walk));
+    element("daily").setAttribute("aria-pressed", String(!!walk?.isClimb));
     element("pad").hidden = !walk;
     document.body.classList.toggle("walking", !!walk);
-    if (!walk) return;
-    const keys = walk.keys.size ? `keys ${[...walk.keys].join(", ")}` : "no keys";
-    element("walked").textContent = [`${several(walk.steps, "step")}, ${keys}.`, news].join(" ");
+    document.body.classList.toggle("climbing", !!walk?.isClimb);
+    if (walk) element("walked").textContent = `${walk.status} ${news}`;
   }
 
   // What views report.
@@ -352,13 +380,15 @@ export class Page {
 
   /** Walks on, on the next floor. */
   #descend(): void {
-    if (this.#openBeside(this.specs[this.active], 1, false)) this.toggleWalk();
+    const { walk } = this.views[0];
+    if (walk?.descend) walk.descend();
+    else if (this.#openBeside(this.specs[this.active], 1, false)) this.toggleWalk();
   }
 
   key(view: View, event: KeyboardEvent): boolean {
     const move = ARROWS[event.key];
     if (view.walk && move && !event.shiftKey) this.move([move]);
-    else if (view.walk && event.key === "f") this.move(["f"]);
+    else if (view.walk?.keyed.includes(event.key)) this.move([event.key as Move]);
     else if (view.walk && event.key === "Enter" && view.cursor === undefined && view.walk.isAtExit) this.#descend();
     else if (event.key === "n") this.step(1);
     else if (event.key === "p") this.step(-1);

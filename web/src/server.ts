@@ -23,6 +23,7 @@ export class Comparison {
     this.#scene = scene;
     this.#asked?.abort();
     const { signal } = (this.#asked = new AbortController());
+    if (scene.floor.tower !== undefined) return this.#tell("A floor of a sealed tower: only its server can generate it.");
     if (pack !== undefined) return this.#tell(`A floor of the pack ${pack}. Not compared: the pack is in this browser only.`);
     this.#tell("Comparing with the server …");
     setTimeout(() => void this.#ask(scene, signal), COMPARE_AFTER);

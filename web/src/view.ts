@@ -1,12 +1,12 @@
 // A floor on the page: its canvas, what pointers and keys do there, and the note on the cell under the cursor.
 
 import type { Camera } from "./camera";
-import { describeCell, nameOfFloor, several, titleOf } from "./describe";
+import { describeCell, nameOfFloor, titleOf } from "./describe";
 import { draw } from "./drawing";
 import { css, mix, type Palette, PLAYER } from "./palette";
 import type { Layers, Scene } from "./scene";
 import { drawSprite } from "./sprites";
-import type { Walk } from "./walk";
+import type { Walker } from "./walk";
 
 /** What the page does when something happens in a view. */
 export interface Handlers {
@@ -34,7 +34,7 @@ export class View {
   readonly #note = document.createElement("div");
   readonly #caption = document.createElement("p");
   scene?: Scene;
-  walk?: Walk;
+  walk?: Walker;
   /** The cell under the cursor. */
   cursor?: number;
   #palette?: Palette;
@@ -64,7 +64,7 @@ export class View {
     this.#palette = palette;
     this.#layers = layers;
     const title = nameOfFloor(scene.floor);
-    this.#fillCaption(title, this.walk ? `Walk: ${several(this.walk.steps, "step")}` : scene.floor.hook?.text ?? "", palette);
+    this.#fillCaption(title, this.walk?.title ?? scene.floor.hook?.text ?? "", palette);
     this.canvas.setAttribute("aria-label", scene.floor.name ? `${title}: ${titleOf(scene.floor)}` : title);
     this.redraw();
   }

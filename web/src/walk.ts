@@ -1,5 +1,6 @@
 // A walk over a floor: sight, keys, locks and secret doors. The moves alone are stored: they lead to the same walk again.
 
+import { several } from "./describe";
 import { passable, plain, Terrain } from "./floor";
 import type { Fog } from "./fog";
 import { around, indexOf, search, trace } from "./paths";
@@ -10,11 +11,36 @@ const SIGHT = 9;
 /** The most moves that a share link may hold. */
 export const MAX_MOVES = 20_000;
 
-/** North, east, south, west and a search for secret doors. */
-export type Move = "n" | "e" | "s" | "w" | "f";
+/** North, east, south, west, a search for secret doors; in a climb also drink a potion, buy a potion, a blade, mail. */
+export type Move = "n" | "e" | "s" | "w" | "f" | "d" | "p" | "b" | "m";
 const STEPS: Record<string, [number, number]> = { n: [0, -1], e: [1, 0], s: [0, 1], w: [-1, 0] };
 
-export class Walk implements Fog {
+/** Who is in the fog, and how they move. */
+export interface Walker extends Fog {
+  readonly scene: Scene;
+  /** Whether it is a climb, whose acts the server judges. */
+  readonly isClimb: boolean;
+  /** The cell. */
+  readonly at: number;
+  readonly steps: number;
+  readonly isAtExit: boolean;
+  /** What the caption says. */
+  readonly title: string;
+  /** What stands beside the pad. */
+  readonly status: string;
+  /** The moves that have a key of their own: their letter. */
+  readonly keyed: string;
+  /** Makes a move; what they would notice about it. */
+  move(move: Move): string;
+  /** The moves to a cell over known ground; undefined if there is no such way. */
+  wayTo(goal: number): Move[] | undefined;
+  /** Takes the stairs, where the page does not show the next floor. */
+  descend?(): void;
+}
+
+export class Walk implements Walker {
+  readonly isClimb = false;
+  readonly keyed = "f";
   at: number;
   steps = 0;
   revision = 0;
@@ -62,7 +88,14 @@ export class Walk implements Fog {
     return this.scene.floor.terrain[this.at] === Terrain.StairsDown;
   }
 
-  /** Makes a move; what a walker would notice about it. */
+  get title(): string {
+    return `Walk: ${several(this.steps, "step")}`;
+  }
+
+  get status(): string {
+    return `${several(this.steps, "step")}, ${keysInWords(this.keys)}.`;
+  }
+
   move(move: Move): string {
     if (move === "f") return this.#search();
     const { floor } = this.scene;
@@ -81,15 +114,8 @@ export class Walk implements Fog {
     return [this.#arrive(), this.#look()].filter(Boolean).join(" ");
   }
 
-  /** The moves to a cell over known ground; undefined if there is no such way. */
   wayTo(goal: number): Move[] | undefined {
-    const previous = search(this.scene.floor, this.at, (index) => this.knows(index) && this.#canEnter(index));
-    const cells = trace(previous, goal);
-    const { width } = this.scene.floor;
-    return cells?.slice(1).map((cell, at) => {
-      const step = cell - cells[at];
-      return step === 1 ? "e" : step === -1 ? "w" : step === width ? "s" : "n";
-    });
+    return way(this, goal, (index) => this.knows(index) && this.#canEnter(index));
   }
 
   #canEnter(index: number): boolean {
@@ -179,6 +205,20 @@ export class Walk implements Fog {
       terrain === Terrain.SecretDoor;
   }
 }
+
+/** The moves of a walker to a cell over others. */
+export function way(
+  { scene: { floor }, at }: Walker, goal: number, canEnter: (index: number) => boolean,
+): Move[] | undefined {
+  const cells = trace(search(floor, at, canEnter), goal);
+  return cells?.slice(1).map((cell, at) => {
+    const step = cell - cells[at];
+    return step === 1 ? "e" : step === -1 ? "w" : step === floor.width ? "s" : "n";
+  });
+}
+
+export const keysInWords = (keys: ReadonlySet<number>): string =>
+  keys.size ? `keys ${[...keys].join(", ")}` : "no keys";
 
 function name(terrain: number): string {
   switch (terrain) {

@@ -5,15 +5,17 @@ import type { Thing } from "./scene";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 /** What is not counted by the piece. */
-const MASS = /(^| )(bread|gold|silver|meat|food|oil|water|wine|ale|incense|salt|dust|ash|armour|armor|ink|honey)$/;
-/** What a monster is about, in the order of `BEHAVIOURS`. */
-const STATES = ["", "asleep", "on guard", "on patrol", "wandering"];
+const MASS = new Set(
+  "bread gold silver meat food oil water wine ale incense salt dust ash armour armor ink honey moss gravel straw".split(" "),
+);
+/** What a monster is about, in the order of `BEHAVIOURS`; then in a climb. */
+const STATES = ["", "asleep", "on guard", "on patrol", "wandering", "after you", "fleeing"];
 
 /** `bread`, `spikes`, `a torn map`, `two torn maps`, `bread in two places`. */
 export function some(count: number, name: string): string {
   const [what, ...of] = name.split(" of ");
   if (of.length) return [some(count, what), ...of].join(" of ");
-  if (MASS.test(name)) return count === 1 ? name : `${name} in ${inWords(count)} places`;
+  if (MASS.has(name.slice(name.lastIndexOf(" ") + 1))) return count === 1 ? name : `${name} in ${inWords(count)} places`;
   if (count === 1 && plural(name) === name) return name;
   return count === 1 ? `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}` : `${inWords(count)} ${plural(name)}`;
 }

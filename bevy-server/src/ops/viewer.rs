@@ -64,6 +64,7 @@ files! {
     "/search-worker.js" "search-worker.js" "text/javascript; charset=utf-8",
     "/service-worker.js" "service-worker.js" "text/javascript; charset=utf-8",
     "/style.css" "style.css" "text/css; charset=utf-8",
+    "/climb.wasm" "climb.wasm" "application/wasm",
     "/export.wasm" "export.wasm" "application/wasm",
     "/floors.wasm" "floors.wasm" "application/wasm" "floors.wasm.br",
     "/modules.wasm" "modules.wasm" "application/wasm",

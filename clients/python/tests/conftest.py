@@ -37,6 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     program = os.environ.get("FLOOR_SERVER")
     if not program:
         pytest.skip("FLOOR_SERVER does not name a server")
+    log = tmp_path_factory.mktemp("server") / "log"
     grpc_address, ops = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     environment = {
         **os.environ,
@@ -44,8 +45,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "FLOORS__OPS__LISTEN": ops,
         "FLOORS__CACHE__CHAIN": '["lru"]',
         "FLOORS__PACKS__DIR": str(VECTORS / "packs"),
+        "FLOORS__TOWERS__KEY_FILE": str(log.with_name("towers.key")),
     }
-    log = tmp_path_factory.mktemp("server") / "log"
     with log.open("wb") as output:
         process = subprocess.Popen([program], env=environment, stderr=output)
     try:

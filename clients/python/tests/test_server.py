@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import floors
-from floors import AsyncClient, Client, FloorSpec, InvalidFloorError, Kind, Terrain, View, Violation, calls
+from conftest import FLOOR
+from floors import AsyncClient, Client, ClimbFloor, FloorSpec, InvalidFloorError, Kind, Terrain, View, Violation, calls
+from floors.climb import ClimbCall
 from floors.v1 import floors_pb2 as pb
+
+VECTOR = pb.Floor.FromString(FLOOR)
+
+
+def receipt_of(floor: int) -> pb.Receipt:
+    """An unsigned receipt: the client believes its server."""
+    climb = pb.Climb(tower="daily", floor=floor, width=100, height=100)
+    return pb.Receipt(climb=climb.SerializeToString())
 
 
 def test_get(server: str) -> None:
@@ -132,6 +144,50 @@ def test_packs(server: str) -> None:
             assert pack.file
 
 
+def test_a_climb(server: str) -> None:
+    with Client(server) as client:
+        daily = client.get_daily()
+        start = client.start_climb(daily.tower, player="Ada")
+        assert start.floor is not None
+        assert (start.floor.width, start.floor.height, start.floor.spec.seed) == (daily.width, daily.height, 0)
+        assert (start.climb.tower, start.climb.floor, start.climb.player) == (daily.tower, 1, "Ada")
+        assert start.receipt.key in [key.id for key in client.server_info().receipt_keys]
+        with pytest.raises(floors.InvalidArgumentError) as caught:
+            client.submit_floor(start.receipt, b"\x04\xff")
+        assert [violation.field for violation in caught.value.violations] == ["acts"]
+        altered = pb.Receipt(climb=start.receipt.climb, signature=bytes(64), key=start.receipt.key)
+        with pytest.raises(floors.InvalidArgumentError) as caught:
+            client.submit_floor(altered, b"")
+        assert [violation.field for violation in caught.value.violations] == ["receipt"]
+        with pytest.raises(floors.InvalidArgumentError, match="tower"):
+            client.start_climb("My Tower")
+        receipt, acts, second = climbed(client)
+        assert second.floor is not None
+        assert (second.floor.spec.number, second.climb.hero.turns) == (2, len(acts))
+
+    async def run() -> None:
+        async with AsyncClient(server) as client:
+            assert (await client.get_daily()).tower == daily.tower
+            assert (await client.start_climb(daily.tower)).floor == start.floor
+            again = await client.submit_floor(receipt, acts)
+            assert (again.floor, again.rolls) == (second.floor, second.rolls)
+
+    asyncio.run(run())
+
+
+def climbed(client: Client) -> tuple[pb.Receipt, bytes, ClimbFloor]:
+    """A first floor that is climbed, and the second. In every fourth small tower the way to the stairs is free."""
+    acts_of_steps = {(0, -1): 0, (-1, 0): 1, (1, 0): 2, (0, 1): 3}
+    for number in range(100):
+        start = client.start_climb(f"tower-{number}", width=16, height=16)
+        assert start.floor is not None
+        way = start.floor.path(start.floor.entry, start.floor.exit) or []
+        acts = bytes(acts_of_steps[to.x - at.x, to.y - at.y] for at, to in pairwise(way))
+        with suppress(floors.InvalidArgumentError):
+            return start.receipt, acts, client.submit_floor(start.receipt, acts)
+    pytest.fail("no way was free")
+
+
 def test_asyncio(server: str) -> None:
     async def run() -> None:
         async with AsyncClient(server) as client:
@@ -162,3 +218,26 @@ def test_a_pack_with_another_hash_than_its_files_is_refused(name: str, carried: 
 def test_another_pack_is_refused() -> None:
     with pytest.raises(InvalidFloorError, match="instead of other"):
         calls.read_pack(pb.Pack(name="tower", file=b"files").SerializeToString(), "other")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (pb.ClimbFloor(), "floor 0 of '' instead of floor 1 of 'daily'"),
+        (pb.ClimbFloor(receipt=pb.Receipt(climb=b"\x01")), "malformed"),
+        (pb.ClimbFloor(receipt=receipt_of(1), rolls=bytes(16)), "it has no floor"),
+        (pb.ClimbFloor(receipt=receipt_of(1), floor=VECTOR), "rolls of 0 bytes"),
+        (pb.ClimbFloor(receipt=receipt_of(2), floor=VECTOR, rolls=bytes(16)), "floor 2 of 'daily'"),
+        (pb.ClimbFloor(receipt=receipt_of(1), floor=VECTOR, rolls=bytes(16)), "another floor"),
+    ],
+)
+def test_a_floor_that_is_not_of_its_receipt_is_refused(answer: pb.ClimbFloor, error: str) -> None:
+    call = ClimbCall.start("daily", 0, 0, "", "")
+    with pytest.raises((floors.MalformedResponseError, InvalidFloorError), match=error):
+        call.read(answer.SerializeToString(), None)
+
+
+def test_above_the_last_floor_is_none() -> None:
+    call = ClimbCall.submit(receipt_of(1_000_000), b"")
+    answer = pb.ClimbFloor(receipt=receipt_of(1_000_001))
+    assert call.read(answer.SerializeToString(), None).floor is None

@@ -2,13 +2,16 @@
 import { clone } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Client, type Transport } from "@connectrpc/connect";
 
+import { type ClimbFloor, type ClimbInit, asClimb, checkClimbFloor, readClimb } from "./climb.js";
 import { Floor } from "./floor.js";
 import {
+  type Daily,
   FloorService,
   type FloorSpec,
   FloorSpecSchema,
   type Pack,
   type PackInfo,
+  type Receipt,
   type ServerInfo,
 } from "./gen/floors/v1/floors_pb.js";
 import { MAX_SIDE } from "./grid.js";
@@ -186,6 +189,42 @@ export class FloorClient {
     if (name !== "" && name !== value.name && name !== resolved) {
       throw new InvalidFloorError("spec", `the server sent the pack ${resolved} instead of ${name}`);
     }
+    return value;
+  }
+
+  /**
+   * Begins a climb of a sealed tower: its first floor, and the receipt that `submitFloor` takes.
+   *
+   * @param tower - 1 to 64 lowercase letters, digits, `-`, `_` or `.`, such as that of {@link getDaily}.
+   * @throws ConnectError with the server's status, InvalidFloorError if the answer is not the floor,
+   *   InvalidReceiptError for a receipt that is none, TypeError for a wrong argument.
+   */
+  async startClimb(tower: string, options: ClimbInit & CallOptions = {}): Promise<ClimbFloor> {
+    const request = asClimb(tower, options);
+    const { value, served } = await this.#unary(options, (attempt) => this.#rpc.startClimb(request, attempt));
+    return checkClimbFloor(value, served, tower, 1);
+  }
+
+  /**
+   * The next floor of a climb, for acts that lead to the stairs of the floor that came with the receipt. Each is a byte,
+   * as `SubmitFloorRequest` lists them, and a floor takes at most 10,000. A receipt may be submitted again.
+   *
+   * @throws As for {@link startClimb}. `violations` says which act is impossible.
+   */
+  async submitFloor(receipt: Receipt, acts: Uint8Array, options: CallOptions = {}): Promise<ClimbFloor> {
+    const { tower, floor } = readClimb(receipt);
+    const call = (attempt: Attempt) => this.#rpc.submitFloor({ receipt, acts }, attempt);
+    const { value, served } = await this.#unary(options, call);
+    return checkClimbFloor(value, served, tower, floor + 1);
+  }
+
+  /**
+   * The sealed tower of the day.
+   *
+   * @throws ConnectError with the server's status.
+   */
+  async getDaily(options: CallOptions = {}): Promise<Daily> {
+    const { value } = await this.#unary(options, (attempt) => this.#rpc.getDaily({}, attempt));
     return value;
   }
 

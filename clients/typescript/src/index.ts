@@ -10,6 +10,14 @@ import { cacheable } from "./get.js";
 import { type ClientOptions, prepare } from "./options.js";
 
 export { FloorClient, type FloorCall } from "./client.js";
+export {
+  type ClimbFloor,
+  type ClimbInit,
+  InvalidReceiptError,
+  receiptFromJson,
+  receiptToJson,
+  verifyReceipt,
+} from "./climb.js";
 export { type Cell, Floor, decodeFloor, encodedFloor } from "./floor.js";
 export { MAX_SIDE, decodeGrid } from "./grid.js";
 export { type ErrorClass, InvalidFloorError } from "./invalid.js";

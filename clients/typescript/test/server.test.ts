@@ -8,7 +8,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { GetFloorRequestSchema, type FloorSpec } from "../src/gen/floors/v1/floors_pb.js";
-import { connect as connectBrowser, decodeFloor, encodedFloor, v1, violations } from "../src/index.js";
+import { type Cell, type ClimbFloor, connect as connectBrowser, decodeFloor, encodedFloor, v1, verifyReceipt, violations } from "../src/index.js";
 import { connect } from "../src/node.js";
 
 const server = process.env.FLOOR_SERVER ?? "";
@@ -120,6 +120,54 @@ test("the server streams", { skip }, async () => {
     assert.equal(number, 60, name);
   }
 });
+
+test("the server begins a climb of the tower of the day, and refuses a climb that was not", { skip }, async () => {
+  for (const { name, client } of clients) {
+    const { tower, width, height } = await client.getDaily();
+    const { floor, receipt, rolls } = await client.startClimb(tower, { player: "Ada" });
+    assert.deepEqual([floor?.width, floor?.height, floor?.spec.seed, rolls.length], [width, height, 0n, 16], name);
+    const { receiptKeys } = await client.serverInfo();
+    const key = receiptKeys.find(({ id }) => id === receipt.key);
+    assert.ok(key, name);
+    const climb = await verifyReceipt(receipt, key.publicKey);
+    assert.deepEqual([climb.tower, climb.floor, climb.player], [tower, 1, "Ada"], name);
+
+    const refused = (receipt: v1.Receipt, acts: number[], field: string, text: RegExp) =>
+      assert.rejects(client.submitFloor(receipt, new Uint8Array(acts)), (error) => {
+        const [violation] = violations(error);
+        assert.equal(violation?.field, field, `${name}: ${String(error)}`);
+        return text.test(violation.description);
+      });
+    await refused(receipt, [], "acts", /not on the stairs/);
+    await refused(receipt, [4, 200], "acts", /byte 1 of the log/);
+    await refused({ ...receipt, climb: receipt.climb.with(3, 0x58) }, [], "receipt", /signature/);
+    await refused({ ...receipt, key: 255 }, [], "receipt.key", /no key 255/);
+    await assert.rejects(client.startClimb("My Tower"), (error) => violations(error)[0]?.field === "tower");
+  }
+});
+
+test("the server verifies a climb", { skip }, async () => {
+  for (const { name, client } of clients) {
+    // In every fourth small tower the way to the stairs is free.
+    for (let tower = 0; ; tower++) {
+      assert.ok(tower < 100, name);
+      const { floor, receipt } = await client.startClimb(`tower-${tower}`, { width: 16, height: 16 });
+      const acts = floor && steps(floor.path(floor.entry, floor.exit) ?? []);
+      const next = await client.submitFloor(receipt, acts ?? new Uint8Array()).catch((error: unknown) => error);
+      if (violations(next)[0]?.field === "acts") continue;
+      if (next instanceof Error) throw next;
+      const { floor: second, climb } = next as ClimbFloor;
+      assert.deepEqual([second?.spec.number, climb.floor, climb.hero?.turns], [2, 2, acts?.length], name);
+      break;
+    }
+  }
+});
+
+/** The acts that walk over these cells. */
+function steps(path: Cell[]): Uint8Array {
+  const acts = path.slice(1).map(({ x, y }, i) => [-2, -1, 1, 2].indexOf(x - path[i]!.x + 2 * (y - path[i]!.y)));
+  return new Uint8Array(acts);
+}
 
 test("the server names wrong fields", { skip }, async () => {
   for (const { name, client } of clients) {

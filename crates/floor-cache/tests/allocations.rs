@@ -1,14 +1,8 @@
-//! Tests that the hot path does not allocate, with a counting allocator.
-#![allow(unsafe_code)]
+//! Tests that the hot path does not allocate.
 
 mod fixture;
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    hint::black_box,
-    slice,
-};
+use std::{hint::black_box, slice};
 
 use fixture::{
     fake_source::{FakeSource, value_of},
@@ -17,34 +11,9 @@ use fixture::{
 use floor_cache::{Chain, ChainBuilder, ChainConfig, LruConfig, Options, Tier, Tuning, tiers::LruTier};
 use futures_util::FutureExt;
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Allocations of `work` on this thread.
 fn allocations(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
+    allocation_counter::measure(work).count_total
 }
 
 /// A chain of two tiers in memory that hold the keys 0 to 99.

@@ -9,9 +9,9 @@ use crate::counts::thousands;
 const NUMBERS: [&str; 13] =
     ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 /// What is not counted by the piece.
-const MASS: [&str; 17] = [
+const MASS: [&str; 20] = [
     "bread", "gold", "silver", "meat", "food", "oil", "water", "wine", "ale", "incense", "salt", "dust", "ash",
-    "armour", "armor", "ink", "honey",
+    "armour", "armor", "ink", "honey", "moss", "gravel", "straw",
 ];
 
 /// `bread`, `spikes`, `a torn map`, `two torn maps`, `bread in two places`.
@@ -56,7 +56,8 @@ pub(crate) fn states(behaviours: impl Iterator<Item = Behaviour>) -> String {
     if words.len() > 2 { String::new() } else { words.join(" or ") }
 }
 
-const fn state(behaviour: Behaviour) -> &'static str {
+/// What a monster is about. Empty if its behaviour is unknown.
+pub(crate) const fn state(behaviour: Behaviour) -> &'static str {
     match behaviour {
         Behaviour::Unspecified => "",
         Behaviour::Sleeps => "asleep",

@@ -23,10 +23,12 @@ pub enum ModuleError {
         fault: String,
     },
     /// It failed so often that it is not asked for a while.
-    #[error("the generator of {pack} has failed too often; it is asked again in a few seconds")]
+    #[error("the generator of {pack} has failed too often; it is asked again in a few seconds: {fault}")]
     Closed {
         /// `NAME@HASH`.
         pack: String,
+        /// What went wrong last.
+        fault: String,
     },
 }
 

@@ -25,7 +25,7 @@ impl BitGrid {
     /// Whether the set has a cell. It has none outside the floor.
     #[must_use]
     pub fn contains(&self, at: Point) -> bool {
-        at.x < self.width && at.y < self.height && self.has(self.index(at))
+        self.is_inside(at) && self.has(at.index(self.width))
     }
 
     /// Whether the set has each cell, row by row.
@@ -44,8 +44,7 @@ impl BitGrid {
 
     /// Adds or removes a cell of the floor.
     pub(crate) fn set(&mut self, at: Point, is_in: bool) {
-        let index = self.index(at);
-        self.set_index(index, is_in);
+        self.set_index(at.index(self.width), is_in);
     }
 
     /// Adds or removes the cell `y * width + x`.
@@ -62,14 +61,5 @@ impl BitGrid {
     /// Adds the cells of a set of the same floor.
     pub(crate) fn extend(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
-    }
-
-    /// Whether a set of the same floor has all cells of this one.
-    pub(crate) fn is_subset(&self, of: &Self) -> bool {
-        self.words.iter().zip(&of.words).all(|(word, of)| word & !of == 0)
-    }
-
-    fn index(&self, at: Point) -> usize {
-        usize::from(at.y) * usize::from(self.width) + usize::from(at.x)
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{bit_grid::BitGrid, digest, point::Point};
+use crate::{bit_grid::BitGrid, point::Point};
 
 /// The greatest side, in cells.
 const MAX_SIDE: u16 = 512;
@@ -197,45 +197,6 @@ impl Floor<'_> {
 
     /// The terrain of a cell of the floor.
     pub(crate) fn terrain(&self, at: Point) -> u8 {
-        self.terrain[usize::from(at.y) * usize::from(self.width) + usize::from(at.x)]
-    }
-
-    /// Of all that the rules read.
-    pub(crate) fn digest(&self) -> u64 {
-        /// After the entries of a list. None begins with it.
-        const END: u32 = u32::MAX;
-        let mut digest = digest::EMPTY;
-        let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| digest = digest::add(digest, *byte));
-        let place = |at: Point| u32::from(at.y) << 16 | u32::from(at.x);
-        let mut numbers = |numbers: &[u32]| numbers.iter().for_each(|number| add(&number.to_le_bytes()));
-        let Self { width, height, entry, exit, .. } = *self;
-        numbers(&[width.into(), height.into(), place(entry), place(exit), self.is_of_boss.into()]);
-        let name = |name: &str| {
-            let digest = name.bytes().fold(digest::EMPTY, digest::add);
-            [digest as u32, (digest >> 32) as u32]
-        };
-        self.shrines.iter().for_each(|at| numbers(&[place(*at)]));
-        numbers(&[END]);
-        self.shops.iter().for_each(|at| numbers(&[place(*at)]));
-        numbers(&[END]);
-        for Spawn { at, archetype, level, behaviour, group } in &self.spawns {
-            let [low, high] = name(archetype);
-            numbers(&[place(*at), low, high, *level, u32::from(*behaviour), *group]);
-        }
-        numbers(&[END]);
-        for Item { at, archetype, value, opens_lock } in &self.items {
-            let [low, high] = name(archetype);
-            numbers(&[place(*at), low, high, *value, *opens_lock]);
-        }
-        numbers(&[END]);
-        self.locks.iter().for_each(|lock| numbers(&[place(lock.at), lock.id]));
-        numbers(&[END]);
-        for Trap { at, archetype, level } in &self.traps {
-            let [low, high] = name(archetype);
-            numbers(&[place(*at), low, high, *level]);
-        }
-        add(&self.terrain);
-        add(&self.region);
-        digest
+        self.terrain[at.index(self.width)]
     }
 }

@@ -1,11 +1,6 @@
 //! The hero's body and belongings, which outlast a floor.
 
-use alloc::vec::Vec;
-
-use crate::{
-    act::Ware,
-    bytes::{Reader, StateError, Writer},
-};
+use crate::act::Ware;
 
 /// The hero. The default one begins a climb.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,46 +38,6 @@ impl Hero {
             Ware::Blade => self.attack.saturating_mul(25),
             Ware::Mail => self.armour.saturating_add(1).saturating_mul(75),
         }
-    }
-
-    /// The canonical form: a version, then each number.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer::default();
-        self.write(&mut out);
-        out.into_bytes()
-    }
-
-    /// The hero of a canonical form.
-    ///
-    /// # Errors
-    /// [`StateError`] if the bytes are none, or of another version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        let mut input = Reader::new(bytes)?;
-        let hero = Self::read(&mut input)?;
-        input.end()?;
-        Ok(hero)
-    }
-
-    pub(crate) fn write(&self, out: &mut Writer) {
-        let Self { health, most_health, attack, armour, gold, potions, slain, turns } = *self;
-        [most_health, health, attack, armour, gold, potions, slain, turns]
-            .iter()
-            .for_each(|number| out.number(*number));
-    }
-
-    pub(crate) fn read(input: &mut Reader<'_>) -> Result<Self, StateError> {
-        let most_health = input.number("most_health", u32::MAX)?;
-        Ok(Self {
-            most_health,
-            health: input.number("health", most_health)?,
-            attack: input.number("attack", u32::MAX)?,
-            armour: input.number("armour", u32::MAX)?,
-            gold: input.number("gold", u32::MAX)?,
-            potions: input.number("potions", u32::MAX)?,
-            slain: input.number("slain", u32::MAX)?,
-            turns: input.number("turns", u32::MAX)?,
-        })
     }
 
     /// Returns the health that this gave.

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use crate::{
     act::Act,
     bit_grid::BitGrid,
-    digest,
     event::{Event, Harm, MAX_ACTS, Refusal},
     floor::{Floor, FloorError, terrain},
     hero::Hero,
@@ -39,21 +38,19 @@ pub enum Door {
 #[derive(Debug, Clone)]
 pub struct Level {
     // What stays as the floor has it.
-    pub(crate) floor_digest: u64,
     pub(crate) width: u16,
     pub(crate) region: Vec<u8>,
     exit: Point,
     is_of_boss: bool,
     merchants: Vec<Point>,
-    // What is saved.
+    // What acts change.
     pub(crate) hero: Hero,
     pub(crate) at: Point,
-    pub(crate) acts: u16,
-    pub(crate) log: u64,
+    acts: u16,
     pub(crate) rolls: Rolls,
     pub(crate) poison: u32,
     pub(crate) held: u32,
-    pub(crate) foe: Option<Harm>,
+    foe: Option<Harm>,
     pub(crate) known: BitGrid,
     /// By row and column.
     pub(crate) doors: Vec<(Point, Door)>,
@@ -89,11 +86,11 @@ impl Level {
             floor.terrain.iter().enumerate().for_each(|(index, terrain)| grid.set_index(index, is_in(*terrain)));
             grid
         };
+        let none = || BitGrid::new(floor.width, floor.height);
         let monsters: Vec<_> = floor.spawns.iter().map(Monster::new).collect();
-        let mut occupied = grid(&|_| false);
+        let mut occupied = none();
         monsters.iter().for_each(|monster| occupied.set(monster.at, true));
         let mut level = Self {
-            floor_digest: floor.digest(),
             width: floor.width,
             region: floor.region.clone(),
             exit: floor.exit,
@@ -102,19 +99,18 @@ impl Level {
             hero: Hero { health: hero.health.min(hero.most_health), ..hero },
             at: floor.entry,
             acts: 0,
-            log: digest::EMPTY,
             rolls: Rolls::new(seed),
             poison: 0,
             held: 0,
             foe: None,
-            known: grid(&|_| false),
+            known: none(),
             doors: doors(floor),
             items: floor.items.iter().map(Loot::new).collect(),
             traps: floor.traps.iter().map(Pitfall::new).collect(),
             shrines: floor.shrines.iter().map(|at| (*at, false)).collect(),
             events: Vec::with_capacity(OWN_EVENTS + monsters.len()),
             monsters,
-            visible: grid(&|_| false),
+            visible: none(),
             passable: grid(&terrain::is_passable),
             opaque: grid(&|terrain| !terrain::is_open(terrain)),
             occupied,
@@ -139,7 +135,6 @@ impl Level {
         }
         self.do_deed(act)?;
         self.acts += 1;
-        self.log = digest::add(self.log, act.to_byte());
         self.hero.turns = self.hero.turns.saturating_add(1);
         if !self.is_left() {
             if self.poison > 0 {
@@ -330,23 +325,14 @@ impl Level {
 
     /// The hero sees, and remembers it.
     pub(crate) fn look(&mut self) {
-        self.see();
+        sight::see(self.at, &self.opaque, &mut self.visible);
         self.known.extend(&self.visible);
-        for index in 0..self.traps.len() {
-            if self.shows(index) {
-                self.traps[index].state = PitfallState::Seen;
+        for trap in &mut self.traps {
+            let is_near = trap.at.is_within(SEARCH, self.at) && self.visible.contains(trap.at);
+            if trap.state == PitfallState::Hidden && is_near {
+                trap.state = PitfallState::Seen;
             }
         }
-    }
-
-    pub(crate) fn see(&mut self) {
-        sight::see(self.at, &self.opaque, &mut self.visible);
-    }
-
-    /// Whether the hero must notice a trap that is hidden.
-    pub(crate) fn shows(&self, trap: usize) -> bool {
-        let Pitfall { at, state, .. } = self.traps[trap];
-        state == PitfallState::Hidden && at.is_within(SEARCH, self.at) && self.visible.contains(at)
     }
 
     fn door_index(&self, at: Point) -> Option<usize> {

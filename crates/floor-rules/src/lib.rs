@@ -34,9 +34,7 @@
 //! could overflow stay at the greatest number.
 //!
 //! **Rolls** are a pseudorandom function of a seed of 128 bits, which the server gives with the floor and may keep, and
-//! of the number of rolls so far, which is part of the state. Who has seen any number of rolls foresees no other.
-//!
-//! **A saved state** ([`Level::to_bytes`]) has one form. It holds neither the floor nor the seed.
+//! of the number of rolls so far. Who has seen any number of rolls foresees no other.
 //!
 //! A turn takes some microseconds and allocates nothing. The crate needs `alloc` but not `std`.
 #![no_std]
@@ -46,9 +44,7 @@ extern crate alloc;
 
 mod act;
 mod bit_grid;
-mod bytes;
 mod deeds;
-mod digest;
 mod event;
 mod floor;
 mod hero;
@@ -59,21 +55,19 @@ mod point;
 mod replay;
 mod rolls;
 mod sight;
-mod state;
 mod things;
 mod ways;
 
 pub use act::{Act, Ware};
 pub use bit_grid::BitGrid;
-pub use bytes::StateError;
 pub use event::{Event, Harm, MAX_ACTS, Refusal};
 pub use floor::{Floor, FloorError, Item, Lock, Spawn, Trap};
 pub use hero::Hero;
 pub use level::{Door, Level};
 pub use monster::{Behaviour, Class, Monster, Mood};
 pub use point::{Direction, Point};
-/// Rises when a rule changes: a log is replayed by the rules that it was played by.
-pub const VERSION: u32 = 1;
-
 pub use replay::{ReplayError, replay};
 pub use sight::SIGHT;
+
+/// Rises when a rule changes: a log is replayed by the rules that it was played by.
+pub const VERSION: u32 = 1;

@@ -9,7 +9,10 @@ use crate::{
 };
 
 /// Turns for which a monster goes on hunting after it last saw the hero.
-pub(crate) const MEMORY: u8 = 8;
+const MEMORY: u8 = 8;
+/// A calm monster that is farther from the hero stays where it is, in steps. The hero does not see it, and on a large floor
+/// such monsters would be most of the work.
+const NEAR: u32 = 30;
 /// How far a patrol or a wanderer goes from its home, in steps.
 const ROUND: u8 = 14;
 /// How far a monster notices the hero, in steps; one that sleeps; and how far a guard leaves its post.
@@ -28,7 +31,9 @@ impl Level {
             if self.is_lost() {
                 break;
             }
-            if !self.monsters[index].is_alive() {
+            let monster = &self.monsters[index];
+            let is_idle = monster.mood == Mood::Calm && monster.at.distance(self.at) > NEAR;
+            if is_idle || !monster.is_alive() {
                 continue;
             }
             self.notice(index);
@@ -130,8 +135,7 @@ impl Level {
             let chosen = reached / 2 + self.rolls.below(reached - reached / 2);
             return self.ways.reached().nth(chosen as usize).unwrap_or(home);
         }
-        let width = usize::from(self.width);
-        let room = |at: Point| self.region[usize::from(at.y) * width + usize::from(at.x)];
+        let room = |at: Point| self.region[at.index(self.width)];
         let in_room = || self.ways.reached().filter(|at| room(*at) == room(home));
         let chosen = self.rolls.below(in_room().count() as u32);
         in_room().nth(chosen as usize).unwrap_or(home)

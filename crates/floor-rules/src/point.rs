@@ -60,6 +60,11 @@ impl Point {
         u32::from(self.x.abs_diff(to.x)) + u32::from(self.y.abs_diff(to.y))
     }
 
+    /// The place of the cell in a grid of that width.
+    pub(crate) fn index(self, width: u16) -> usize {
+        usize::from(self.y) * usize::from(width) + usize::from(self.x)
+    }
+
     /// Whether another cell is within a square that reaches so many cells to each side.
     pub(crate) fn is_within(self, cells: u16, of: Self) -> bool {
         self.x.abs_diff(of.x) <= cells && self.y.abs_diff(of.y) <= cells

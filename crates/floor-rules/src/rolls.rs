@@ -10,7 +10,7 @@ use siphasher::sip::SipHasher24;
 pub(crate) struct Rolls {
     seed: u128,
     /// How many there were.
-    pub(crate) count: u32,
+    count: u32,
 }
 
 impl Rolls {
@@ -49,16 +49,12 @@ mod tests {
     }
 
     #[test]
-    fn each_half_of_the_seed_counts_and_the_counter_finds_the_place() {
+    fn each_half_of_the_seed_counts() {
         let draw = |seed| {
             let mut rolls = Rolls::new(seed);
             (0..16).fold(0u64, |drawn, _| drawn << 4 | u64::from(rolls.below(16)))
         };
         assert_ne!(draw(1), draw(2));
         assert_ne!(draw(1), draw(1 | 1 << 64));
-        let mut first = Rolls::new(9);
-        (0..5).for_each(|_| _ = first.below(2));
-        let mut resumed = Rolls { count: 5, ..Rolls::new(9) };
-        assert_eq!(first.below(1 << 20), resumed.below(1 << 20));
     }
 }

@@ -47,11 +47,10 @@ pub(crate) enum PitfallKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum PitfallState {
-    Hidden = 0,
-    Seen = 1,
-    Sprung = 2,
+    Hidden,
+    Seen,
+    Sprung,
 }
 
 impl Loot {

@@ -35,8 +35,8 @@ impl Ways {
         self.reached.iter().for_each(|cell| self.steps[*cell as usize] = FAR);
         self.reached.clear();
         let width = usize::from(self.width);
-        let until = until.map(|at| self.cell(at));
-        self.reach(self.cell(goal), 0);
+        let until = until.map(|at| at.index(self.width));
+        self.reach(goal.index(self.width), 0);
         let mut next = 0;
         while let Some(&cell) = self.reached.get(next) {
             let cell = cell as usize;
@@ -55,7 +55,7 @@ impl Ways {
 
     /// `None` if no way was found from there.
     pub(crate) fn steps(&self, at: Point) -> Option<u8> {
-        Some(self.steps[self.cell(at)]).filter(|steps| *steps != FAR)
+        Some(self.steps[at.index(self.width)]).filter(|steps| *steps != FAR)
     }
 
     /// The cells with a way, the nearest first.
@@ -87,17 +87,13 @@ impl Ways {
         self.steps[cell] = steps;
         self.reached.push(cell as u32);
     }
-
-    fn cell(&self, at: Point) -> usize {
-        usize::from(at.y) * usize::from(self.width) + usize::from(at.x)
-    }
 }
 
 /// Up to 32 steps, of which a monster goes one a turn. A search for each turn would be most of the work of a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Route {
     /// Two bits a step, the next one in the lowest; after the last one 0.
-    pub(crate) bits: u64,
+    bits: u64,
     pub(crate) steps: u8,
 }
 

@@ -9,7 +9,7 @@ use support::Player;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Changes when a rule changes, or when a floor does.
-const GOLDEN: u64 = 0xe615_6c9f_6c78_a8f8;
+const GOLDEN: u64 = 0x8a7c_cf4f_030e_246c;
 /// Plays on each of the floors, and acts in each.
 const PLAYS: u64 = 11_200;
 const ACTS: usize = 60;
@@ -26,7 +26,7 @@ fn many_plays_end_as_on_every_machine() {
             let log = Player::new(play).play(&mut level, ACTS);
             acts += log.len();
             hash.update(&log);
-            hash.update(&level.to_bytes());
+            support::shown(&level).iter().for_each(|number| hash.update(&number.to_le_bytes()));
         }
     }
     // Most plays go on to the last act.

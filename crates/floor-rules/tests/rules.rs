@@ -1,12 +1,15 @@
 //! Each rule, on floors drawn as text.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test and names the line")]
 
+mod support;
+
 use floor_rules::{
     Act::{self, Buy, Drink, Search, Step},
     Behaviour,
     Direction::{East, North, South, West},
     Door, Event, Floor, FloorError, Harm, Hero, Item, Level, Lock, Mood, Point, Refusal, Spawn, Trap, Ware,
 };
+use support::shown;
 
 const HALL: [&str; 7] = ["#########", "#<.....>#", "#.......#", "#.......#", "#.......#", "#.......#", "#########"];
 
@@ -64,9 +67,9 @@ fn act(level: &mut Level, act: Act) -> Vec<Event> {
 
 /// Why an act is impossible. It changes nothing.
 fn refuse(level: &mut Level, act: Act) -> Refusal {
-    let before = level.to_bytes();
+    let before = shown(level);
     let why = level.act(act).unwrap_err();
-    assert_eq!((level.to_bytes(), level.events()), (before, &[][..]));
+    assert_eq!((shown(level), level.events()), (before, &[][..]));
     why
 }
 
@@ -155,18 +158,6 @@ fn one_in_three_turns_nearby_wakes_a_sleeper() {
 }
 
 #[test]
-fn a_state_tells_logs_apart_that_end_alike() {
-    let end = |acts: [Act; 2]| {
-        let mut level = level(&HALL, hero(), |_| {});
-        acts.iter().for_each(|deed| _ = act(&mut level, *deed));
-        level
-    };
-    let (walked, waited) = (end([Step(East), Step(West)]), end([Search, Search]));
-    assert_eq!((walked.at(), walked.hero(), walked.known()), (waited.at(), waited.hero(), waited.known()));
-    assert_ne!(walked.to_bytes(), waited.to_bytes());
-}
-
-#[test]
 fn who_is_alone_does_not_flee() {
     let mut level = level(&HALL, Hero { attack: 1, ..hero() }, |floor| {
         floor.spawns = vec![spawn(2, 1, "skeleton", GUARDS, 0), spawn(7, 5, "rat", SLEEPS, 0)];
@@ -245,6 +236,21 @@ fn a_patrol_walks_far_a_wanderer_stays_in_its_room_and_a_sleeper_where_it_is() {
     assert!(west < 7 && east > 14, "{west} {east}");
     assert_eq!((wanderer, sleeper), ((4, 8), (18, 18)));
     assert_eq!(level.monsters()[1].behaviour, Behaviour::Wanders);
+}
+
+#[test]
+fn a_calm_monster_far_from_the_hero_stays_where_it_is() {
+    let (wall, hall) = ("#".repeat(40), format!("#<>{}#", ".".repeat(36)));
+    let mut level = level(&[&wall, &hall, &wall], hero(), |floor| {
+        floor.spawns = [31, 32].map(|x| spawn(x, 1, "rat", PATROLS, 0)).to_vec();
+    });
+    let mut has_moved = false;
+    for _ in 0..60 {
+        act(&mut level, Search);
+        has_moved |= level.monsters()[0].at != at(31, 1);
+        assert_eq!(level.monsters()[1].at, at(32, 1));
+    }
+    assert!(has_moved);
 }
 
 #[test]

@@ -70,7 +70,8 @@ impl Answer {
         let origin = report.origin();
         let origin: String = origin.split("\n\n").map(|part| format!("<p>{}</p>\n", inline(part))).collect();
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>\n{STYLE}\
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{STYLE}\
              </style>\n<h1>{title}</h1>\n<p class=\"answer\">{}</p>\n{parts}<p>{}</p>\n{origin}</html>\n",
             inline(choice),
             inline(notes)

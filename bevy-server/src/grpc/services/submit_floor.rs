@@ -22,14 +22,15 @@ use crate::{
     packs::FoundPack,
 };
 
-/// The cells that a worker generates in the time in which an act is replayed, for the caller's quota.
-const ACT_CELLS: u64 = 400;
+/// The cells that a worker generates in the time in which an act is replayed, for the caller's quota: 7 us on the worst of
+/// the generator's floors (`cargo run --release -p floor-rules --example speed`).
+const ACT_CELLS: u64 = 200;
 /// As many acts take the time of what a call costs beside them: its two signatures, and the start of a replay.
 const BASE_ACTS: usize = 20;
 
 /// About how long it takes to replay so many acts on a floor of so many cells.
 const fn replay_time(acts: usize, cells: usize) -> Duration {
-    Duration::from_nanos(15_000 * acts as u64 + 50 * cells as u64)
+    Duration::from_nanos(7_000 * acts as u64 + 10 * cells as u64)
 }
 
 pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes) -> Result<Answer, Status> {

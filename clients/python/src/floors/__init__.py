@@ -7,6 +7,7 @@
 
 from floors.aio import AsyncClient, AsyncFloorStream
 from floors.client import Client, FloorStream
+from floors.climb import ClimbFloor
 from floors.errors import (
     AddressError,
     CallError,
@@ -43,6 +44,7 @@ __all__ = [
     "CallOptions",
     "Cell",
     "Client",
+    "ClimbFloor",
     "DeadlineExceededError",
     "FailedPreconditionError",
     "Floor",

@@ -13,6 +13,7 @@ import grpc
 import grpc.aio
 
 from floors import calls
+from floors.climb import ClimbCall, ClimbFloor, read_daily
 from floors.connection import Connection, Pem
 from floors.errors import CallError, from_rpc_error, no_floor
 from floors.floor import Batch, Floor
@@ -113,6 +114,20 @@ class AsyncClient:
         """The files of a pack: NAME, NAME@HASH, or nothing for the server's default."""
         return calls.read_pack((await self._call(calls.PACK, calls.pack_request(name)))[0], name)
 
+    async def start_climb(
+        self, tower: str, *, width: int = 0, height: int = 0, pack: str = "", player: str = ""
+    ) -> ClimbFloor:
+        """Begin a climb of a sealed tower; see `Client.start_climb`."""
+        return await self._reveal(ClimbCall.start(tower, width, height, pack, player))
+
+    async def submit_floor(self, receipt: pb.Receipt, acts: bytes) -> ClimbFloor:
+        """The next floor of a climb; see `Client.submit_floor`."""
+        return await self._reveal(ClimbCall.submit(receipt, acts))
+
+    async def get_daily(self) -> pb.Daily:
+        """The sealed tower of the day."""
+        return read_daily((await self._call(calls.DAILY, b""))[0])
+
     async def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""
         await self._channel.close()
@@ -139,6 +154,9 @@ class AsyncClient:
                 retry.progressed()
                 return response, headers
             await asyncio.sleep(retry.wait_after(failure))
+
+    async def _reveal(self, call: ClimbCall) -> ClimbFloor:
+        return call.read(*await self._call(call.rpc, call.request))
 
     async def _search(self, search: Search) -> AsyncIterator[Match]:
         for request in search.requests():

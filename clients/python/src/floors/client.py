@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 
 from floors import calls
+from floors.climb import ClimbCall, ClimbFloor, read_daily
 from floors.connection import Connection, Pem
 from floors.errors import from_rpc_error, no_floor
 from floors.floor import Batch, Floor
@@ -170,6 +171,47 @@ class Client:
         """
         return calls.read_pack(self._call(calls.PACK, calls.pack_request(name))[0], name)
 
+    def start_climb(
+        self, tower: str, *, width: int = 0, height: int = 0, pack: str = "", player: str = ""
+    ) -> ClimbFloor:
+        """Begin a climb of a sealed tower: its first floor.
+
+        Args:
+            tower: 1 to 64 lowercase letters, digits, "-", "_" or ".", such as `get_daily().tower`.
+            width: The sides of every floor in cells; 0 for those of the pack.
+            height: As the width.
+            pack: NAME, or NAME@HASH for one version; empty for the server's default.
+            player: Who climbs, as the receipts will say, at most 64 bytes. The server does not check it.
+
+        Raises:
+            CallError: The call failed.
+            InvalidFloorError: The response holds another floor, or a damaged one.
+            MalformedResponseError: The response does not decode, or is of another climb.
+        """
+        return self._reveal(ClimbCall.start(tower, width, height, pack, player))
+
+    def submit_floor(self, receipt: pb.Receipt, acts: bytes) -> ClimbFloor:
+        """The next floor, for the acts that lead to the stairs of the floor that came with the receipt.
+
+        Each act is a byte, as SubmitFloorRequest lists them, and a floor takes at most 10,000. A receipt may be
+        submitted again.
+
+        Raises:
+            CallError: The call failed. An InvalidArgumentError says which act is impossible.
+            InvalidFloorError: As for `start_climb`, like MalformedResponseError.
+            ValueError: The receipt holds no climb.
+        """
+        return self._reveal(ClimbCall.submit(receipt, acts))
+
+    def get_daily(self) -> pb.Daily:
+        """The sealed tower of the day.
+
+        Raises:
+            CallError: The call failed.
+            MalformedResponseError: The response does not decode.
+        """
+        return read_daily(self._call(calls.DAILY, b"")[0])
+
     def close(self) -> None:
         """Close the connection. Calls that are open end with an error."""
         self._channel.close()
@@ -195,6 +237,9 @@ class Client:
                 retry.progressed()
                 return response, call.initial_metadata()
             time.sleep(retry.wait_after(failure))
+
+    def _reveal(self, call: ClimbCall) -> ClimbFloor:
+        return call.read(*self._call(call.rpc, call.request))
 
     def _search(self, search: Search) -> Iterator[Match]:
         for request in search.requests():

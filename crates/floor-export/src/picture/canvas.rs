@@ -104,7 +104,7 @@ impl Canvas {
     pub(crate) fn label(&mut self, (x, y): (f32, f32), size: f32, text: &str, colour: RgbColor) {
         // The last column and row of a character are empty.
         let (dots, height) = ((LETTER * text.len() as f32 - 1.0) * size, (LETTER - 1.0) * size);
-        let width = if self.letters == Letters::Dots { dots } else { hand::line(0.0, 0.0, LETTER * size, text).1 };
+        let width = if self.letters == Letters::Dots { dots } else { Self::hand_width(LETTER * size, text) };
         self.text((x - width / 2.0).round(), (y - height / 2.0).round(), size, text, colour);
     }
 

@@ -210,17 +210,21 @@ fn monsters(scene: &Scene<'_>) -> Vec<(Mark, String)> {
     groups.into_iter().map(entry).collect()
 }
 
-/// `3 monsters: 2 guards, 1 sleeps; 1 group`.
+/// `3 monsters: 1 asleep, 2 on guard; 1 group`.
 fn behaviours(spawns: &[Spawn]) -> String {
     let mut counts = BTreeMap::<String, usize>::new();
     for spawn in spawns {
-        *counts.entry(names::behaviour_of(spawn)).or_default() += 1;
+        let state = match words::state(spawn.behaviour()) {
+            "" => names::behaviour_of(spawn),
+            state => state.to_owned(),
+        };
+        *counts.entry(state).or_default() += 1;
     }
-    let does = counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ");
+    let states = counts.iter().map(|(state, count)| format!("{count} {state}")).collect::<Vec<_>>().join(", ");
     let groups = spawns.iter().map(|spawn| spawn.group).filter(|group| *group != 0).collect::<BTreeSet<_>>();
     let colon = if spawns.is_empty() { "" } else { ": " };
     let monsters = counts::counted(spawns.len() as u64, "monster");
-    format!("{monsters}{colon}{does}; {}", counts::counted(groups.len() as u64, "group"))
+    format!("{monsters}{colon}{states}; {}", counts::counted(groups.len() as u64, "group"))
 }
 
 fn items(scene: &Scene<'_>) -> Vec<(Mark, String)> {

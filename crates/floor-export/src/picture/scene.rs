@@ -237,20 +237,12 @@ impl<'a> Scene<'a> {
 
     /// The rows from the first to the last that show anything but rock. Leaves out the rest to save terminal lines.
     pub(crate) fn rows(&self) -> Range<u32> {
-        let shows = |y: &u32| (0..self.floor.width()).any(|x| self.mark(x, *y) != Mark::Rock);
-        let mut rows = 0..self.floor.height();
-        let first = rows.by_ref().find(shows).unwrap_or(0);
-        let last = rows.rev().find(shows).unwrap_or(first);
-        first..last + 1
+        shown(self.floor.height(), |y| (0..self.floor.width()).any(|x| self.mark(x, *y) != Mark::Rock))
     }
 
     /// The columns from the first to the last that show anything but rock.
     pub(crate) fn columns(&self) -> Range<u32> {
-        let shows = |x: &u32| (0..self.floor.height()).any(|y| self.mark(*x, y) != Mark::Rock);
-        let mut columns = 0..self.floor.width();
-        let first = columns.by_ref().find(shows).unwrap_or(0);
-        let last = columns.rev().find(shows).unwrap_or(first);
-        first..last + 1
+        shown(self.floor.width(), |x| (0..self.floor.height()).any(|y| self.mark(*x, y) != Mark::Rock))
     }
 
     pub(crate) fn object(&self, x: u32, y: u32) -> Option<Object> {
@@ -333,6 +325,14 @@ fn bosses(floor: &Floor) -> Vec<Option<Point>> {
         rest.first().is_none_or(|next| next.level < boss.level).then_some(boss.at)
     };
     rooms.filter_map(boss).collect()
+}
+
+/// From the first to the last of `0..side` that `shows` anything.
+fn shown(side: u32, shows: impl Fn(&u32) -> bool) -> Range<u32> {
+    let mut all = 0..side;
+    let first = all.by_ref().find(&shows).unwrap_or(0);
+    let last = all.rev().find(&shows).unwrap_or(first);
+    first..last + 1
 }
 
 /// Whether the terrain is plain ground.

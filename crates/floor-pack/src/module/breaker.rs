@@ -3,8 +3,10 @@
 #[cfg(feature = "modules")]
 use {
     failsafe::{CircuitBreaker as _, Config, Error, StateMachine, backoff, failure_policy},
-    std::time::Duration,
+    std::{sync::Mutex, time::Duration},
 };
+
+use crate::ModuleError;
 
 /// So many failures in a row close a module for `PAUSE`.
 #[cfg(feature = "modules")]
@@ -13,22 +15,29 @@ const MOST_FAILURES: u32 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A breaker of calls. In an engine of the caller's there is none, since its target may have no clock.
-pub(super) struct Breaker(
-    #[cfg(feature = "modules")] StateMachine<failure_policy::ConsecutiveFailures<backoff::Constant>, ()>,
-);
+pub(super) struct Breaker {
+    #[cfg(feature = "modules")]
+    machine: StateMachine<failure_policy::ConsecutiveFailures<backoff::Constant>, ()>,
+    /// What went wrong last.
+    #[cfg(feature = "modules")]
+    fault: Mutex<String>,
+}
 
 #[cfg(feature = "modules")]
 impl Breaker {
     pub(super) fn new() -> Self {
         let policy = failure_policy::consecutive_failures(MOST_FAILURES, backoff::constant(PAUSE));
-        Self(Config::new().failure_policy(policy).build())
+        Self { machine: Config::new().failure_policy(policy).build(), fault: Mutex::default() }
     }
 
-    /// What `run` returns, or `None` as the error if it was not run.
-    pub(super) fn call<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, Option<String>> {
-        self.0.call(run).map_err(|error| match error {
-            Error::Inner(fault) => Some(fault),
-            Error::Rejected => None,
+    /// What `run` returns. Does not run it after too many failures.
+    pub(super) fn call<T>(&self, pack: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, ModuleError> {
+        let pack = || pack.to_owned();
+        // Noted before the failure is counted: whoever finds the breaker open finds why.
+        let run = || run().inspect_err(|fault| super::lock(&self.fault).clone_from(fault));
+        self.machine.call(run).map_err(|error| match error {
+            Error::Inner(fault) => ModuleError::Fault { pack: pack(), fault },
+            Error::Rejected => ModuleError::Closed { pack: pack(), fault: super::lock(&self.fault).clone() },
         })
     }
 }
@@ -36,11 +45,11 @@ impl Breaker {
 #[cfg(not(feature = "modules"))]
 impl Breaker {
     pub(super) const fn new() -> Self {
-        Self()
+        Self {}
     }
 
     #[allow(clippy::unused_self, reason = "the other breaker needs it")]
-    pub(super) fn call<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, Option<String>> {
-        run().map_err(Some)
+    pub(super) fn call<T>(&self, pack: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, ModuleError> {
+        run().map_err(|fault| ModuleError::Fault { pack: pack.to_owned(), fault })
     }
 }

@@ -147,13 +147,7 @@ impl Module {
         breaker: &Breaker,
         run: impl FnOnce() -> Result<Answer<T>, String>,
     ) -> Result<T, ModuleError> {
-        let pack = || pack.to_owned();
-        match breaker.call(run) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(text)) => Err(ModuleError::Refused { pack: pack(), text }),
-            Err(Some(fault)) => Err(ModuleError::Fault { pack: pack(), fault }),
-            Err(None) => Err(ModuleError::Closed { pack: pack() }),
-        }
+        breaker.call(pack, run)?.map_err(|text| ModuleError::Refused { pack: pack.to_owned(), text })
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use floor_gen::{FloorSpec, Kind, RoomRole};
-use floor_rules::{Act, Direction, Floor, Item, Level, Lock, Point, Spawn, Trap};
+use floor_rules::{Act, Direction, Door, Floor, Harm, Hero, Item, Level, Lock, Mood, Point, Spawn, Trap};
 
 /// A floor of the built-in pack.
 pub(crate) fn floor(seed: u64, number: u32, width: u32, height: u32, kind: Option<Kind>) -> Floor<'static> {
@@ -52,6 +52,44 @@ fn item(item: &floor_gen::Item) -> Item<'static> {
 
 fn trap(trap: &floor_gen::Trap) -> Trap<'static> {
     Trap { at: Point::new(trap.at.x, trap.at.y), archetype: trap.archetype, level: trap.level.into() }
+}
+
+/// What a level shows, in a form that is the same on every machine.
+pub(crate) fn shown(level: &Level) -> Vec<u32> {
+    /// After the entries of a list.
+    const END: u32 = u32::MAX;
+    let place = |at: Point| u32::from(at.y) << 16 | u32::from(at.x);
+    let Hero { health, most_health, attack, armour, gold, potions, slain, turns } = *level.hero();
+    let mut numbers = vec![health, most_health, attack, armour, gold, potions, slain, turns];
+    numbers.extend([place(level.at()), level.acts().into(), level.poison(), level.held()]);
+    numbers.extend(match level.foe() {
+        None => [0, 0],
+        Some(Harm::Gas) => [1, 0],
+        Some(Harm::Monster(index)) => [2, index],
+        Some(Harm::Trap(index)) => [3, index],
+    });
+    numbers.extend((0..).zip(level.known().iter()).filter_map(|(index, is_known)| is_known.then_some(index)));
+    numbers.push(END);
+    for monster in level.monsters() {
+        let mood = match monster.mood {
+            Mood::Asleep => 0,
+            Mood::Calm => 1,
+            Mood::Fleeing => 2,
+            Mood::Hunting(turns) => 3 + u32::from(turns),
+        };
+        numbers.extend([place(monster.at), monster.health, mood, monster.rest.into()]);
+    }
+    numbers.extend(level.doors().iter().map(|(_, door)| match door {
+        Door::Secret => 0,
+        Door::Locked(_) => 1,
+        Door::Closed => 2,
+        Door::Open => 3,
+    }));
+    for list in [level.items().collect::<Vec<_>>(), level.traps().collect()] {
+        numbers.extend(list.iter().map(|(index, _)| *index as u32).chain([END]));
+    }
+    numbers.extend(level.shrines().map(place));
+    numbers
 }
 
 /// A player who mostly walks on, and tries any act. Its choices follow from its number.

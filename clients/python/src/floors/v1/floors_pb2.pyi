@@ -366,7 +366,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class ServerInfo(_message.Message):
-    __slots__ = ("version", "generator_version", "kinds", "max_batch", "max_stream", "uptime_seconds", "tiers")
+    __slots__ = ("version", "generator_version", "kinds", "max_batch", "max_stream", "uptime_seconds", "tiers", "receipt_keys")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
@@ -374,6 +374,7 @@ class ServerInfo(_message.Message):
     MAX_STREAM_FIELD_NUMBER: _ClassVar[int]
     UPTIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
     TIERS_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_KEYS_FIELD_NUMBER: _ClassVar[int]
     version: str
     generator_version: int
     kinds: _containers.RepeatedScalarFieldContainer[FloorKind]
@@ -381,7 +382,132 @@ class ServerInfo(_message.Message):
     max_stream: int
     uptime_seconds: int
     tiers: _containers.RepeatedCompositeFieldContainer[TierInfo]
-    def __init__(self, version: _Optional[str] = ..., generator_version: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[FloorKind, str]]] = ..., max_batch: _Optional[int] = ..., max_stream: _Optional[int] = ..., uptime_seconds: _Optional[int] = ..., tiers: _Optional[_Iterable[_Union[TierInfo, _Mapping]]] = ...) -> None: ...
+    receipt_keys: _containers.RepeatedCompositeFieldContainer[ReceiptKey]
+    def __init__(self, version: _Optional[str] = ..., generator_version: _Optional[int] = ..., kinds: _Optional[_Iterable[_Union[FloorKind, str]]] = ..., max_batch: _Optional[int] = ..., max_stream: _Optional[int] = ..., uptime_seconds: _Optional[int] = ..., tiers: _Optional[_Iterable[_Union[TierInfo, _Mapping]]] = ..., receipt_keys: _Optional[_Iterable[_Union[ReceiptKey, _Mapping]]] = ...) -> None: ...
+
+class ReceiptKey(_message.Message):
+    __slots__ = ("id", "public_key")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    public_key: bytes
+    def __init__(self, id: _Optional[int] = ..., public_key: _Optional[bytes] = ...) -> None: ...
+
+class StartClimbRequest(_message.Message):
+    __slots__ = ("tower", "width", "height", "pack", "player")
+    TOWER_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    PLAYER_FIELD_NUMBER: _ClassVar[int]
+    tower: str
+    width: int
+    height: int
+    pack: str
+    player: str
+    def __init__(self, tower: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., pack: _Optional[str] = ..., player: _Optional[str] = ...) -> None: ...
+
+class SubmitFloorRequest(_message.Message):
+    __slots__ = ("receipt", "acts")
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    ACTS_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    acts: bytes
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., acts: _Optional[bytes] = ...) -> None: ...
+
+class ClimbFloor(_message.Message):
+    __slots__ = ("receipt", "floor", "rolls")
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    FLOOR_FIELD_NUMBER: _ClassVar[int]
+    ROLLS_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    floor: Floor
+    rolls: bytes
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., floor: _Optional[_Union[Floor, _Mapping]] = ..., rolls: _Optional[bytes] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ("climb", "signature", "key")
+    CLIMB_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    climb: bytes
+    signature: bytes
+    key: int
+    def __init__(self, climb: _Optional[bytes] = ..., signature: _Optional[bytes] = ..., key: _Optional[int] = ...) -> None: ...
+
+class Climb(_message.Message):
+    __slots__ = ("tower", "floor", "width", "height", "pack", "generator_version", "rules_version", "tenant", "player", "hero", "started_ms", "reached_ms", "acts_hash")
+    TOWER_FIELD_NUMBER: _ClassVar[int]
+    FLOOR_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RULES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    PLAYER_FIELD_NUMBER: _ClassVar[int]
+    HERO_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    REACHED_MS_FIELD_NUMBER: _ClassVar[int]
+    ACTS_HASH_FIELD_NUMBER: _ClassVar[int]
+    tower: str
+    floor: int
+    width: int
+    height: int
+    pack: str
+    generator_version: int
+    rules_version: int
+    tenant: str
+    player: str
+    hero: Hero
+    started_ms: int
+    reached_ms: int
+    acts_hash: bytes
+    def __init__(self, tower: _Optional[str] = ..., floor: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., pack: _Optional[str] = ..., generator_version: _Optional[int] = ..., rules_version: _Optional[int] = ..., tenant: _Optional[str] = ..., player: _Optional[str] = ..., hero: _Optional[_Union[Hero, _Mapping]] = ..., started_ms: _Optional[int] = ..., reached_ms: _Optional[int] = ..., acts_hash: _Optional[bytes] = ...) -> None: ...
+
+class Hero(_message.Message):
+    __slots__ = ("health", "most_health", "attack", "armour", "gold", "potions", "slain", "turns")
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    MOST_HEALTH_FIELD_NUMBER: _ClassVar[int]
+    ATTACK_FIELD_NUMBER: _ClassVar[int]
+    ARMOUR_FIELD_NUMBER: _ClassVar[int]
+    GOLD_FIELD_NUMBER: _ClassVar[int]
+    POTIONS_FIELD_NUMBER: _ClassVar[int]
+    SLAIN_FIELD_NUMBER: _ClassVar[int]
+    TURNS_FIELD_NUMBER: _ClassVar[int]
+    health: int
+    most_health: int
+    attack: int
+    armour: int
+    gold: int
+    potions: int
+    slain: int
+    turns: int
+    def __init__(self, health: _Optional[int] = ..., most_health: _Optional[int] = ..., attack: _Optional[int] = ..., armour: _Optional[int] = ..., gold: _Optional[int] = ..., potions: _Optional[int] = ..., slain: _Optional[int] = ..., turns: _Optional[int] = ...) -> None: ...
+
+class GetDailyRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Daily(_message.Message):
+    __slots__ = ("tower", "date", "seconds_left", "pack", "generator_version", "rules_version", "width", "height")
+    TOWER_FIELD_NUMBER: _ClassVar[int]
+    DATE_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_LEFT_FIELD_NUMBER: _ClassVar[int]
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    GENERATOR_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RULES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    tower: str
+    date: str
+    seconds_left: int
+    pack: str
+    generator_version: int
+    rules_version: int
+    width: int
+    height: int
+    def __init__(self, tower: _Optional[str] = ..., date: _Optional[str] = ..., seconds_left: _Optional[int] = ..., pack: _Optional[str] = ..., generator_version: _Optional[int] = ..., rules_version: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
 
 class GetPackRequest(_message.Message):
     __slots__ = ("pack",)

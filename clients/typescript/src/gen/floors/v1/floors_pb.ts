@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file floors/v1/floors.proto.
  */
 export const file_floors_v1_floors: GenFile = /*@__PURE__*/
-  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEimQEKCUZsb29yU3BlYxIMCgRzZWVkGAEgASgEEg4KBm51bWJlchgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0SIgoEa2luZBgFIAEoDjIULmZsb29ycy52MS5GbG9vcktpbmQSDAoEcGFjaxgGIAEoCRIdCgR2aWV3GAcgASgOMg8uZmxvb3JzLnYxLlZpZXciNQoPR2V0Rmxvb3JSZXF1ZXN0EiIKBHNwZWMYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjwKFUJhdGNoR2V0Rmxvb3JzUmVxdWVzdBIjCgVzcGVjcxgBIAMoCzIULmZsb29ycy52MS5GbG9vclNwZWMiOgoWQmF0Y2hHZXRGbG9vcnNSZXNwb25zZRIgCgZmbG9vcnMYASADKAsyEC5mbG9vcnMudjEuRmxvb3IiSQoTU3RyZWFtRmxvb3JzUmVxdWVzdBIjCgVmaXJzdBgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSDQoFY291bnQYAiABKA0iiAEKE1NlYXJjaEZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNEhEKCWNvbmRpdGlvbhgDIAEoCRINCgVzZWVkcxgEIAMoBBIMCgRza2lwGAUgASgEEg0KBWxpbWl0GAYgASgNIkwKFFNlYXJjaEZsb29yc1Jlc3BvbnNlEiYKB21hdGNoZXMYASADKAsyFS5mbG9vcnMudjEuRmxvb3JNYXRjaBIMCgRuZXh0GAIgASgEIk8KCkZsb29yTWF0Y2gSIgoEc3BlYxgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSHQoEbmFtZRgCIAEoCzIPLmZsb29ycy52MS5UZXh0IpYFCgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYSIQoHbGFuZGluZxgRIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgRuYW1lGBIgASgLMg8uZmxvb3JzLnYxLlRleHQSHQoEaG9vaxgTIAEoCzIPLmZsb29ycy52MS5UZXh0EhAKCGxhbmRtYXJrGBQgASgNEicKCWZ1cm5pdHVyZRgVIAMoCzIULmZsb29ycy52MS5GdXJuaXR1cmUiLwoEVGV4dBIMCgR0ZXh0GAEgASgJEgoKAmlkGAIgASgJEg0KBXBhcnRzGAMgAygJIi0KCUZ1cm5pdHVyZRIRCglhcmNoZXR5cGUYASABKAkSDQoFY2VsbHMYAiADKA0ifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSK0AQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh0KBG5hbWUYBiABKAsyDy5mbG9vcnMudjEuVGV4dCJRCgpDb25uZWN0aW9uEhEKCWZyb21fcm9vbRgBIAEoDRIPCgd0b19yb29tGAIgASgNEg8KB2xvY2tfaWQYAyABKA0SDgoGc2VjcmV0GAQgASgIIn8KBVNwYXduEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDRInCgliZWhhdmlvdXIYBCABKA4yFC5mbG9vcnMudjEuQmVoYXZpb3VyEg0KBWdyb3VwGAUgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLAAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbyIeCg5HZXRQYWNrUmVxdWVzdBIMCgRwYWNrGAEgASgJIksKBFBhY2sSDAoEbmFtZRgBIAEoCRIMCgRoYXNoGAIgASgGEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAMgASgNEgwKBGZpbGUYBCABKAwiEgoQTGlzdFBhY2tzUmVxdWVzdCI3ChFMaXN0UGFja3NSZXNwb25zZRIiCgVwYWNrcxgBIAMoCzITLmZsb29ycy52MS5QYWNrSW5mbyJlCghQYWNrSW5mbxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSDwoHY3VycmVudBgDIAEoCBITCgtkZXNjcmlwdGlvbhgEIAEoCRIXCg9mbG9vcnNfYXV0aG9yZWQYBSABKA0iuAIKCFRpZXJJbmZvEgwKBG5hbWUYASABKAkSDAoEaGl0cxgCIAEoBBIOCgZtaXNzZXMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhAKCGJ5cGFzc2VzGAUgASgEEg8KB2VudHJpZXMYBiABKAQSDQoFYnl0ZXMYByABKAQSEwoLaGl0X2Nvc3RfdXMYCCABKAESFAoMbWlzc19jb3N0X3VzGAkgASgBEg8KB3ZlcmRpY3QYCiABKAkSEQoJaGl0X3JhdGlvGAsgASgBEhoKEmdlbmVyYXRpb25fY29zdF91cxgMIAEoARIXCg92ZXJkaWN0X3NlY29uZHMYDSABKAQSFQoNcHJvYmVfY29zdF91cxgOIAEoARITCgthc2tlZF9yYXRpbxgPIAEoARIOCgZyZWFzb24YECABKAkiYAoMRmxvb3JNZXRyaWNzEhUKDWNyaXRpY2FsX3BhdGgYASABKA0SFgoOcGFzc2FibGVfY2VsbHMYAiABKA0SDQoFbG9vcHMYAyABKA0SEgoKZGlmZmljdWx0eRgEIAEoDSotCgRWaWV3EhQKEFZJRVdfVU5TUEVDSUZJRUQQABIPCgtWSUVXX1BMQVlFUhABKu8BCglGbG9vcktpbmQSGgoWRkxPT1JfS0lORF9VTlNQRUNJRklFRBAAEhcKE0ZMT09SX0tJTkRfU1RBTkRBUkQQARITCg9GTE9PUl9LSU5EX0tFRVAQAhIUChBGTE9PUl9LSU5EX0hBTExTEAMSFQoRRkxPT1JfS0lORF9DQVZFUk4QBBIVChFGTE9PUl9LSU5EX0NZQ0xJQxAFEhMKD0ZMT09SX0tJTkRfTUFaRRAGEhMKD0ZMT09SX0tJTkRfQk9TUxAHEhQKEEZMT09SX0tJTkRfRVZFTlQQCBIUChBGTE9PUl9LSU5EX1NUT1JZEAkqkQEKDEdyaWRFbmNvZGluZxIdChlHUklEX0VOQ09ESU5HX1VOU1BFQ0lGSUVEEAASGQoVR1JJRF9FTkNPRElOR19VTklGT1JNEAESFgoSR1JJRF9FTkNPRElOR19SQVc4EAISGAoUR1JJRF9FTkNPRElOR19QQUNLRUQQAxIVChFHUklEX0VOQ09ESU5HX1JMRRAEKuICCgdUZXJyYWluEhcKE1RFUlJBSU5fVU5TUEVDSUZJRUQQABIQCgxURVJSQUlOX1dBTEwQARIRCg1URVJSQUlOX0ZMT09SEAISEAoMVEVSUkFJTl9ET09SEAMSFwoTVEVSUkFJTl9MT0NLRURfRE9PUhAEEhcKE1RFUlJBSU5fU0VDUkVUX0RPT1IQBRIVChFURVJSQUlOX1NUQUlSU19VUBAGEhcKE1RFUlJBSU5fU1RBSVJTX0RPV04QBxIZChVURVJSQUlOX1NIQUxMT1dfV0FURVIQCBIWChJURVJSQUlOX0RFRVBfV0FURVIQCRIQCgxURVJSQUlOX0xBVkEQChIRCg1URVJSQUlOX0NIQVNNEAsSEgoOVEVSUkFJTl9CUklER0UQDBIRCg1URVJSQUlOX0dSQVNTEA0SEgoOVEVSUkFJTl9SVUJCTEUQDhISCg5URVJSQUlOX1BJTExBUhAPKo8CCghSb29tUm9sZRIZChVST09NX1JPTEVfVU5TUEVDSUZJRUQQABITCg9ST09NX1JPTEVfRU5UUlkQARISCg5ST09NX1JPTEVfRVhJVBACEhQKEFJPT01fUk9MRV9DT01CQVQQAxIWChJST09NX1JPTEVfVFJFQVNVUkUQBBIRCg1ST09NX1JPTEVfS0VZEAUSFAoQUk9PTV9ST0xFX1NIUklORRAGEhIKDlJPT01fUk9MRV9TSE9QEAcSEgoOUk9PTV9ST0xFX0JPU1MQCBITCg9ST09NX1JPTEVfVkFVTFQQCRIUChBST09NX1JPTEVfU0VDUkVUEAoSFQoRUk9PTV9ST0xFX1BBU1NBR0UQCyqAAQoJQmVoYXZpb3VyEhkKFUJFSEFWSU9VUl9VTlNQRUNJRklFRBAAEhQKEEJFSEFWSU9VUl9TTEVFUFMQARIUChBCRUhBVklPVVJfR1VBUkRTEAISFQoRQkVIQVZJT1VSX1BBVFJPTFMQAxIVChFCRUhBVklPVVJfV0FOREVSUxAEMp8ECgxGbG9vclNlcnZpY2USPQoIR2V0Rmxvb3ISGi5mbG9vcnMudjEuR2V0Rmxvb3JSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgESWgoOQmF0Y2hHZXRGbG9vcnMSIC5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXF1ZXN0GiEuZmxvb3JzLnYxLkJhdGNoR2V0Rmxvb3JzUmVzcG9uc2UiA5ACARJHCgxTdHJlYW1GbG9vcnMSHi5mbG9vcnMudjEuU3RyZWFtRmxvb3JzUmVxdWVzdBoQLmZsb29ycy52MS5GbG9vciIDkAIBMAESVAoMU2VhcmNoRmxvb3JzEh4uZmxvb3JzLnYxLlNlYXJjaEZsb29yc1JlcXVlc3QaHy5mbG9vcnMudjEuU2VhcmNoRmxvb3JzUmVzcG9uc2UiA5ACARJMCg1HZXRTZXJ2ZXJJbmZvEh8uZmxvb3JzLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GhUuZmxvb3JzLnYxLlNlcnZlckluZm8iA5ACARI6CgdHZXRQYWNrEhkuZmxvb3JzLnYxLkdldFBhY2tSZXF1ZXN0Gg8uZmxvb3JzLnYxLlBhY2siA5ACARJLCglMaXN0UGFja3MSGy5mbG9vcnMudjEuTGlzdFBhY2tzUmVxdWVzdBocLmZsb29ycy52MS5MaXN0UGFja3NSZXNwb25zZSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
+  fileDesc("ChZmbG9vcnMvdjEvZmxvb3JzLnByb3RvEglmbG9vcnMudjEimQEKCUZsb29yU3BlYxIMCgRzZWVkGAEgASgEEg4KBm51bWJlchgCIAEoDRINCgV3aWR0aBgDIAEoDRIOCgZoZWlnaHQYBCABKA0SIgoEa2luZBgFIAEoDjIULmZsb29ycy52MS5GbG9vcktpbmQSDAoEcGFjaxgGIAEoCRIdCgR2aWV3GAcgASgOMg8uZmxvb3JzLnYxLlZpZXciNQoPR2V0Rmxvb3JSZXF1ZXN0EiIKBHNwZWMYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjIjwKFUJhdGNoR2V0Rmxvb3JzUmVxdWVzdBIjCgVzcGVjcxgBIAMoCzIULmZsb29ycy52MS5GbG9vclNwZWMiOgoWQmF0Y2hHZXRGbG9vcnNSZXNwb25zZRIgCgZmbG9vcnMYASADKAsyEC5mbG9vcnMudjEuRmxvb3IiSQoTU3RyZWFtRmxvb3JzUmVxdWVzdBIjCgVmaXJzdBgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSDQoFY291bnQYAiABKA0iiAEKE1NlYXJjaEZsb29yc1JlcXVlc3QSIwoFZmlyc3QYASABKAsyFC5mbG9vcnMudjEuRmxvb3JTcGVjEg0KBWNvdW50GAIgASgNEhEKCWNvbmRpdGlvbhgDIAEoCRINCgVzZWVkcxgEIAMoBBIMCgRza2lwGAUgASgEEg0KBWxpbWl0GAYgASgNIkwKFFNlYXJjaEZsb29yc1Jlc3BvbnNlEiYKB21hdGNoZXMYASADKAsyFS5mbG9vcnMudjEuRmxvb3JNYXRjaBIMCgRuZXh0GAIgASgEIk8KCkZsb29yTWF0Y2gSIgoEc3BlYxgBIAEoCzIULmZsb29ycy52MS5GbG9vclNwZWMSHQoEbmFtZRgCIAEoCzIPLmZsb29ycy52MS5UZXh0IpYFCgVGbG9vchIiCgRzcGVjGAEgASgLMhQuZmxvb3JzLnYxLkZsb29yU3BlYxIZChFnZW5lcmF0b3JfdmVyc2lvbhgCIAEoDRIUCgxjb250ZW50X2hhc2gYAyABKAYSIAoHdGVycmFpbhgEIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBnJlZ2lvbhgFIAEoCzIPLmZsb29ycy52MS5HcmlkEh8KBWVudHJ5GAYgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh4KBGV4aXQYByABKAsyEC5mbG9vcnMudjEuUG9pbnQSHgoFcm9vbXMYCCADKAsyDy5mbG9vcnMudjEuUm9vbRIqCgtjb25uZWN0aW9ucxgJIAMoCzIVLmZsb29ycy52MS5Db25uZWN0aW9uEiAKBnNwYXducxgKIAMoCzIQLmZsb29ycy52MS5TcGF3bhIeCgVpdGVtcxgLIAMoCzIPLmZsb29ycy52MS5JdGVtEh4KBWxvY2tzGAwgAygLMg8uZmxvb3JzLnYxLkxvY2sSKAoHbWV0cmljcxgNIAEoCzIXLmZsb29ycy52MS5GbG9vck1ldHJpY3MSHgoFdHJhcHMYDiADKAsyDy5mbG9vcnMudjEuVHJhcBINCgV0aGVtZRgPIAEoCRIRCglwYWNrX2hhc2gYECABKAYSIQoHbGFuZGluZxgRIAEoCzIQLmZsb29ycy52MS5Qb2ludBIdCgRuYW1lGBIgASgLMg8uZmxvb3JzLnYxLlRleHQSHQoEaG9vaxgTIAEoCzIPLmZsb29ycy52MS5UZXh0EhAKCGxhbmRtYXJrGBQgASgNEicKCWZ1cm5pdHVyZRgVIAMoCzIULmZsb29ycy52MS5GdXJuaXR1cmUiLwoEVGV4dBIMCgR0ZXh0GAEgASgJEgoKAmlkGAIgASgJEg0KBXBhcnRzGAMgAygJIi0KCUZ1cm5pdHVyZRIRCglhcmNoZXR5cGUYASABKAkSDQoFY2VsbHMYAiADKA0ifQoER3JpZBINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0SDwoHcGFsZXR0ZRgDIAMoDRIpCghlbmNvZGluZxgEIAEoDjIXLmZsb29ycy52MS5HcmlkRW5jb2RpbmcSDAoEYml0cxgFIAEoDRIMCgRkYXRhGAYgASgMIh0KBVBvaW50EgkKAXgYASABKA0SCQoBeRgCIAEoDSK0AQoEUm9vbRIKCgJpZBgBIAEoDRIdCgNtaW4YAiABKAsyEC5mbG9vcnMudjEuUG9pbnQSHQoDbWF4GAMgASgLMhAuZmxvb3JzLnYxLlBvaW50EiEKBHJvbGUYBCABKA4yEy5mbG9vcnMudjEuUm9vbVJvbGUSIAoGY2VudGVyGAUgASgLMhAuZmxvb3JzLnYxLlBvaW50Eh0KBG5hbWUYBiABKAsyDy5mbG9vcnMudjEuVGV4dCJRCgpDb25uZWN0aW9uEhEKCWZyb21fcm9vbRgBIAEoDRIPCgd0b19yb29tGAIgASgNEg8KB2xvY2tfaWQYAyABKA0SDgoGc2VjcmV0GAQgASgIIn8KBVNwYXduEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDRInCgliZWhhdmlvdXIYBCABKA4yFC5mbG9vcnMudjEuQmVoYXZpb3VyEg0KBWdyb3VwGAUgASgNIloKBEl0ZW0SHAoCYXQYASABKAsyEC5mbG9vcnMudjEuUG9pbnQSEQoJYXJjaGV0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgNEhIKCm9wZW5zX2xvY2sYBCABKA0iMAoETG9jaxIKCgJpZBgBIAEoDRIcCgJhdBgCIAEoCzIQLmZsb29ycy52MS5Qb2ludCJGCgRUcmFwEhwKAmF0GAEgASgLMhAuZmxvb3JzLnYxLlBvaW50EhEKCWFyY2hldHlwZRgCIAEoCRINCgVsZXZlbBgDIAEoDSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCLtAQoKU2VydmVySW5mbxIPCgd2ZXJzaW9uGAEgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAIgASgNEiMKBWtpbmRzGAMgAygOMhQuZmxvb3JzLnYxLkZsb29yS2luZBIRCgltYXhfYmF0Y2gYBCABKA0SEgoKbWF4X3N0cmVhbRgFIAEoDRIWCg51cHRpbWVfc2Vjb25kcxgGIAEoBBIiCgV0aWVycxgHIAMoCzITLmZsb29ycy52MS5UaWVySW5mbxIrCgxyZWNlaXB0X2tleXMYCCADKAsyFS5mbG9vcnMudjEuUmVjZWlwdEtleSIsCgpSZWNlaXB0S2V5EgoKAmlkGAEgASgNEhIKCnB1YmxpY19rZXkYAiABKAwiXwoRU3RhcnRDbGltYlJlcXVlc3QSDQoFdG93ZXIYASABKAkSDQoFd2lkdGgYAiABKA0SDgoGaGVpZ2h0GAMgASgNEgwKBHBhY2sYBCABKAkSDgoGcGxheWVyGAUgASgJIkcKElN1Ym1pdEZsb29yUmVxdWVzdBIjCgdyZWNlaXB0GAEgASgLMhIuZmxvb3JzLnYxLlJlY2VpcHQSDAoEYWN0cxgCIAEoDCJhCgpDbGltYkZsb29yEiMKB3JlY2VpcHQYASABKAsyEi5mbG9vcnMudjEuUmVjZWlwdBIfCgVmbG9vchgCIAEoCzIQLmZsb29ycy52MS5GbG9vchINCgVyb2xscxgDIAEoDCI4CgdSZWNlaXB0Eg0KBWNsaW1iGAEgASgMEhEKCXNpZ25hdHVyZRgCIAEoDBILCgNrZXkYAyABKA0i/gEKBUNsaW1iEg0KBXRvd2VyGAEgASgJEg0KBWZsb29yGAIgASgNEg0KBXdpZHRoGAMgASgNEg4KBmhlaWdodBgEIAEoDRIMCgRwYWNrGAUgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAYgASgNEhUKDXJ1bGVzX3ZlcnNpb24YByABKA0SDgoGdGVuYW50GAggASgJEg4KBnBsYXllchgJIAEoCRIdCgRoZXJvGAogASgLMg8uZmxvb3JzLnYxLkhlcm8SEgoKc3RhcnRlZF9tcxgLIAEoBBISCgpyZWFjaGVkX21zGAwgASgEEhEKCWFjdHNfaGFzaBgNIAEoDCKIAQoESGVybxIOCgZoZWFsdGgYASABKA0SEwoLbW9zdF9oZWFsdGgYAiABKA0SDgoGYXR0YWNrGAMgASgNEg4KBmFybW91chgEIAEoDRIMCgRnb2xkGAUgASgNEg8KB3BvdGlvbnMYBiABKA0SDQoFc2xhaW4YByABKA0SDQoFdHVybnMYCCABKA0iEQoPR2V0RGFpbHlSZXF1ZXN0IpkBCgVEYWlseRINCgV0b3dlchgBIAEoCRIMCgRkYXRlGAIgASgJEhQKDHNlY29uZHNfbGVmdBgDIAEoDRIMCgRwYWNrGAQgASgJEhkKEWdlbmVyYXRvcl92ZXJzaW9uGAUgASgNEhUKDXJ1bGVzX3ZlcnNpb24YBiABKA0SDQoFd2lkdGgYByABKA0SDgoGaGVpZ2h0GAggASgNIh4KDkdldFBhY2tSZXF1ZXN0EgwKBHBhY2sYASABKAkiSwoEUGFjaxIMCgRuYW1lGAEgASgJEgwKBGhhc2gYAiABKAYSGQoRZ2VuZXJhdG9yX3ZlcnNpb24YAyABKA0SDAoEZmlsZRgEIAEoDCISChBMaXN0UGFja3NSZXF1ZXN0IjcKEUxpc3RQYWNrc1Jlc3BvbnNlEiIKBXBhY2tzGAEgAygLMhMuZmxvb3JzLnYxLlBhY2tJbmZvImUKCFBhY2tJbmZvEgwKBG5hbWUYASABKAkSDAoEaGFzaBgCIAEoBhIPCgdjdXJyZW50GAMgASgIEhMKC2Rlc2NyaXB0aW9uGAQgASgJEhcKD2Zsb29yc19hdXRob3JlZBgFIAEoDSK4AgoIVGllckluZm8SDAoEbmFtZRgBIAEoCRIMCgRoaXRzGAIgASgEEg4KBm1pc3NlcxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEAoIYnlwYXNzZXMYBSABKAQSDwoHZW50cmllcxgGIAEoBBINCgVieXRlcxgHIAEoBBITCgtoaXRfY29zdF91cxgIIAEoARIUCgxtaXNzX2Nvc3RfdXMYCSABKAESDwoHdmVyZGljdBgKIAEoCRIRCgloaXRfcmF0aW8YCyABKAESGgoSZ2VuZXJhdGlvbl9jb3N0X3VzGAwgASgBEhcKD3ZlcmRpY3Rfc2Vjb25kcxgNIAEoBBIVCg1wcm9iZV9jb3N0X3VzGA4gASgBEhMKC2Fza2VkX3JhdGlvGA8gASgBEg4KBnJlYXNvbhgQIAEoCSJgCgxGbG9vck1ldHJpY3MSFQoNY3JpdGljYWxfcGF0aBgBIAEoDRIWCg5wYXNzYWJsZV9jZWxscxgCIAEoDRINCgVsb29wcxgDIAEoDRISCgpkaWZmaWN1bHR5GAQgASgNKi0KBFZpZXcSFAoQVklFV19VTlNQRUNJRklFRBAAEg8KC1ZJRVdfUExBWUVSEAEq7wEKCUZsb29yS2luZBIaChZGTE9PUl9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTRkxPT1JfS0lORF9TVEFOREFSRBABEhMKD0ZMT09SX0tJTkRfS0VFUBACEhQKEEZMT09SX0tJTkRfSEFMTFMQAxIVChFGTE9PUl9LSU5EX0NBVkVSThAEEhUKEUZMT09SX0tJTkRfQ1lDTElDEAUSEwoPRkxPT1JfS0lORF9NQVpFEAYSEwoPRkxPT1JfS0lORF9CT1NTEAcSFAoQRkxPT1JfS0lORF9FVkVOVBAIEhQKEEZMT09SX0tJTkRfU1RPUlkQCSqRAQoMR3JpZEVuY29kaW5nEh0KGUdSSURfRU5DT0RJTkdfVU5TUEVDSUZJRUQQABIZChVHUklEX0VOQ09ESU5HX1VOSUZPUk0QARIWChJHUklEX0VOQ09ESU5HX1JBVzgQAhIYChRHUklEX0VOQ09ESU5HX1BBQ0tFRBADEhUKEUdSSURfRU5DT0RJTkdfUkxFEAQq4gIKB1RlcnJhaW4SFwoTVEVSUkFJTl9VTlNQRUNJRklFRBAAEhAKDFRFUlJBSU5fV0FMTBABEhEKDVRFUlJBSU5fRkxPT1IQAhIQCgxURVJSQUlOX0RPT1IQAxIXChNURVJSQUlOX0xPQ0tFRF9ET09SEAQSFwoTVEVSUkFJTl9TRUNSRVRfRE9PUhAFEhUKEVRFUlJBSU5fU1RBSVJTX1VQEAYSFwoTVEVSUkFJTl9TVEFJUlNfRE9XThAHEhkKFVRFUlJBSU5fU0hBTExPV19XQVRFUhAIEhYKElRFUlJBSU5fREVFUF9XQVRFUhAJEhAKDFRFUlJBSU5fTEFWQRAKEhEKDVRFUlJBSU5fQ0hBU00QCxISCg5URVJSQUlOX0JSSURHRRAMEhEKDVRFUlJBSU5fR1JBU1MQDRISCg5URVJSQUlOX1JVQkJMRRAOEhIKDlRFUlJBSU5fUElMTEFSEA8qjwIKCFJvb21Sb2xlEhkKFVJPT01fUk9MRV9VTlNQRUNJRklFRBAAEhMKD1JPT01fUk9MRV9FTlRSWRABEhIKDlJPT01fUk9MRV9FWElUEAISFAoQUk9PTV9ST0xFX0NPTUJBVBADEhYKElJPT01fUk9MRV9UUkVBU1VSRRAEEhEKDVJPT01fUk9MRV9LRVkQBRIUChBST09NX1JPTEVfU0hSSU5FEAYSEgoOUk9PTV9ST0xFX1NIT1AQBxISCg5ST09NX1JPTEVfQk9TUxAIEhMKD1JPT01fUk9MRV9WQVVMVBAJEhQKEFJPT01fUk9MRV9TRUNSRVQQChIVChFST09NX1JPTEVfUEFTU0FHRRALKoABCglCZWhhdmlvdXISGQoVQkVIQVZJT1VSX1VOU1BFQ0lGSUVEEAASFAoQQkVIQVZJT1VSX1NMRUVQUxABEhQKEEJFSEFWSU9VUl9HVUFSRFMQAhIVChFCRUhBVklPVVJfUEFUUk9MUxADEhUKEUJFSEFWSU9VUl9XQU5ERVJTEAQy5gUKDEZsb29yU2VydmljZRI9CghHZXRGbG9vchIaLmZsb29ycy52MS5HZXRGbG9vclJlcXVlc3QaEC5mbG9vcnMudjEuRmxvb3IiA5ACARJaCg5CYXRjaEdldEZsb29ycxIgLmZsb29ycy52MS5CYXRjaEdldEZsb29yc1JlcXVlc3QaIS5mbG9vcnMudjEuQmF0Y2hHZXRGbG9vcnNSZXNwb25zZSIDkAIBEkcKDFN0cmVhbUZsb29ycxIeLmZsb29ycy52MS5TdHJlYW1GbG9vcnNSZXF1ZXN0GhAuZmxvb3JzLnYxLkZsb29yIgOQAgEwARJUCgxTZWFyY2hGbG9vcnMSHi5mbG9vcnMudjEuU2VhcmNoRmxvb3JzUmVxdWVzdBofLmZsb29ycy52MS5TZWFyY2hGbG9vcnNSZXNwb25zZSIDkAIBEkwKDUdldFNlcnZlckluZm8SHy5mbG9vcnMudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaFS5mbG9vcnMudjEuU2VydmVySW5mbyIDkAIBEjoKB0dldFBhY2sSGS5mbG9vcnMudjEuR2V0UGFja1JlcXVlc3QaDy5mbG9vcnMudjEuUGFjayIDkAIBEksKCUxpc3RQYWNrcxIbLmZsb29ycy52MS5MaXN0UGFja3NSZXF1ZXN0GhwuZmxvb3JzLnYxLkxpc3RQYWNrc1Jlc3BvbnNlIgOQAgESQQoKU3RhcnRDbGltYhIcLmZsb29ycy52MS5TdGFydENsaW1iUmVxdWVzdBoVLmZsb29ycy52MS5DbGltYkZsb29yEkMKC1N1Ym1pdEZsb29yEh0uZmxvb3JzLnYxLlN1Ym1pdEZsb29yUmVxdWVzdBoVLmZsb29ycy52MS5DbGltYkZsb29yEj0KCEdldERhaWx5EhouZmxvb3JzLnYxLkdldERhaWx5UmVxdWVzdBoQLmZsb29ycy52MS5EYWlseSIDkAIBQj4KCWZsb29ycy52MVABWiNmbG9vcnMuZXhhbXBsZS9nby9mbG9vcnN2MTtmbG9vcnN2MaoCCUZsb29ycy5WMWIGcHJvdG8z");
 
 /**
  * Identifies a floor.
@@ -862,6 +862,13 @@ export type ServerInfo = Message<"floors.v1.ServerInfo"> & {
    * @generated from field: repeated floors.v1.TierInfo tiers = 7;
    */
   tiers: TierInfo[];
+
+  /**
+   * Of the server's keys for sealed towers, the current one first; none without sealed towers.
+   *
+   * @generated from field: repeated floors.v1.ReceiptKey receipt_keys = 8;
+   */
+  receiptKeys: ReceiptKey[];
 };
 
 /**
@@ -870,6 +877,413 @@ export type ServerInfo = Message<"floors.v1.ServerInfo"> & {
  */
 export const ServerInfoSchema: GenMessage<ServerInfo> = /*@__PURE__*/
   messageDesc(file_floors_v1_floors, 20);
+
+/**
+ * What verifies receipts.
+ *
+ * @generated from message floors.v1.ReceiptKey
+ */
+export type ReceiptKey = Message<"floors.v1.ReceiptKey"> & {
+  /**
+   * Receipt.key of the receipts that it verifies, 1 ..= 255.
+   *
+   * @generated from field: uint32 id = 1;
+   */
+  id: number;
+
+  /**
+   * An Ed25519 public key: 32 bytes.
+   *
+   * @generated from field: bytes public_key = 2;
+   */
+  publicKey: Uint8Array;
+};
+
+/**
+ * Describes the message floors.v1.ReceiptKey.
+ * Use `create(ReceiptKeySchema)` to create a new message.
+ */
+export const ReceiptKeySchema: GenMessage<ReceiptKey> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 21);
+
+/**
+ * @generated from message floors.v1.StartClimbRequest
+ */
+export type StartClimbRequest = Message<"floors.v1.StartClimbRequest"> & {
+  /**
+   * The name of the tower: 1 to 64 lowercase letters, digits, '-', '_' or '.'. Every name is a tower.
+   *
+   * @generated from field: string tower = 1;
+   */
+  tower: string;
+
+  /**
+   * As FloorSpec.width and height, for every floor of the climb.
+   *
+   * @generated from field: uint32 width = 2;
+   */
+  width: number;
+
+  /**
+   * @generated from field: uint32 height = 3;
+   */
+  height: number;
+
+  /**
+   * As FloorSpec.pack. The climb keeps the version that is current now.
+   *
+   * @generated from field: string pack = 4;
+   */
+  pack: string;
+
+  /**
+   * Who climbs, as the game has it: at most 64 bytes. The server does not check it.
+   *
+   * @generated from field: string player = 5;
+   */
+  player: string;
+};
+
+/**
+ * Describes the message floors.v1.StartClimbRequest.
+ * Use `create(StartClimbRequestSchema)` to create a new message.
+ */
+export const StartClimbRequestSchema: GenMessage<StartClimbRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 22);
+
+/**
+ * @generated from message floors.v1.SubmitFloorRequest
+ */
+export type SubmitFloorRequest = Message<"floors.v1.SubmitFloorRequest"> & {
+  /**
+   * Of the answer that revealed the floor.
+   *
+   * @generated from field: floors.v1.Receipt receipt = 1;
+   */
+  receipt?: Receipt | undefined;
+
+  /**
+   * What the hero did on the floor, one byte an act, at most 10,000: 0 to 3 a step north, west, east, south; 4 searches; 5
+   * drinks a potion; 6 to 8 buy a potion, a blade, mail.
+   *
+   * @generated from field: bytes acts = 2;
+   */
+  acts: Uint8Array;
+};
+
+/**
+ * Describes the message floors.v1.SubmitFloorRequest.
+ * Use `create(SubmitFloorRequestSchema)` to create a new message.
+ */
+export const SubmitFloorRequestSchema: GenMessage<SubmitFloorRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 23);
+
+/**
+ * A floor that a climb reveals.
+ *
+ * @generated from message floors.v1.ClimbFloor
+ */
+export type ClimbFloor = Message<"floors.v1.ClimbFloor"> & {
+  /**
+   * The climb up to here.
+   *
+   * @generated from field: floors.v1.Receipt receipt = 1;
+   */
+  receipt?: Receipt | undefined;
+
+  /**
+   * Complete. Its spec has seed 0, since its real seed is the server's secret. Unset after floor 1,000,000.
+   *
+   * @generated from field: floors.v1.Floor floor = 2;
+   */
+  floor?: Floor | undefined;
+
+  /**
+   * The seed of its rolls: 16 bytes, as a number the lowest first.
+   *
+   * @generated from field: bytes rolls = 3;
+   */
+  rolls: Uint8Array;
+};
+
+/**
+ * Describes the message floors.v1.ClimbFloor.
+ * Use `create(ClimbFloorSchema)` to create a new message.
+ */
+export const ClimbFloorSchema: GenMessage<ClimbFloor> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 24);
+
+/**
+ * A climb up to a floor, as the server vouches for it. It is the whole state of the climb: every server with its key goes
+ * on with it.
+ *
+ * @generated from message floors.v1.Receipt
+ */
+export type Receipt = Message<"floors.v1.Receipt"> & {
+  /**
+   * An encoded Climb.
+   *
+   * @generated from field: bytes climb = 1;
+   */
+  climb: Uint8Array;
+
+  /**
+   * Ed25519 of "floors.v1.Receipt" and `climb`: 64 bytes.
+   *
+   * @generated from field: bytes signature = 2;
+   */
+  signature: Uint8Array;
+
+  /**
+   * The id of the server's key.
+   *
+   * @generated from field: uint32 key = 3;
+   */
+  key: number;
+};
+
+/**
+ * Describes the message floors.v1.Receipt.
+ * Use `create(ReceiptSchema)` to create a new message.
+ */
+export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 25);
+
+/**
+ * What a receipt says.
+ *
+ * @generated from message floors.v1.Climb
+ */
+export type Climb = Message<"floors.v1.Climb"> & {
+  /**
+   * @generated from field: string tower = 1;
+   */
+  tower: string;
+
+  /**
+   * The floor that the hero arrives on. They have climbed those below it.
+   *
+   * @generated from field: uint32 floor = 2;
+   */
+  floor: number;
+
+  /**
+   * The sides of every floor, in cells.
+   *
+   * @generated from field: uint32 width = 3;
+   */
+  width: number;
+
+  /**
+   * @generated from field: uint32 height = 4;
+   */
+  height: number;
+
+  /**
+   * NAME@HASH of the pack; "" for the built-in one.
+   *
+   * @generated from field: string pack = 5;
+   */
+  pack: string;
+
+  /**
+   * @generated from field: uint32 generator_version = 6;
+   */
+  generatorVersion: number;
+
+  /**
+   * The version of the rules.
+   *
+   * @generated from field: uint32 rules_version = 7;
+   */
+  rulesVersion: number;
+
+  /**
+   * The tenant of the server; "" without one.
+   *
+   * @generated from field: string tenant = 8;
+   */
+  tenant: string;
+
+  /**
+   * As the game gave it at the start.
+   *
+   * @generated from field: string player = 9;
+   */
+  player: string;
+
+  /**
+   * As they arrive.
+   *
+   * @generated from field: floors.v1.Hero hero = 10;
+   */
+  hero?: Hero | undefined;
+
+  /**
+   * When the climb began and when this floor was reached, in milliseconds since 1970 UTC by the server's clock.
+   *
+   * @generated from field: uint64 started_ms = 11;
+   */
+  startedMs: bigint;
+
+  /**
+   * @generated from field: uint64 reached_ms = 12;
+   */
+  reachedMs: bigint;
+
+  /**
+   * SHA-256 of this field in the receipt before and the acts on its floor: 32 bytes. Empty before the first floor is climbed.
+   *
+   * @generated from field: bytes acts_hash = 13;
+   */
+  actsHash: Uint8Array;
+};
+
+/**
+ * Describes the message floors.v1.Climb.
+ * Use `create(ClimbSchema)` to create a new message.
+ */
+export const ClimbSchema: GenMessage<Climb> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 26);
+
+/**
+ * A hero between two floors.
+ *
+ * @generated from message floors.v1.Hero
+ */
+export type Hero = Message<"floors.v1.Hero"> & {
+  /**
+   * In points.
+   *
+   * @generated from field: uint32 health = 1;
+   */
+  health: number;
+
+  /**
+   * @generated from field: uint32 most_health = 2;
+   */
+  mostHealth: number;
+
+  /**
+   * The least damage of a strike, in points.
+   *
+   * @generated from field: uint32 attack = 3;
+   */
+  attack: number;
+
+  /**
+   * What each hit loses, in points.
+   *
+   * @generated from field: uint32 armour = 4;
+   */
+  armour: number;
+
+  /**
+   * @generated from field: uint32 gold = 5;
+   */
+  gold: number;
+
+  /**
+   * @generated from field: uint32 potions = 6;
+   */
+  potions: number;
+
+  /**
+   * Monsters that they felled.
+   *
+   * @generated from field: uint32 slain = 7;
+   */
+  slain: number;
+
+  /**
+   * Acts on all floors so far.
+   *
+   * @generated from field: uint32 turns = 8;
+   */
+  turns: number;
+};
+
+/**
+ * Describes the message floors.v1.Hero.
+ * Use `create(HeroSchema)` to create a new message.
+ */
+export const HeroSchema: GenMessage<Hero> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 27);
+
+/**
+ * @generated from message floors.v1.GetDailyRequest
+ */
+export type GetDailyRequest = Message<"floors.v1.GetDailyRequest"> & {
+};
+
+/**
+ * Describes the message floors.v1.GetDailyRequest.
+ * Use `create(GetDailyRequestSchema)` to create a new message.
+ */
+export const GetDailyRequestSchema: GenMessage<GetDailyRequest> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 28);
+
+/**
+ * The tower of a day. Until the day begins, only the server can tell its name.
+ *
+ * @generated from message floors.v1.Daily
+ */
+export type Daily = Message<"floors.v1.Daily"> & {
+  /**
+   * For StartClimbRequest.tower.
+   *
+   * @generated from field: string tower = 1;
+   */
+  tower: string;
+
+  /**
+   * The day in UTC, such as 2026-11-29.
+   *
+   * @generated from field: string date = 2;
+   */
+  date: string;
+
+  /**
+   * Seconds until the next one.
+   *
+   * @generated from field: uint32 seconds_left = 3;
+   */
+  secondsLeft: number;
+
+  /**
+   * What climbs of the day are made of, as in Climb: the default pack, 100 x 100 cells.
+   *
+   * @generated from field: string pack = 4;
+   */
+  pack: string;
+
+  /**
+   * @generated from field: uint32 generator_version = 5;
+   */
+  generatorVersion: number;
+
+  /**
+   * @generated from field: uint32 rules_version = 6;
+   */
+  rulesVersion: number;
+
+  /**
+   * @generated from field: uint32 width = 7;
+   */
+  width: number;
+
+  /**
+   * @generated from field: uint32 height = 8;
+   */
+  height: number;
+};
+
+/**
+ * Describes the message floors.v1.Daily.
+ * Use `create(DailySchema)` to create a new message.
+ */
+export const DailySchema: GenMessage<Daily> = /*@__PURE__*/
+  messageDesc(file_floors_v1_floors, 29);
 
 /**
  * @generated from message floors.v1.GetPackRequest
@@ -888,7 +1302,7 @@ export type GetPackRequest = Message<"floors.v1.GetPackRequest"> & {
  * Use `create(GetPackRequestSchema)` to create a new message.
  */
 export const GetPackRequestSchema: GenMessage<GetPackRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 21);
+  messageDesc(file_floors_v1_floors, 30);
 
 /**
  * @generated from message floors.v1.Pack
@@ -926,7 +1340,7 @@ export type Pack = Message<"floors.v1.Pack"> & {
  * Use `create(PackSchema)` to create a new message.
  */
 export const PackSchema: GenMessage<Pack> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 22);
+  messageDesc(file_floors_v1_floors, 31);
 
 /**
  * @generated from message floors.v1.ListPacksRequest
@@ -939,7 +1353,7 @@ export type ListPacksRequest = Message<"floors.v1.ListPacksRequest"> & {
  * Use `create(ListPacksRequestSchema)` to create a new message.
  */
 export const ListPacksRequestSchema: GenMessage<ListPacksRequest> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 23);
+  messageDesc(file_floors_v1_floors, 32);
 
 /**
  * @generated from message floors.v1.ListPacksResponse
@@ -958,7 +1372,7 @@ export type ListPacksResponse = Message<"floors.v1.ListPacksResponse"> & {
  * Use `create(ListPacksResponseSchema)` to create a new message.
  */
 export const ListPacksResponseSchema: GenMessage<ListPacksResponse> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 24);
+  messageDesc(file_floors_v1_floors, 33);
 
 /**
  * @generated from message floors.v1.PackInfo
@@ -1003,7 +1417,7 @@ export type PackInfo = Message<"floors.v1.PackInfo"> & {
  * Use `create(PackInfoSchema)` to create a new message.
  */
 export const PackInfoSchema: GenMessage<PackInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 25);
+  messageDesc(file_floors_v1_floors, 34);
 
 /**
  * Statistics of a tier, or of generation. Counts are floors since the server's start. Recent values are weighted means
@@ -1131,7 +1545,7 @@ export type TierInfo = Message<"floors.v1.TierInfo"> & {
  * Use `create(TierInfoSchema)` to create a new message.
  */
 export const TierInfoSchema: GenMessage<TierInfo> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 26);
+  messageDesc(file_floors_v1_floors, 35);
 
 /**
  * Measures of the floor as a whole.
@@ -1174,7 +1588,7 @@ export type FloorMetrics = Message<"floors.v1.FloorMetrics"> & {
  * Use `create(FloorMetricsSchema)` to create a new message.
  */
 export const FloorMetricsSchema: GenMessage<FloorMetrics> = /*@__PURE__*/
-  messageDesc(file_floors_v1_floors, 27);
+  messageDesc(file_floors_v1_floors, 36);
 
 /**
  * What of a floor is sent. Each view has its own content hash.
@@ -1670,6 +2084,36 @@ export const FloorService: GenService<{
     methodKind: "unary";
     input: typeof ListPacksRequestSchema;
     output: typeof ListPacksResponseSchema;
+  },
+  /**
+   * Begins a climb of a sealed tower, whose floors only a climb reveals.
+   *
+   * @generated from rpc floors.v1.FloorService.StartClimb
+   */
+  startClimb: {
+    methodKind: "unary";
+    input: typeof StartClimbRequestSchema;
+    output: typeof ClimbFloorSchema;
+  },
+  /**
+   * Plays the acts of a climber on the floor of the receipt again, and reveals the next floor if they lead to its stairs.
+   *
+   * @generated from rpc floors.v1.FloorService.SubmitFloor
+   */
+  submitFloor: {
+    methodKind: "unary";
+    input: typeof SubmitFloorRequestSchema;
+    output: typeof ClimbFloorSchema;
+  },
+  /**
+   * The sealed tower of the day.
+   *
+   * @generated from rpc floors.v1.FloorService.GetDaily
+   */
+  getDaily: {
+    methodKind: "unary";
+    input: typeof GetDailyRequestSchema;
+    output: typeof DailySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_floors_v1_floors, 0);
