@@ -1,5 +1,5 @@
-//! What both ends of a verified climb share: [receipts](receipt), floors of the wire [as the rules need them](floor), and
-//! heroes in both forms. The server signs receipts; floorctl and games verify them, offline.
+//! What both ends of a verified climb share: receipts, floors of the wire as the rules need them, and heroes in both forms.
+//! The server signs receipts; floorctl and games verify them, offline.
 #![forbid(unsafe_code)]
 
 mod floor;

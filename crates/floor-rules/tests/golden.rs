@@ -8,7 +8,7 @@ use floor_rules::{Hero, Level};
 use support::Player;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Changes when a rule changes, or when a floor does.
+/// Changes when a rule changes, for which [`floor_rules::VERSION`] rises, or when a floor does.
 const GOLDEN: u64 = 0x8a7c_cf4f_030e_246c;
 /// Plays on each of the floors, and acts in each.
 const PLAYS: u64 = 11_200;
