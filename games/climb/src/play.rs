@@ -10,8 +10,6 @@ use floor_client::{
     plugin::{FloorArrived, FloorFailed, RequestFloor},
 };
 
-use crate::sealed::SealedClimb;
-
 /// Time from one turn of the title's climber to the next.
 const TITLE_PACE: Duration = Duration::from_millis(200);
 /// Time from one try to have a floor to the next.
@@ -62,6 +60,10 @@ pub struct Journey {
     pub served: String,
 }
 
+/// There if the tower is sealed: then floors are not requested here, but revealed by the server.
+#[derive(Resource)]
+pub struct IsSealed;
+
 /// The systems of the game without its looks, in `Update`. What shows their changes runs after them.
 #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rules;
@@ -83,8 +85,8 @@ impl Plugin for PlayPlugin {
         app.init_state::<GameState>()
             .insert_resource(Journey::from(RequestFloor(self.first.clone())))
             .add_message::<Order>()
-            .add_systems(OnEnter(GameState::Title), request_floor.run_if(not(resource_exists::<SealedClimb>)))
-            .add_systems(OnEnter(GameState::Loading), request_floor.run_if(not(resource_exists::<SealedClimb>)))
+            .add_systems(OnEnter(GameState::Title), request_floor.run_if(not(resource_exists::<IsSealed>)))
+            .add_systems(OnEnter(GameState::Loading), request_floor.run_if(not(resource_exists::<IsSealed>)))
             // What was pressed before the floor was there is no order on it.
             .add_systems(OnEnter(GameState::Climbing), |mut orders: ResMut<Messages<Order>>| orders.clear())
             .add_systems(Update, systems.in_set(Rules));

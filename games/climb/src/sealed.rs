@@ -22,7 +22,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::play::{Current, GameState, Journey, Rules, enter};
+use crate::play::{Current, GameState, IsSealed, Journey, Rules, enter};
 
 /// Time from one try of a call to the next, beside those of the client.
 const RETRY: Duration = Duration::from_secs(2);
@@ -126,6 +126,7 @@ impl Plugin for SealedPlugin {
             calls,
             results,
         })
+        .insert_resource(IsSealed)
         .add_systems(OnEnter(GameState::Loading), start)
         .add_systems(OnExit(GameState::Climbing), submit)
         .add_systems(Update, (receive, enter_floor.run_if(in_state(GameState::Loading))).chain().in_set(Rules));
