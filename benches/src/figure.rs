@@ -234,7 +234,10 @@ impl Lines {
         /// Pixels above the axes, in which the heading is, and to the left.
         const HEADING: i32 = 26;
         const Y_LABELS: i32 = 66;
-        area.draw(&Text::new(heading, (Y_LABELS, 2), text(TEXT, FontStyle::Bold, HPos::Left, VPos::Top)))?;
+        // Above the axis, unless it would end outside.
+        let room = area.dim_in_pixel().0 as i32 - (heading.len() * CHARACTER) as i32;
+        let at = (Y_LABELS.min(room.max(0)), 2);
+        area.draw(&Text::new(heading, at, text(TEXT, FontStyle::Bold, HPos::Left, VPos::Top)))?;
         let longest = lines.iter().map(|line| line.name.len()).max().unwrap_or_default();
         let mut chart = ChartBuilder::on(area)
             .margin_right((longest * CHARACTER) as i32 + GAP)
