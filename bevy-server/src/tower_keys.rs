@@ -1,13 +1,13 @@
-//! The keys of sealed towers: what the server derives from them, so that it need not store it, and nobody else can know it.
+//! The keys of sealed towers. From them the server derives seeds, names and signing keys, and stores none of these.
 //!
-//! Everything is HKDF-Expand (RFC 5869) with SHA-256 of a master key, for an input that begins with what it is for. What
-//! a caller gets of one input tells nothing of another.
+//! Everything is HKDF (RFC 5869) with SHA-256 of a master key, for an input that begins with its purpose. The result for one
+//! input tells nothing of the result for another.
 
 use std::{
     fmt, fs,
     io::{self, Write as _},
     num::NonZeroU8,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -18,6 +18,7 @@ use floor_pack::{LoadedPack, ModuleError};
 use floor_proto::v1::{Climb, Receipt, ReceiptKey};
 use hkdf::Hkdf;
 use sha2::Sha256;
+use tempfile::NamedTempFile;
 
 use crate::{config::TowerKeyFile, key};
 
@@ -78,7 +79,7 @@ impl TowerKeys {
 
     /// What verifies the receipts of each key.
     pub(crate) fn receipt_keys(&self) -> Vec<ReceiptKey> {
-        let public = |key: &TowerKey| key.signing.verifying_key().to_bytes().to_vec();
+        let public = |key: &TowerKey| key.verifying_key().to_bytes().to_vec();
         self.0.iter().map(|key| ReceiptKey { id: key.id.get().into(), public_key: public(key) }).collect()
     }
 
@@ -96,7 +97,7 @@ impl TowerKey {
         Self { id, derivation, signing }
     }
 
-    /// The name of the tower of a day, as `2026-11-29`, of a tenant: the date, and what nobody can tell before.
+    /// The name of a tenant's tower of the day `date`, as `2026-11-29`: the date, and 16 digits that only the key gives.
     pub(crate) fn daily(&self, tenant: &str, date: &str) -> String {
         let secret: [u8; 8] = self.derive(&[b"daily", tenant.as_bytes(), date.as_bytes()]);
         format!("{date}-{:016x}", u64::from_be_bytes(secret))
@@ -166,31 +167,16 @@ pub(crate) fn framed(
 fn make(path: &Path) -> io::Result<MasterKeys> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let keys = MasterKeys::random();
-    let text: String = keys.iter().map(|(id, key)| format!("{id}:{}\n", hexadecimal(key))).collect();
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let new = folder.join(name);
-    let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
-    let _ = fs::remove_file(&new);
-    match linked {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.exists() => {
+    let (keys, mut file) = (MasterKeys::random(), NamedTempFile::new_in(folder)?);
+    for (id, key) in keys.iter() {
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(file, "{id}:{digits}")?;
+    }
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
             fs::read_to_string(path)?.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
         }
-        linked => linked.map(|()| keys),
+        persisted => persisted.map(|_| keys).map_err(|failed| failed.error),
     }
-}
-
-fn write_new(path: &PathBuf, text: &str) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

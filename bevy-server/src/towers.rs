@@ -1,6 +1,6 @@
-//! Sealed towers, whose floors the server reveals one after the other to whoever climbs them (docs/daily-towers.md).
+//! Sealed towers (docs/daily-towers.md). The server reveals a floor to a player who has climbed the one below it.
 //!
-//! Their floors have chains of their own, of memory alone: no store outside this process has one.
+//! Sealed floors have chains of their own, of memory alone. No store outside this process has one.
 
 use std::sync::Arc;
 

@@ -223,12 +223,8 @@ impl GenerationQueue {
         cells: u64,
         tenant: Option<&TenantSource>,
     ) -> Result<(), SourceError> {
-        let account = tenant.map(TenantSource::account);
-        let charges = self.0.charge(caller, cells, account);
-        if charges.is_err() {
-            self.0.refused.by_quota(caller, account.map(|account| &account.name));
-        }
-        charges?.into_iter().flatten().for_each(Charge::spend);
+        let charges = self.0.charge_waiting(caller, cells, tenant.map(TenantSource::account))?;
+        charges.into_iter().flatten().for_each(Charge::spend);
         Ok(())
     }
 
@@ -363,11 +359,11 @@ impl Queue {
         let GenerationRequest { key, priority, caller, demand } = request;
         let (reply, answer) = oneshot::channel();
         let cells = key::cells(&key);
-        let charges = self.charge(caller, cells, tenant.as_ref());
-        if charges.is_err() && priority == Priority::Foreground {
-            self.refused.by_quota(caller, tenant.as_ref().map(|tenant| &tenant.name));
-        }
-        let job = Job { key, caller, cells, charges: charges?, tenant, demand, reply, woke: None };
+        let charges = match priority {
+            Priority::Foreground => self.charge_waiting(caller, cells, tenant.as_ref()),
+            Priority::Background => self.charge(caller, cells, tenant.as_ref()),
+        }?;
+        let job = Job { key, caller, cells, charges, tenant, demand, reply, woke: None };
         match priority {
             Priority::Foreground => self.push_foreground(job)?,
             Priority::Background => self.push_background(job)?,
@@ -388,6 +384,17 @@ impl Queue {
         drop(jobs);
         self.arrived.notify_one();
         Ok(())
+    }
+
+    /// As [`charge`](Self::charge), for a caller who waits: a refusal is counted.
+    fn charge_waiting(
+        &self,
+        caller: CallerId,
+        cells: u64,
+        tenant: Option<&Arc<TenantAccount>>,
+    ) -> Result<[Option<Charge>; 2], SourceError> {
+        let charges = self.charge(caller, cells, tenant);
+        charges.inspect_err(|_| self.refused.by_quota(caller, tenant.map(|tenant| &tenant.name)))
     }
 
     /// Charges `caller` and its `tenant` for a floor of `cells`. The server itself pays nothing.

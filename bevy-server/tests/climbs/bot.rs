@@ -13,7 +13,7 @@ pub(crate) fn level(revealed: &ClimbFloor) -> Level {
     Level::new(&floor_climb::rules_floor(floor).unwrap(), hero, floor_climb::rolls(&revealed.rolls).unwrap()).unwrap()
 }
 
-/// What a receipt says, whoever signed it.
+/// What a receipt says. Its signature is not checked.
 pub(crate) fn climb(revealed: &ClimbFloor) -> floor_proto::v1::Climb {
     prost::Message::decode(&*revealed.receipt.as_ref().unwrap().climb).unwrap()
 }
@@ -28,8 +28,8 @@ pub(crate) fn acts(revealed: &ClimbFloor) -> Option<Vec<u8>> {
         let act = if is_weak { Act::Drink } else { Act::Step(direction) };
         match level.act(act) {
             Ok(_) => log.push(act.to_byte()),
-            // A hidden trap of the way, or a boss: wait a turn.
             Err(Refusal::Over) => return None,
+            // Something bars the way: wait a turn.
             Err(_) => {
                 level.act(Act::Search).ok()?;
                 log.push(Act::Search.to_byte());

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     pin::pin,
+    slice,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -25,6 +26,15 @@ use crate::{
     tower_keys::TowerKey,
     towers::SealedTowers,
 };
+
+/// A call of a climb, by the server's key and the pack of that climb.
+pub(super) struct ClimbCall<'a> {
+    pub(super) services: &'a Services,
+    pub(super) call: &'a Call<'a>,
+    pub(super) towers: &'a SealedTowers,
+    pub(super) tower_key: &'a TowerKey,
+    pub(super) pack: FoundPack,
+}
 
 /// A floor of a climb.
 pub(super) struct Revealed {
@@ -51,57 +61,48 @@ pub(super) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The floor on which the hero of `climb` is. Its seed is in no error.
-pub(super) async fn reveal(
-    services: &Services,
-    call: &Call<'_>,
-    tower_key: &TowerKey,
-    climb: &v1::Climb,
-    pack: &FoundPack,
-) -> Result<Revealed, Status> {
-    let (options, towers) = (&call.options, towers(services, call)?);
-    let v1::Climb { floor, width, height, .. } = *climb;
-    let no_floor = || Status::failed_precondition(format!("the pack has no floor {floor} of {width}x{height} cells"));
-    let any =
-        FloorSpec::of_pack(pack.pack().hash(), 0, floor, width, height, Kind::Standard).map_err(|_| no_floor())?;
-    let key_of = |spec| tower_key.key(towers.tenant_name(options.tenant), &climb.tower, spec);
-    let (seed, time, named) = (tower_key.seed(&key_of(&any)), pack.resolving_time(), pack.clone());
-    let resolve = move || named.resolve(seed, floor, width, height, None);
-    let resolved = options.with_deadline(pin!(services.offload.run(call.caller, time, resolve))).await?;
-    let resolved = resolved.map_err(|error| {
-        if let ResolveError::Module(error) = error {
-            services.packs.note(error);
-        }
-        no_floor()
-    })?;
-    let key = key_of(&resolved);
-    let timer = LookupTimer::start(call.record);
-    let chain = towers.chain(options.tenant);
-    let get = async { chain.get(key, options.of_lookup()).await.map_err(from_source_error) };
-    let served = options.with_deadline(pin!(get)).await?;
-    timer.finish(std::slice::from_ref(&served));
-    Ok(Revealed { served, rolls: tower_key.rolls(&key) })
-}
-
-/// The answer with the receipt of `climb` and the floor that it reaches, which is none above the last.
-pub(super) async fn answer(
-    services: &Services,
-    call: &Call<'_>,
-    tower_key: &TowerKey,
-    climb: &v1::Climb,
-    pack: &FoundPack,
-) -> Result<Answer, Status> {
-    let receipt = Some(tower_key.sign(climb));
-    if climb.floor > MAX_FLOOR {
-        return Ok(Answer::of_message(&v1::ClimbFloor { receipt, ..v1::ClimbFloor::default() }));
+impl ClimbCall<'_> {
+    /// The floor on which the hero of `climb` is. Its seed is in no error.
+    pub(super) async fn reveal(&self, climb: &v1::Climb) -> Result<Revealed, Status> {
+        let Self { services, call, towers, tower_key, pack } = self;
+        let (options, &v1::Climb { floor, width, height, .. }) = (&call.options, climb);
+        let no_floor =
+            || Status::failed_precondition(format!("the pack has no floor {floor} of {width}x{height} cells"));
+        let any = FloorSpec::of_pack(pack.pack().hash(), 0, floor, width, height, Kind::Standard);
+        let any = any.map_err(|_| no_floor())?;
+        let key_of = |spec| tower_key.key(towers.tenant_name(options.tenant), &climb.tower, spec);
+        let (seed, time, pack) = (tower_key.seed(&key_of(&any)), pack.resolving_time(), pack.clone());
+        let resolve = move || pack.resolve(seed, floor, width, height, None);
+        let resolved = options.with_deadline(pin!(services.offload.run(call.caller, time, resolve))).await?;
+        let resolved = resolved.map_err(|error| {
+            if let ResolveError::Module(error) = error {
+                services.packs.note(error);
+            }
+            no_floor()
+        })?;
+        let key = key_of(&resolved);
+        let timer = LookupTimer::start(call.record);
+        let chain = towers.chain(options.tenant);
+        let get = async { chain.get(key, options.of_lookup()).await.map_err(from_source_error) };
+        let served = options.with_deadline(pin!(get)).await?;
+        timer.finish(slice::from_ref(&served));
+        Ok(Revealed { served, rolls: tower_key.rolls(&key) })
     }
-    let Revealed { served, rolls } = reveal(services, call, tower_key, climb, pack).await?;
-    Ok(Answer {
-        frame: frame(v1::ClimbFloor { receipt, floor: None, rolls: rolls.to_vec() }, &served.value),
-        served: ServedBy::Tier { name: served.by, coalesced: served.coalesced },
-        steps: served.trace,
-        validity: Validity::Now,
-    })
+
+    /// The answer with the receipt of `climb` and the floor that it reaches, which is none above the last.
+    pub(super) async fn answer(&self, climb: &v1::Climb) -> Result<Answer, Status> {
+        let receipt = Some(self.tower_key.sign(climb));
+        if climb.floor > MAX_FLOOR {
+            return Ok(Answer::of_message(&v1::ClimbFloor { receipt, ..v1::ClimbFloor::default() }));
+        }
+        let Revealed { served, rolls } = self.reveal(climb).await?;
+        Ok(Answer {
+            frame: frame(v1::ClimbFloor { receipt, floor: None, rolls: rolls.to_vec() }, &served.value),
+            served: ServedBy::Tier { name: served.by, coalesced: served.coalesced },
+            steps: served.trace,
+            validity: Validity::Now,
+        })
+    }
 }
 
 /// The message with a floor as the chain has it. Fields may have any order.

@@ -7,7 +7,11 @@ use floor_rules::Hero;
 use prost::Message;
 use tonic::Status;
 
-use super::{Call, Services, climb, resolve::find_pack};
+use super::{
+    Call, Services,
+    climb::{self, ClimbCall},
+    resolve::{Unresolved, find_pack},
+};
 use crate::grpc::{
     answer::Answer,
     status::{Violation, invalid, malformed},
@@ -29,16 +33,14 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     }
     let packs = services.packs.for_caller(call.options.tenant);
     let pack = match find_pack(packs, &pack, "pack") {
-        Ok(pack) => Some(pack),
-        Err(unresolved) => {
-            let refused = unresolved.or_invalid(|wrong| {
-                violations.extend(wrong);
-                invalid(std::mem::take(&mut violations))
-            });
-            return Err(refused.into());
-        }
+        Err(Unresolved::Refused(refused)) => return Err(refused.into()),
+        Err(Unresolved::Invalid(wrong)) => Err(wrong),
+        Ok(pack) => Ok(pack),
     };
-    let (Some(pack), Ok(spec), true) = (pack, spec, violations.is_empty()) else { return Err(invalid(violations)) };
+    let (pack, spec) = match (pack, spec) {
+        (Ok(pack), Ok(spec)) if violations.is_empty() => (pack, spec),
+        (pack, _) => return Err(invalid(violations.into_iter().chain(pack.err().unwrap_or_default()).collect())),
+    };
     let now = climb::now_ms();
     let climb = v1::Climb {
         tower,
@@ -55,7 +57,7 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
         reached_ms: now,
         acts_hash: Vec::new(),
     };
-    climb::answer(services, call, towers.keys().current(), &climb, &pack).await
+    ClimbCall { services, call, towers, tower_key: towers.keys().current(), pack }.answer(&climb).await
 }
 
 fn name_violations(tower: &str, player: &str) -> Vec<Violation> {

@@ -11,7 +11,7 @@ use tonic::Status;
 
 use super::{
     Call, Services,
-    climb::{self, Revealed},
+    climb::{self, ClimbCall, Revealed},
     resolve::find_pack,
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
         status::{Violation, from_source_error, invalid, malformed},
     },
     packs::FoundPack,
+    towers::SealedTowers,
 };
 
 /// The cells that a worker generates in the time in which an act is replayed, for the caller's quota: 7 us on the worst of
@@ -47,27 +48,17 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
     towers.charge(call.caller.id(), options.tenant, cells).map_err(from_source_error)?;
     let before = floor_climb::verify(&receipt, &tower_key.verifying_key());
     let before = before.map_err(|error| wrong("receipt", error.to_string()))?;
-    let pack = check(services, call, &before)?;
-    let Revealed { served, rolls } = climb::reveal(services, call, tower_key, &before, &pack).await?;
-    let hero = floor_climb::hero(&before.hero.unwrap_or_default());
+    let pack = check(services, call, towers, &before)?;
+    let climb_call = ClimbCall { services, call, towers, tower_key, pack };
+    let Revealed { served, rolls } = climb_call.reveal(&before).await?;
     let time = replay_time(acts.len(), (before.width * before.height) as usize);
-    let played = acts.clone();
-    let play = move || play(&served.value, &hero, u128::from_le_bytes(rolls), &played);
-    let hero = options.with_deadline(pin!(services.offload.run(call.caller, time, play))).await??;
-    let climb = v1::Climb {
-        floor: before.floor + 1,
-        hero: Some(floor_climb::hero_message(&hero)),
-        // A clock that was set back does not undo time.
-        reached_ms: climb::now_ms().max(before.reached_ms),
-        acts_hash: floor_climb::acts_hash(&before.acts_hash, &acts),
-        ..before
-    };
-    climb::answer(services, call, tower_key, &climb, &pack).await
+    let work = move || climbed(before, &served.value, u128::from_le_bytes(rolls), &acts);
+    let climb = options.with_deadline(pin!(services.offload.run(call.caller, time, work))).await??;
+    climb_call.answer(&climb).await
 }
 
 /// The pack of a climb, if this server can go on with it.
-fn check(services: &Services, call: &Call<'_>, climb: &v1::Climb) -> Result<FoundPack, Status> {
-    let towers = climb::towers(services, call)?;
+fn check(services: &Services, call: &Call<'_>, towers: &SealedTowers, climb: &v1::Climb) -> Result<FoundPack, Status> {
     if climb.tenant != towers.tenant_name(call.options.tenant) {
         return Err(Status::permission_denied("the receipt is of another tenant"));
     }
@@ -86,6 +77,19 @@ fn check(services: &Services, call: &Call<'_>, climb: &v1::Climb) -> Result<Foun
     }
     let packs = services.packs.for_caller(call.options.tenant);
     find_pack(packs, &climb.pack, "receipt").map_err(|unresolved| unresolved.or_invalid(invalid).into())
+}
+
+/// The climb after these acts on its floor, as the chain has it.
+fn climbed(before: v1::Climb, floor: &Bytes, rolls: u128, acts: &[u8]) -> Result<v1::Climb, Status> {
+    let hero = play(floor, &floor_climb::hero(&before.hero.unwrap_or_default()), rolls, acts)?;
+    Ok(v1::Climb {
+        floor: before.floor + 1,
+        hero: Some(floor_climb::hero_message(&hero)),
+        // A clock that was set back does not undo time.
+        reached_ms: climb::now_ms().max(before.reached_ms),
+        acts_hash: floor_climb::acts_hash(&before.acts_hash, acts),
+        ..before
+    })
 }
 
 /// The hero as they leave a floor, as the chain has it, by these acts.

@@ -139,7 +139,7 @@ impl View {
         Ok(out.flush()?)
     }
 
-    /// Shows that the server has not answered for `away`, and `why`.
+    /// Shows for how long the server has not answered, `away`, and the error, `why`.
     fn show_absence(&self, rates: &TierRates, time: Duration, away: Duration, why: &str) -> anyhow::Result<()> {
         match self {
             Self::Drawing(drawing, title) => {
