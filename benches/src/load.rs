@@ -212,7 +212,8 @@ impl Calls {
 }
 
 /// A closed loop of calls to one or several servers. Each stream sends the next message of a table. With several
-/// servers each stream calls them in rotation, so that the load is even.
+/// servers each stream calls them in rotation, so that the load is even, or each connection goes to
+/// [one](ClosedLoop::one_server_each).
 ///
 /// The loop runs in the calling thread, which sleeps until an answer arrives. It shares the processors with the servers
 /// that it measures, so it uses `http2_client`, which takes a few microseconds per call.
@@ -225,6 +226,8 @@ pub struct ClosedLoop {
     rpc: Rpc,
     shape: Shape,
     messages: Arc<[Bytes]>,
+    /// How many of the servers each connection of the load goes to.
+    servers_each: usize,
     /// The connections of a run, by connection of the load, then by server.
     open: Vec<Calls>,
     /// Messages sent.
@@ -275,7 +278,14 @@ impl ClosedLoop {
     ) -> Self {
         let targets: Vec<Target> = targets.into_iter().map(Into::into).collect();
         assert!(!targets.is_empty() && !messages.is_empty(), "a load needs a server and a message");
-        Self { targets, rpc, shape, messages, open: Vec::new(), sent: 0 }
+        Self { servers_each: targets.len(), targets, rpc, shape, messages, open: Vec::new(), sent: 0 }
+    }
+
+    /// The same loop, with each connection to one server: the first to the first, the second to the second, in rotation.
+    #[must_use]
+    pub const fn one_server_each(mut self) -> Self {
+        self.servers_each = 1;
+        self
     }
 
     /// Makes `calls` calls.
@@ -323,8 +333,8 @@ impl ClosedLoop {
 
     /// Opens the connections, which are idle until the next run.
     pub fn connect(&mut self) -> anyhow::Result<()> {
-        let each = (0..self.shape.connections).flat_map(|_| &self.targets);
-        self.open = each.map(|target| Calls::connect(target, self.rpc)).collect::<anyhow::Result<_>>()?;
+        let all = self.targets.iter().cycle().take(self.shape.connections * self.servers_each);
+        self.open = all.map(|target| Calls::connect(target, self.rpc)).collect::<anyhow::Result<_>>()?;
         Ok(())
     }
 
@@ -344,7 +354,7 @@ impl ClosedLoop {
     /// Queues a call, unless `end` messages were sent already.
     fn queue_call(&mut self, connection: usize, server: usize, end: usize) {
         if self.sent < end {
-            let calls = &mut self.open[connection * self.targets.len() + server % self.targets.len()];
+            let calls = &mut self.open[connection * self.servers_each + server % self.servers_each];
             calls.queue(&self.messages[self.sent % self.messages.len()], Instant::now());
             self.sent += 1;
         }
@@ -389,7 +399,7 @@ impl ClosedLoop {
                 tally.count(&answer, false)
             })?;
             for _ in 0..complete {
-                let (connection, server) = (index / self.targets.len(), index % self.targets.len());
+                let (connection, server) = (index / self.servers_each, index % self.servers_each);
                 self.queue_call(connection, server + 1, end);
             }
         }
@@ -473,5 +483,10 @@ mod tests {
         assert_eq!((timed.before, timed.after), (1, 2));
         assert!(timed.tally.took >= ms(50));
         assert!(load.open.is_empty(), "every call was answered");
+
+        let mut load = load.one_server_each();
+        load.connect().unwrap();
+        assert_eq!(load.open.len(), 2);
+        assert_eq!(load.run_calls(100).unwrap().latency.len(), 100);
     }
 }

@@ -150,8 +150,8 @@ impl Closed {
         }
         drop(progress);
         let about = "Loads are named by cores of the servers, and by connections and calls in flight on each, which as many \
-                     client threads as cores share. They run on other cores if the machine has twice as many as the most, \
-                     else on those of the servers.";
+                     client threads as cores share; each calls all servers. They run on other cores if the machine has \
+                     twice as many as the most, else on those of the servers.";
         report.finish("Cores", &self.rounds.markdown(&report, about, &Self::COLUMNS, &Self::RATIOS));
         Ok(())
     }
