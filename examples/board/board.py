@@ -232,6 +232,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def handle(self) -> None:
+        """Answer the request, unless the client has gone."""
+        with suppress(ConnectionError, TimeoutError):
+            super().handle()
+
     def log_message(self, *_: object) -> None:
         """Log nothing."""
 

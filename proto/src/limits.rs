@@ -21,3 +21,28 @@ pub const MAX_STREAM: u32 = 10_000;
 pub const DEFAULT_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// The message size limit of floor-client, in bytes.
 pub const CLIENT_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// The longest name of a sealed tower, in bytes.
+pub const MAX_TOWER_BYTES: usize = 64;
+
+/// Whether `name` may name a sealed tower: 1 to [`MAX_TOWER_BYTES`] lowercase letters, digits, `-`, `_` or `.`. Such a
+/// name can stand in the name of a file.
+#[must_use]
+pub fn is_tower_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+    (1..=MAX_TOWER_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tower_name_can_stand_in_the_name_of_a_file() {
+        for name in ["daily-2026-11-29", "a", "a_b.c", &"x".repeat(MAX_TOWER_BYTES)] {
+            assert!(is_tower_name(name), "{name}");
+        }
+        for name in ["", "A", "a/b", "a\\b", "ä", "a b", "a\n", &"x".repeat(MAX_TOWER_BYTES + 1)] {
+            assert!(!is_tower_name(name), "{name}");
+        }
+    }
+}

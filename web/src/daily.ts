@@ -136,8 +136,8 @@ export class Daily {
 
   /** As `floorctl receipt verify` reads it. */
   #save(): void {
-    const { climb: { tower, floor }, json } = (this.#revealed as Revealed).receipt;
-    const name = `climb-${tower}-${floor}.json`;
+    const { climb: { tower, floor, started }, json } = (this.#revealed as Revealed).receipt;
+    const name = `climb-${tower}-${started}-${floor}.json`;
     save(name, new Blob([`${json}\n`], { type: "application/json" }));
     announce(`Saved as ${name}.`);
   }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use floor_proto::{
-    limits::MAX_FLOOR,
+    limits::{MAX_FLOOR, is_tower_name},
     rpc::Rpc,
     v1::{Climb, Daily, FloorSpec, Receipt},
 };
@@ -58,8 +58,7 @@ impl EncodedClimbFloor {
 
 /// Checks the name of the tower, of which games make names of files.
 pub(crate) fn check_daily(daily: Daily) -> Result<Daily, ClientError> {
-    let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
-    if (1..=64).contains(&daily.tower.len()) && daily.tower.bytes().all(is_name) {
+    if is_tower_name(&daily.tower) {
         return Ok(daily);
     }
     Err(ClientError::Malformed { rpc: Rpc::GetDaily.name(), reason: format!("{:?} names no tower", daily.tower) })

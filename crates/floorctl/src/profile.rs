@@ -4,12 +4,14 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    fmt,
+    fmt, iter,
     time::{Duration, Instant},
 };
 
 use floor_gen::{Floor, FloorSpec, Generator, Pack, Point, explain::Observer};
 use serde::{Serialize, Serializer};
+
+use crate::progress;
 
 /// A floor and how it was generated.
 #[derive(Debug)]
@@ -112,17 +114,25 @@ impl<'p> GenerationProfile<'p> {
     pub(crate) fn of(pack: &'p Pack, spec: &FloorSpec, runs: usize) -> Self {
         let mut generator = Generator::new();
         let _ = generator.generate_of(pack, spec);
-        let mut all = (0..runs.max(1)).map(|_| Self::run(&mut generator, pack, spec)).collect::<Vec<_>>();
-        let took = median(all.iter().map(|run| run.took));
-        // The generator is a pure function: every run has the same stages.
-        let stages = |run: &Self| run.stages().map(|stage| stage.took).collect::<Vec<_>>();
-        let times = all.iter().map(stages).collect::<Vec<_>>();
-        let mut profile = all.swap_remove(0);
-        profile.took = took;
+        let bar = progress::bar("generating", runs as u64);
+        let mut run = || {
+            bar.inc(1);
+            Self::run(&mut generator, pack, spec)
+        };
+        let mut profile = run();
+        // The generator is a pure function: every run has the same stages. Of the others only the times are kept.
+        let mut times = vec![profile.times()];
+        times.extend((1..runs).map(|_| run().times()));
+        profile.took = median(times.iter().map(|run| run[0]));
         for (index, stage) in profile.attempts.iter_mut().flat_map(|attempt| &mut attempt.stages).enumerate() {
-            stage.took = median(times.iter().map(|run| run[index]));
+            stage.took = median(times.iter().map(|run| run[index + 1]));
         }
         profile
+    }
+
+    /// That of the whole run, then those of its stages.
+    fn times(&self) -> Vec<Duration> {
+        iter::once(self.took).chain(self.stages().map(|stage| stage.took)).collect()
     }
 
     fn run(generator: &mut Generator, pack: &'p Pack, spec: &FloorSpec) -> Self {

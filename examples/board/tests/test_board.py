@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -80,16 +82,22 @@ class RunningBoard:
     def __init__(self, server: str, database: Path, *options: str) -> None:
         program = Path(__file__).parents[1] / "board.py"
         command = [sys.executable, str(program), "--server", server, "--database", str(database), "--port", "0"]
-        self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen([*command, *options], stdout=pipe, stderr=pipe, text=True)
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip().split("/")[2]
 
-    def kill(self) -> None:
-        """As `kill -9`."""
+    def kill(self) -> str:
+        """As `kill -9`. Returns what it wrote to the standard error since the last time."""
         assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        if self._process.stdout.closed:
+            return ""
         self._process.kill()
         self._process.wait()
         self._process.stdout.close()
+        with self._process.stderr as errors:
+            return errors.read()
 
     def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
         with closing(HTTPConnection(self.address, timeout=20)) as connection:
@@ -219,6 +227,18 @@ class BoardTest(unittest.TestCase):
             assert self.board.call("POST", "/receipts", None, **{"content-length": length})[0] == 413, length
         assert self.board.call("POST", "/other", b"")[0] == 404
         assert self.board.call("GET", "/other")[0] == 404
+
+    def test_a_client_that_breaks_off_is_no_error(self) -> None:
+        host, port = self.board.address.split(":")
+        post = b"POST /receipts HTTP/1.1\r\ncontent-length: 9\r\n\r\n{"
+        for request in (b"", b"GET /sco", b"GET /scores HTTP/1.1\r\n\r\n", post):
+            for _ in range(10):
+                with closing(socket.create_connection((host, int(port)))) as connection:
+                    connection.sendall(request)
+                    # Reset and not closed.
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.refuses(400, "no key 0", b"{}")
+        assert self.board.kill() == ""
 
     def test_a_full_board_keeps_the_best(self) -> None:
         store = Store(str(self.database.with_name("full")), rows=3)

@@ -66,7 +66,8 @@ enum Call {
 type CallResult = Result<Answer<ClimbFloor>, ClientError>;
 
 impl SealedPlugin {
-    /// Without a tower, that of the day. Writes the receipts into a folder, in JSON, as `climb-TOWER-FLOOR.json`.
+    /// Without a tower, that of the day. Writes the receipts into a folder, in JSON, as `climb-TOWER-START-FLOOR.json`.
+    /// The start is that of the climb, in milliseconds since 1970 UTC: a second climb overwrites no receipt of the first.
     ///
     /// # Errors
     /// [`ClientError::Address`] if `server` is not the URL of a server.
@@ -199,7 +200,7 @@ impl SealedClimb {
     fn accept(&mut self, revealed: ClimbFloor) {
         let ClimbFloor { receipt, climb, .. } = &revealed;
         self.verified = climb.floor - 1;
-        let path = self.receipts.join(format!("climb-{}-{}.json", climb.tower, climb.floor));
+        let path = self.receipts.join(format!("climb-{}-{}-{}.json", climb.tower, climb.started_ms, climb.floor));
         let saved = match save(receipt, &path) {
             Ok(()) => format!("receipt: {}", path.display()),
             Err(error) => format!("the receipt cannot be written to {}: {error}", path.display()),

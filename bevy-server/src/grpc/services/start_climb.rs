@@ -2,7 +2,10 @@
 
 use bytes::Bytes;
 use floor_gen::{FloorSpec, GENERATOR_VERSION, Kind};
-use floor_proto::v1;
+use floor_proto::{
+    limits::{MAX_TOWER_BYTES, is_tower_name},
+    v1,
+};
 use floor_rules::Hero;
 use prost::Message;
 use tonic::Status;
@@ -17,8 +20,6 @@ use crate::grpc::{
     status::{Violation, invalid, malformed},
 };
 
-/// The longest name of a tower, in bytes.
-const MAX_TOWER: usize = 64;
 /// The longest name of a player, in bytes.
 const MAX_PLAYER: usize = 64;
 
@@ -62,9 +63,8 @@ pub(super) async fn answer(services: &Services, call: &Call<'_>, message: Bytes)
 
 fn name_violations(tower: &str, player: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
-    if !(1..=MAX_TOWER).contains(&tower.len()) || !tower.chars().all(is_allowed) {
-        let description = format!("write 1 to {MAX_TOWER} lowercase letters, digits, '-', '_' or '.'");
+    if !is_tower_name(tower) {
+        let description = format!("write 1 to {MAX_TOWER_BYTES} lowercase letters, digits, '-', '_' or '.'");
         violations.push(Violation::new("tower", description));
     }
     if player.len() > MAX_PLAYER || player.chars().any(char::is_control) {

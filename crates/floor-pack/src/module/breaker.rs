@@ -33,7 +33,7 @@ impl Breaker {
     /// What `run` returns. Does not run it after too many failures.
     pub(super) fn call<T>(&self, pack: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, ModuleError> {
         let pack = || pack.to_owned();
-        // Noted before the failure is counted: whoever finds the breaker open finds why.
+        // Noted before the failure is counted, so that a breaker that is open always has a reason.
         let run = || run().inspect_err(|fault| super::lock(&self.fault).clone_from(fault));
         self.machine.call(run).map_err(|error| match error {
             Error::Inner(fault) => ModuleError::Fault { pack: pack(), fault },

@@ -23,7 +23,7 @@ A server signs with its key how far a climb of a sealed tower has come. Who know
 info` prints, verifies a receipt without the server.
 
 Examples:
-  floorctl receipt verify climb-2026-11-29-6f1d0c7a52e3b948-4.json
+  floorctl receipt verify climb-2026-11-29-6f1d0c7a52e3b948-1795953600000-4.json
   floorctl receipt verify receipt.json --public-key 1:HEX --json | jq .hero.turns";
 
 const AFTER_VERIFY_HELP: &str = "\
